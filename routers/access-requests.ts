@@ -2,20 +2,10 @@ import { z } from 'zod';
 import { REQUEST_STATUSES } from '../src/services/users/access-requests.ts';
 import { appIdentity } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AppKey,
-  ById,
-  EmailKey,
-  Expiry,
-  Id,
-  IdCursor,
-  Instant,
-  NoInput,
-  OptionalInput,
-  Output,
-  Reason,
-} from './schemas/fields.ts';
+import { Expiry, NoInput, OptionalInput, Reason } from './schemas/fields.ts';
+import { AppKey, ById, EmailKey, Id, IdCursor } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Access requests');

@@ -8,26 +8,11 @@ import type {
   AccessViewUseEncoder,
 } from '../src/services/gate/access-views.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AnyObject,
-  EmailKey,
-  Expiry,
-  Extra,
-  Instant,
-  OptionalInput,
-  Output,
-  Slug,
-  Text,
-} from './schemas/fields.ts';
-import {
-  createRowEncoder,
-  type ListFormat,
-  listOf,
-  pageNumberFields,
-  pagingFields,
-  streamFormat,
-  toPageRequest,
-} from './schemas/lists.ts';
+import { Expiry, Extra, OptionalInput, Text } from './schemas/fields.ts';
+import { EmailKey, INT4_MAX, Slug } from './schemas/keys.ts';
+import { listOf, pageNumberFields, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
+import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const AccessViewOutput = Output('AccessView', {
@@ -99,7 +84,6 @@ const accessViewUseEncoder = (format: ListFormat): AccessViewUseEncoder =>
 /** An id or a key. Any text is accepted: an unknown one is not found. */
 const AccessViewKey = Text(255);
 
-const INT4_MAX = 2_147_483_647;
 const MAX_NETWORKS = 100;
 
 /** The networks of a list that is separated by commas or spaces. */

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { BLOCKER_CODES } from '../src/services/gate/access-explanation.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, ByEmail, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
+import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { userConditions, userSort } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 

@@ -5,23 +5,9 @@ import { can } from '../src/services/access/permissions.ts';
 import type { AppEncoder } from '../src/services/apps/apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import { appRemovalProcedures } from './removals.ts';
+import { Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
+import { AppKey, ByApp, Id, LongIdKey } from './schemas/keys.ts';
 import {
-  AnyObject,
-  AppKey,
-  ByApp,
-  Html,
-  Id,
-  Instant,
-  LongIdKey,
-  Name,
-  OptionalInput,
-  Output,
-  Text,
-  WindowDays,
-} from './schemas/fields.ts';
-import {
-  createRowEncoder,
-  type ListFormat,
   limitedPagingFields,
   listOf,
   pagingFields,
@@ -29,6 +15,8 @@ import {
   streamFormat,
   toPageRequest,
 } from './schemas/lists.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
+import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
 import { TicketOutput } from './tickets.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 

@@ -4,7 +4,8 @@ import type { Attention } from '../src/services/attention/attention.ts';
 import { appIdentity } from './apps.ts';
 import { MailOutput, mailOutput } from './mail.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Instant, NoInput, Output } from './schemas/fields.ts';
+import { NoInput } from './schemas/fields.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');

@@ -11,19 +11,10 @@ import { contentOf } from '../src/services/events/event-rows.ts';
 import { trpcErrorOf } from './middleware/errors.ts';
 import { OperationKey } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AnyObject,
-  EmailKey,
-  Id,
-  Instant,
-  InstantKey,
-  LongIdKey,
-  NoInput,
-  OptionalInput,
-  Output,
-  Text,
-} from './schemas/fields.ts';
+import { InstantKey, NoInput, OptionalInput, Text } from './schemas/fields.ts';
+import { EmailKey, Id, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, streamOf, toPageRequest } from './schemas/lists.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { allowedTo, router } from './trpc.ts';
 
 const READERS = ['read-audit', 'poll-events'] as const;

@@ -6,21 +6,13 @@ import { factorPolicyProcedures } from './factor-policies.ts';
 import { routesOf } from './procedure-meta.ts';
 import { clientRemovalProcedures } from './removals.ts';
 import {
-  AppIds,
-  AppKey,
-  ById,
   EmailAddress,
   Expiry,
   Extra,
-  GroupIds,
   Html,
-  Id,
-  IdCursor,
-  IdKey,
   NewEmail,
   NoInput,
   OptionalInput,
-  Output,
   Text,
 } from './schemas/fields.ts';
 import {
@@ -29,7 +21,9 @@ import {
   invitationOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
+import { AppIds, AppKey, ById, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
 import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
+import { Output } from './schemas/outputs.ts';
 import { ClientUserOutput, clientUserEncoder, userFilter, userOutput } from './schemas/users.ts';
 import { SiteOutput } from './sites.ts';
 import {

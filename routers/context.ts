@@ -3,7 +3,7 @@ import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
 import type { Services } from '../src/services/index.ts';
-import type { ListFormat } from './schemas/lists.ts';
+import type { ListFormat } from './schemas/row-encoder.ts';
 
 /** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
 export type Context = {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { POLICIES } from '../src/services/auth/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
-import { ById, IdKey, Instant, Output } from './schemas/fields.ts';
+import { ById, IdKey } from './schemas/keys.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');

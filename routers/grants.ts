@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import { RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AppKey,
-  EmailKey,
-  Expiry,
-  Instant,
-  InstantKey,
-  OptionalInput,
-  Output,
-  Reason,
-} from './schemas/fields.ts';
+import { Expiry, InstantKey, OptionalInput, Reason } from './schemas/fields.ts';
+import { AppKey, EmailKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Grants');

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, ById, EmailKey, IdCursor, IdKey, Instant, Name, Output } from './schemas/fields.ts';
+import { Name } from './schemas/fields.ts';
+import { AppIds, ById, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Groups');

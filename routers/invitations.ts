@@ -6,22 +6,7 @@ import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { InvitationsBulkResultOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AppIds,
-  ById,
-  EmailKey,
-  Expiry,
-  Extra,
-  GroupIds,
-  Id,
-  IdCursor,
-  Instant,
-  InstantKey,
-  NewEmail,
-  NewPassword,
-  OptionalInput,
-  Slug,
-} from './schemas/fields.ts';
+import { Expiry, Extra, InstantKey, NewEmail, NewPassword, OptionalInput } from './schemas/fields.ts';
 import {
   AcceptedOutput,
   InvitationDetailsOutput,
@@ -33,7 +18,9 @@ import {
   invitationPageOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
+import { AppIds, ById, EmailKey, GroupIds, Id, IdCursor, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, listOf, Search, toPageRequest } from './schemas/lists.ts';
+import { Instant } from './schemas/outputs.ts';
 import { userOutput } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 

@@ -7,7 +7,8 @@ import type { Services } from '../src/services/index.ts';
 import { startUrl } from '../src/services/sso/connections.ts';
 import type { Browser, Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Login, NoInput, OneTimeCode, OptionalInput, Output } from './schemas/fields.ts';
+import { Login, NoInput, OneTimeCode, OptionalInput } from './schemas/fields.ts';
+import { Output } from './schemas/outputs.ts';
 import {
   Assertion,
   CreationOptionsOutput,

@@ -3,18 +3,11 @@ import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/ma
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  EmailKey,
-  Id,
-  Instant,
-  InstantKey,
-  LongIdKey,
-  OptionalInput,
-  Output,
-  Text,
-} from './schemas/fields.ts';
+import { InstantKey, OptionalInput, Text } from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';
+import { EmailKey, Id, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Mails', { hasSecrets: true });

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { ByEmail, EmailKey, Extra, IdKey, Instant, Output } from './schemas/fields.ts';
+import { Extra } from './schemas/fields.ts';
+import { ByEmail, EmailKey, IdKey } from './schemas/keys.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Memberships');

@@ -2,17 +2,9 @@ import { z } from 'zod';
 import { FACTOR_KINDS } from '../src/services/auth/factor-enrolment.ts';
 import { DEFAULT_FACTOR_NAME } from '../src/services/auth/totp-enrolment.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  EmailKey,
-  Instant,
-  LongIdKey,
-  Name,
-  NoInput,
-  OneTimeCode,
-  OptionalInput,
-  Output,
-  Reason,
-} from './schemas/fields.ts';
+import { Name, NoInput, OneTimeCode, OptionalInput, Reason } from './schemas/fields.ts';
+import { EmailKey, LongIdKey } from './schemas/keys.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { CreationOptionsOutput, NewCredential } from './schemas/passkeys.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 

@@ -8,7 +8,9 @@ import {
 } from '../src/services/operations/bulk-update.ts';
 import { UNDONE_KINDS } from '../src/services/operations/operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, EmailKey, Expiry, Id, Instant, Output, Reason, Slug } from './schemas/fields.ts';
+import { Expiry, Reason } from './schemas/fields.ts';
+import { AppIds, EmailKey, Id, Slug } from './schemas/keys.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { userBodyConditions } from './schemas/users.ts';
 import { adminProcedure, router } from './trpc.ts';
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { MAX_PASSWORD_LENGTH, passwordRules } from '../src/services/passwords/password-rules.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Email, IdKey, Instant, LinkToken, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
+import { Email, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
+import { IdKey, LinkToken } from './schemas/keys.ts';
+import { Instant } from './schemas/outputs.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Passwords', { hasSecrets: true });

@@ -3,8 +3,10 @@ import { Download } from '../src/lib/files.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
 import { SecondFactorOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
-import { ByEmail, Email, EmailKey, Instant, integers, Output } from './schemas/fields.ts';
+import { Email } from './schemas/fields.ts';
+import { ByEmail, EmailKey } from './schemas/keys.ts';
 import { downloadOf } from './schemas/lists.ts';
+import { Instant, integers, Output } from './schemas/outputs.ts';
 import { PendingEmail } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, superuserProcedure, viewerProcedure } from './trpc.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { LinkToken, NewEmail, NoInput, OptionalInput, PersonName, Text } from './schemas/fields.ts';
+import { NewEmail, NoInput, OptionalInput, PersonName, Text } from './schemas/fields.ts';
+import { LinkToken } from './schemas/keys.ts';
 import { PendingEmail, UserDetailOutput, userOutput } from './schemas/users.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 

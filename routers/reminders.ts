@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { ById, IdKey, Instant, integers, Output } from './schemas/fields.ts';
+import { ById, IdKey } from './schemas/keys.ts';
+import { Instant, integers, Output } from './schemas/outputs.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { COUNTED_OF_APPS, COUNTED_OF_CLIENTS } from '../src/services/clients/removals.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, ByApp, ById, IdKey, integers, Output, Text } from './schemas/fields.ts';
+import { Text } from './schemas/fields.ts';
+import { AppKey, ByApp, ById, IdKey } from './schemas/keys.ts';
+import { integers, Output } from './schemas/outputs.ts';
 import { superuserProcedure } from './trpc.ts';
 
 const AppRemovalOutput = Output('AppRemoval', {

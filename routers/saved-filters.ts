@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { Instant, Name, OptionalInput, Output, Text } from './schemas/fields.ts';
+import { Name, OptionalInput, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Saved global filters');

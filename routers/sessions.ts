@@ -4,17 +4,10 @@ import { roleFields } from '../src/services/access/permissions.ts';
 import { logoutUrl, startUrl } from '../src/services/sso/connections.ts';
 import { factorFields, factorIn, loginProcedures } from './logins.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  ByEmail,
-  EmailKey,
-  Instant,
-  Login,
-  LongIdKey,
-  NoInput,
-  OptionalInput,
-  Output,
-} from './schemas/fields.ts';
+import { Login, NoInput, OptionalInput } from './schemas/fields.ts';
+import { ByEmail, EmailKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { ById, IdCursor, Name, NoInput, OptionalInput, Output, Text } from './schemas/fields.ts';
+import { Name, NoInput, OptionalInput, Text } from './schemas/fields.ts';
+import { ById, IdCursor } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
+import { Output } from './schemas/outputs.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');

@@ -3,20 +3,10 @@ import { DomainName } from '../src/lib/email-address.ts';
 import { providerPaths, startUrl } from '../src/services/sso/connections.ts';
 import { recordName, recordValue } from '../src/services/sso/domains.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  ByEmail,
-  ById,
-  EmailKey,
-  GroupIds,
-  Id,
-  IdCursor,
-  IdKey,
-  Instant,
-  Name,
-  Output,
-  Text,
-} from './schemas/fields.ts';
+import { Name, Text } from './schemas/fields.ts';
+import { ByEmail, ById, EmailKey, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');

@@ -1,16 +1,9 @@
 import { z } from 'zod';
 import type { TicketClaims } from '../src/lib/ticket-claims.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AnyObject,
-  AppKey,
-  EmailKey,
-  Instant,
-  NoInput,
-  OptionalInput,
-  Output,
-  Text,
-} from './schemas/fields.ts';
+import { NoInput, OptionalInput, Text } from './schemas/fields.ts';
+import { AppKey, EmailKey } from './schemas/keys.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Tickets', { hasSecrets: true });

@@ -1,16 +1,9 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import {
-  EmailKey,
-  Instant,
-  Login,
-  LongIdKey,
-  Name,
-  OneTimeCode,
-  OptionalInput,
-  Output,
-} from './schemas/fields.ts';
+import { Login, Name, OneTimeCode, OptionalInput } from './schemas/fields.ts';
+import { EmailKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Token', { hasSecrets: true });

@@ -3,19 +3,10 @@ import { UNUSED_DAYS } from '../src/services/apps/app-rows.ts';
 import { USAGE_INTERVALS } from '../src/services/usage/usage-report.ts';
 import { appFilter, appIdentity } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AppKey,
-  DEFAULT_WINDOW_DAYS,
-  EmailKey,
-  Id,
-  Instant,
-  OptionalInput,
-  Output,
-  Text,
-  UsageWindow,
-  WindowDays,
-} from './schemas/fields.ts';
+import { DEFAULT_WINDOW_DAYS, OptionalInput, Text, UsageWindow, WindowDays } from './schemas/fields.ts';
+import { AppKey, EmailKey, Id } from './schemas/keys.ts';
 import { limitedPagingFields, pageNumberFields, Search, toPageRequest } from './schemas/lists.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { viewerProcedure } from './trpc.ts';
 
 const MAX_PERIODS = 366;

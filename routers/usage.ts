@@ -8,28 +8,18 @@ import type { SubmittedEntry as Submitted } from '../src/services/usage/usage-re
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
-  AnyObject,
-  AppKey,
   BodyInstant,
   Email,
-  EmailKey,
-  Instant,
   InstantKey,
   OptionalInput,
-  Output,
   Text,
   UsageWindow,
   WindowDays,
 } from './schemas/fields.ts';
-import {
-  createRowEncoder,
-  type ListFormat,
-  type PagingInput,
-  pageNumberFields,
-  pagesOf,
-  parsePages,
-  toPageRequest,
-} from './schemas/lists.ts';
+import { AppKey, EmailKey } from './schemas/keys.ts';
+import { type PagingInput, pageNumberFields, pagesOf, parsePages, toPageRequest } from './schemas/lists.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
+import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
 import { router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
 

@@ -11,20 +11,10 @@ import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { dataRightsProcedures, personProcedures } from './person.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AppIds,
-  ByEmail,
-  EmailKey,
-  Extra,
-  Id,
-  IdKey,
-  NewEmail,
-  OptionalInput,
-  Output,
-  PersonName,
-  Slug,
-} from './schemas/fields.ts';
+import { Extra, NewEmail, OptionalInput, PersonName } from './schemas/fields.ts';
+import { AppIds, ByEmail, EmailKey, Id, IdKey, Slug } from './schemas/keys.ts';
 import { downloadOf, listOf, streamFormat, toPageRequest } from './schemas/lists.ts';
+import { Output } from './schemas/outputs.ts';
 import {
   PersonOutput,
   UserDetailOutput,

@@ -4,19 +4,10 @@ import type { Attempt } from '../src/services/webhooks/webhook-sending.ts';
 import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
 import { EventType } from './audit.ts';
 import { routesOf } from './procedure-meta.ts';
-import {
-  AnyObject,
-  BodyInstant,
-  ById,
-  Id,
-  IdCursor,
-  Instant,
-  LongIdKey,
-  OptionalInput,
-  Output,
-  Text,
-} from './schemas/fields.ts';
+import { BodyInstant, OptionalInput, Text } from './schemas/fields.ts';
+import { ById, Id, IdCursor, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 /** Also the URL of a webhook may contain one. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { normalizeEmail } from '../../src/lib/email-address.ts';
-import { findJsonProblem, isJsonObject, isStorableText, opaque } from '../../src/lib/json-value.ts';
+import { findJsonProblem, isStorableText } from '../../src/lib/json-value.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
+import { Instant } from './outputs.ts';
 
 export { Email, EmailAddress, NewEmail } from '../../src/lib/email-address.ts';
 
@@ -41,22 +41,6 @@ const unitOf = (origin: string): string => {
 
 z.config({ customError: describeIssue });
 
-const INT4_MAX = 2_147_483_647;
-
-/**
- * An object in responses, which has only these fields of a row: a new column stays private by default.
- * `id` names its component in the OpenAPI document, which generated clients use for its type.
- */
-export const Output = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
-  z.object(shape).meta({ id });
-
-/** The fields of an output that counts things. */
-export const integers = <Name extends string>(names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, z.int()])) as Record<Name, z.ZodInt>; // the keys are those of the list
-
-/** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
-export const Instant = z.date();
-
 /** Text that PostgreSQL can store, so without null characters and unpaired surrogates. */
 export const Text = (maxLength: number) => storable(z.string().max(maxLength));
 
@@ -75,19 +59,6 @@ export const PersonName = storable(z.string().trim().max(150));
 /** Text with at least one visible character. */
 export const Name = (maxLength: number) => Text(maxLength).regex(/\S/, 'Must not be empty.');
 
-export const Id = z.int().min(1).max(INT4_MAX);
-
-/** An id in a path. Any integer is accepted: one that cannot be an id is not found. */
-export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id : 0));
-
-export const ById = z.object({ id: IdKey });
-
-/** A bigint id in a path, of tokens, sessions, mails and audit entries. */
-export const LongIdKey = z.int().transform((id) => Math.max(0, id));
-
-/** The id after which a page starts. */
-export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4_MAX));
-
 /**
  * Any text is accepted: unknown usernames and wrong passwords fail in the same way. The username is an email address, so it
  * is trimmed; the password is not.
@@ -100,53 +71,8 @@ export const Login = {
 /** A code of an authenticator app, or a recovery code, with or without spaces and hyphens. */
 export const OneTimeCode = z.string().trim().min(1, 'This field is required.').max(64);
 
-/** The token of a mailed link. Any text is accepted: that of no link is not valid any more. */
-export const LinkToken = z.string().max(128);
-
 /** A new password within the limits of a login. The password policy is checked by the service. */
 export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
-
-/** Identifies a user. Any text is accepted: an invalid address is not found. */
-export const EmailKey = Text(1024).overwrite(normalizeEmail);
-
-export const ByEmail = z.object({ email: EmailKey });
-
-/** Identifies an app. Any text is accepted: an invalid id is not found. */
-export const AppKey = Text(255);
-
-export const ByApp = z.object({ app_id: AppKey });
-
-const APP_ID = /^[A-Za-z0-9]{8}$/;
-const MAX_APP_IDS = 1000;
-const MAX_APP_ID_ERRORS = 10;
-
-/** Distinct app ids. Validated as a whole, to bound the number of errors for a hostile list. */
-export const AppIds = z
-  .custom<string[]>()
-  .superRefine((ids: unknown, context) => {
-    const addError = (message: string, path: number[] = []) =>
-      context.addIssue({ code: 'custom', message, path });
-    if (ids === undefined) return addError('This field is required.');
-    if (!Array.isArray(ids)) return addError('Must be an array of app ids.');
-    if (ids.length > MAX_APP_IDS) return addError(`Must have at most ${MAX_APP_IDS} elements.`);
-    const invalid = ids.flatMap((id, index) => (typeof id === 'string' && APP_ID.test(id) ? [] : [index]));
-    for (const index of invalid.slice(0, MAX_APP_ID_ERRORS))
-      addError('Must be 8 letters or digits.', [index]);
-  })
-  .transform((ids) => [...new Set(ids)])
-  .meta({
-    json: { type: 'array', maxItems: MAX_APP_IDS, items: { type: 'string', pattern: APP_ID.source } },
-  });
-
-/** Distinct ids of groups. */
-export const GroupIds = z
-  .array(Id)
-  .max(100)
-  .transform((ids) => [...new Set(ids)]);
-
-export const Slug = z
-  .string()
-  .regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 characters from a-z, 0-9, _ and -.');
 
 /** Free-form JSON of at most 64 KiB, stored as sent. Any key is plain data, including `__proto__`. */
 export const Extra = z
@@ -155,12 +81,6 @@ export const Extra = z
     const reason = findJsonProblem(value);
     if (reason !== null) context.addIssue({ code: 'custom', message: reason });
   })
-  .meta({ json: { type: 'object', additionalProperties: true } });
-
-/** Free-form JSON in responses, opaque to the serializers of tRPC. */
-export const AnyObject = z
-  .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
-  .transform(opaque)
   .meta({ json: { type: 'object', additionalProperties: true } });
 
 /** An input of which nothing is required: tRPC calls need no argument. */

@@ -7,8 +7,10 @@ import type { InvitationRow } from '../../src/services/invitations/invitation-ro
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
 import { startUrl } from '../../src/services/sso/connections.ts';
-import { AnyObject, IdCursor, Instant, Output, PersonName } from './fields.ts';
+import { PersonName } from './fields.ts';
+import { IdCursor } from './keys.ts';
 import { pagingFields, Search } from './lists.ts';
+import { AnyObject, Instant, Output } from './outputs.ts';
 import { UserOutput, userOutput } from './users.ts';
 
 export const InvitationStatus = z.enum(INVITATION_STATUSES);

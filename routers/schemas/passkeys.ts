@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PASSKEY_PURPOSES } from '../../src/services/auth/passkeys.ts';
-import { Output } from './fields.ts';
+import { Output } from './outputs.ts';
 
 /** Bytes in base64url, as browsers write them in JSON. Any text is accepted: what is no signature is refused like a wrong one. */
 const Bytes = (maxLength: number) => z.string().min(1, 'This field is required.').max(maxLength);

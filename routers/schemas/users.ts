@@ -3,8 +3,11 @@ import type { TextRow } from '../../src/db/list-pages.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/users.ts';
-import { AnyObject, BodyInstant, EmailKey, Id, Instant, InstantKey, Output } from './fields.ts';
-import { createRowEncoder, type ListFormat, pagingFields, Search } from './lists.ts';
+import { BodyInstant, InstantKey } from './fields.ts';
+import { EmailKey, Id } from './keys.ts';
+import { pagingFields, Search } from './lists.ts';
+import { AnyObject, Instant, Output } from './outputs.ts';
+import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const UserOutput = Output('User', {
   email: z.string(),

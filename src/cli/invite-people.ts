@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { AppIds, Extra, NewEmail, PersonName } from '../../routers/schemas/fields.ts';
+import { Extra, NewEmail, PersonName } from '../../routers/schemas/fields.ts';
+import { AppIds } from '../../routers/schemas/keys.ts';
 import type { Config } from '../config/config.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { type Em, kysely } from '../db/kysely.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
-import { AnyObject, Instant } from '../../routers/schemas/fields.ts';
-import { createRowEncoder, isoInstant, jsonString } from '../../routers/schemas/lists.ts';
+import { AnyObject, Instant } from '../../routers/schemas/outputs.ts';
+import { createRowEncoder, isoInstant, jsonString } from '../../routers/schemas/row-encoder.ts';
 import type { TextRow } from '../../src/db/list-pages.ts';
 
 const encoders = suite('row encoders');

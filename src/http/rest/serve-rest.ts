@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context } from '../../../routers/context.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import type { ListFormat } from '../../../routers/schemas/lists.ts';
+import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
 import { isFault } from '../../lib/problems.ts';
 import { limitListInput, sendProblemResponse } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
