@@ -2,11 +2,8 @@ import { z } from 'zod';
 import { parseNetwork } from '../src/lib/ip-networks.ts';
 import { isJsonObject, isStorableText } from '../src/lib/json-value.ts';
 import { invalid } from '../src/lib/problems.ts';
-import type {
-  AccessViewEncoder,
-  AccessViewRow,
-  AccessViewUseEncoder,
-} from '../src/services/gate/access-views.ts';
+import type { AccessViewRow } from '../src/services/gate/access-views.ts';
+import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Expiry, Extra, OptionalInput, Text } from './schemas/fields.ts';
 import { EmailKey, INT4_MAX, Slug } from './schemas/keys.ts';
@@ -44,21 +41,13 @@ const AccessViewOutput = Output('AccessView', {
 });
 
 /** What to open or to embed. */
-const accessViewUrl = (key: string, baseUrl: string): string => `${baseUrl}/v/${key}/`;
+const urlOf = (key: string, { baseUrl }: Context): string => (key === '' ? '' : `${baseUrl}/v/${key}/`);
 
-const urlOf = (key: string, baseUrl: string): string => (key === '' ? '' : accessViewUrl(key, baseUrl));
+const accessViewOutput = (ctx: Context) => (view: AccessViewRow) => ({ ...view, url: urlOf(view.key, ctx) });
 
-const accessViewOutput = (view: AccessViewRow, baseUrl: string) => ({
-  ...view,
-  url: urlOf(view.key, baseUrl),
-});
-
-/** As `accessViewOutput`. */
-const accessViewEncoder = (format: ListFormat, baseUrl: string): AccessViewEncoder =>
-  createRowEncoder(AccessViewOutput, format, {
-    // The column has the key.
-    url: (key) => urlOf(key ?? '', baseUrl),
-  });
+/** As `accessViewOutput`. The column of the URL has the key. */
+const accessViewEncoder = (format: ListFormat, ctx: Context) =>
+  createRowEncoder(AccessViewOutput, format, { url: (key) => urlOf(key ?? '', ctx) });
 
 /** A use of an access view, with what applied at that time. */
 const AccessViewUseOutput = Output('AccessViewUse', {
@@ -77,9 +66,6 @@ const AccessViewUseOutput = Output('AccessViewUse', {
   user_agent: z.string(),
   timestamp: Instant,
 });
-
-const accessViewUseEncoder = (format: ListFormat): AccessViewUseEncoder =>
-  createRowEncoder(AccessViewUseOutput, format);
 
 /** An id or a key. Any text is accepted: an unknown one is not found. */
 const AccessViewKey = Text(255);
@@ -235,7 +221,7 @@ export const accessViewsRouter = router({
     )
     .query(async ({ ctx, input: { app, ...page } }) => {
       const views = await ctx.services.accessViews.list(ctx.actor, { app }, page);
-      return views.map((view) => accessViewOutput(view, ctx.baseUrl));
+      return views.map(accessViewOutput(ctx));
     }),
 
   list: route(viewerProcedure, 'GET', path, {
@@ -258,9 +244,9 @@ export const accessViewsRouter = router({
       const { accessViews } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format && input.cursor === undefined)
-        return accessViews.stream(ctx.actor, input, accessViewEncoder(format, ctx.baseUrl));
+        return accessViews.stream(ctx.actor, input, accessViewEncoder(format, ctx));
       const views = await accessViews.list(ctx.actor, input, toPageRequest(ctx, input));
-      return views.map((view) => accessViewOutput(view, ctx.baseUrl));
+      return views.map(accessViewOutput(ctx));
     }),
 
   get: route(viewerProcedure, 'GET', `${path}{key}/`, {
@@ -271,8 +257,8 @@ export const accessViewsRouter = router({
   })
     .input(ByKey)
     .output(AccessViewOutput)
-    .query(async ({ ctx, input }) =>
-      accessViewOutput(await ctx.services.accessViews.get(ctx.actor, input.key), ctx.baseUrl),
+    .query(({ ctx, input }) =>
+      ctx.services.accessViews.get(ctx.actor, input.key).then(accessViewOutput(ctx)),
     ),
 
   create: route(adminProcedure, 'POST', path, {
@@ -286,11 +272,11 @@ export const accessViewsRouter = router({
   })
     .input(NewAccessView.prefault({}))
     .output(AccessViewOutput)
-    .mutation(async ({ ctx, input }) => {
-      const { accessViewChanges } = ctx.services;
-      const view = await accessViewChanges.create(ctx.actor, toSubject(input), toColumns(input));
-      return accessViewOutput(view, ctx.baseUrl);
-    }),
+    .mutation(({ ctx, input }) =>
+      ctx.services.accessViewChanges
+        .create(ctx.actor, toSubject(input), toColumns(input))
+        .then(accessViewOutput(ctx)),
+    ),
 
   update: route(adminProcedure, 'PATCH', `${path}{key}/`, {
     summary: 'Update an access view',
@@ -302,11 +288,11 @@ export const accessViewsRouter = router({
   })
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
     .output(AccessViewOutput)
-    .mutation(async ({ ctx, input: { key, ...changes } }) => {
-      const { accessViewChanges } = ctx.services;
-      const view = await accessViewChanges.update(ctx.actor, key, toSubject(changes), toColumns(changes));
-      return accessViewOutput(view, ctx.baseUrl);
-    }),
+    .mutation(({ ctx, input: { key, ...changes } }) =>
+      ctx.services.accessViewChanges
+        .update(ctx.actor, key, toSubject(changes), toColumns(changes))
+        .then(accessViewOutput(ctx)),
+    ),
 
   deactivate: route(adminProcedure, 'DELETE', `${path}{key}/`, {
     summary: 'Deactivate an access view',
@@ -326,7 +312,8 @@ export const accessViewsRouter = router({
     .query(async ({ ctx, input }) => {
       const { accessViews } = ctx.services;
       const format = streamFormat(ctx, input);
-      if (format) return accessViews.streamUses(ctx.actor, input.key, accessViewUseEncoder(format));
+      if (format)
+        return accessViews.streamUses(ctx.actor, input.key, createRowEncoder(AccessViewUseOutput, format));
       return accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
     }),
 
@@ -340,6 +327,6 @@ export const accessViewsRouter = router({
     .output(z.object({ url: z.string() }))
     .mutation(async ({ ctx, input: { app, email } }) => {
       const key = await ctx.services.oneTimeViews.create(ctx.actor, app, email);
-      return { url: accessViewUrl(key, ctx.baseUrl) };
+      return { url: urlOf(key, ctx) };
     }),
 });

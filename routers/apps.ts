@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/html.ts';
 import { proofOf } from '../src/services/access/actor.ts';
 import { can } from '../src/services/access/permissions.ts';
-import type { AppEncoder } from '../src/services/apps/apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import { appRemovalProcedures } from './removals.ts';
 import { Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
@@ -16,7 +15,7 @@ import {
   toPageRequest,
 } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
-import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
+import { createRowEncoder } from './schemas/row-encoder.ts';
 import { TicketOutput } from './tickets.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
@@ -60,8 +59,6 @@ export const appFilter = {
   /** Whether the app has no use on record, as far as the caller may see its usage. With `is_unused=false`: new apps without use. */
   never_used: z.boolean().optional(),
 };
-
-const appEncoder = (format: ListFormat): AppEncoder => createRowEncoder(AppOutput, format);
 
 const AppStatusOutput = Output('AppStatus', {
   id: z.string(),
@@ -142,7 +139,7 @@ export const appsRouter = router({
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
       const format = streamFormat(ctx, input);
-      if (format) return apps.stream(ctx.actor, input, appEncoder(format));
+      if (format) return apps.stream(ctx.actor, input, createRowEncoder(AppOutput, format));
       return apps.list(ctx.actor, input, toPageRequest(ctx, input));
     }),
 

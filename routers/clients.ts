@@ -24,7 +24,7 @@ import {
 import { AppIds, AppKey, ById, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
 import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
-import { ClientUserOutput, clientUserEncoder, userFilter, userOutput } from './schemas/users.ts';
+import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas/users.ts';
 import { SiteOutput } from './sites.ts';
 import {
   adminProcedure,
@@ -159,7 +159,7 @@ export const clientsRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/clients/{id}/', { summary: 'Get a client', legacy: true })
     .input(ById)
     .output(ClientOutput)
-    .query(async ({ ctx, input }) => clientOutput(await ctx.services.clients.get(ctx.actor, input.id))),
+    .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id).then(clientOutput)),
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/', {
     summary: 'Update a client',
@@ -170,8 +170,8 @@ export const clientsRouter = router({
   })
     .input(ClientChanges.partial().extend({ id: IdKey, expected: ExpectedClient.optional() }))
     .output(ClientOutput)
-    .mutation(async ({ ctx, input: { id, expected, ...changes } }) =>
-      clientOutput(await ctx.services.clients.update(ctx.actor, id, changes, expected)),
+    .mutation(({ ctx, input: { id, expected, ...changes } }) =>
+      ctx.services.clients.update(ctx.actor, id, changes, expected).then(clientOutput),
     ),
 
   site: route(protectedProcedure, 'GET', '/jb/clients/{id}/site/', {
@@ -191,9 +191,10 @@ export const clientsRouter = router({
     .query(async ({ ctx, input }) => {
       const filter = { ...input, client: input.id };
       const format = streamFormat(ctx, input);
-      if (format) return ctx.services.users.stream(ctx.actor, filter, clientUserEncoder(format, ctx.baseUrl));
+      if (format)
+        return ctx.services.users.stream(ctx.actor, filter, userEncoder(ClientUserOutput, format, ctx));
       const users = await ctx.services.users.list(ctx.actor, filter, toPageRequest(ctx, input));
-      return users.map((user) => userOutput(user, ctx.baseUrl));
+      return users.map(userOutput(ctx));
     }),
 
   apps: route(viewerProcedure, 'GET', '/jb/clients/{id}/apps/', {
@@ -214,7 +215,7 @@ export const clientsRouter = router({
     .query(async ({ ctx, input }) => {
       const filter = { ...input, client: input.id };
       const invitations = await ctx.services.invitations.list(ctx.actor, filter, toPageRequest(ctx, input));
-      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
+      return invitations.map(invitationOutput(ctx));
     }),
 
   invite: route(adminProcedure, 'POST', '/jb/clients/{id}/users/invitations/', {
@@ -234,11 +235,8 @@ export const clientsRouter = router({
       }),
     )
     .output(ClientInvitationOutput)
-    .mutation(async ({ ctx, input: { id, ...invitation } }) =>
-      invitationOutput(
-        await ctx.services.invitations.createForClient(ctx.actor, id, invitation),
-        ctx.baseUrl,
-      ),
+    .mutation(({ ctx, input: { id, ...invitation } }) =>
+      ctx.services.invitations.createForClient(ctx.actor, id, invitation).then(invitationOutput(ctx)),
     ),
 
   previewInvitation: route(viewerProcedure, 'POST', '/jb/clients/{id}/invitation-preview/', {
@@ -279,7 +277,7 @@ export const clientsRouter = router({
   })
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientOutput)
-    .mutation(async ({ ctx, input }) => clientOutput(await ctx.services.clients.create(ctx.actor, input))),
+    .mutation(({ ctx, input }) => ctx.services.clients.create(ctx.actor, input).then(clientOutput)),
 
   ...factorPolicyProcedures,
   ...clientRemovalProcedures,

@@ -81,15 +81,13 @@ export const invitationsRouter = router({
     .output(listOf(InvitationDetailsOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.search(ctx.actor, input, toPageRequest(ctx, input));
-      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
+      return invitations.map(invitationOutput(ctx));
     }),
 
   get: route(viewerProcedure, 'GET', '/jb/invitations/{id}/', { summary: 'Get an invitation' })
     .input(ById)
     .output(InvitationDetailsOutput)
-    .query(async ({ ctx, input }) =>
-      invitationOutput(await ctx.services.invitations.get(ctx.actor, input.id), ctx.baseUrl),
-    ),
+    .query(({ ctx, input }) => ctx.services.invitations.get(ctx.actor, input.id).then(invitationOutput(ctx))),
 
   resend: route(adminProcedure, 'POST', '/jb/invitations/{id}/resend/', {
     summary: 'Resend an invitation',
@@ -97,8 +95,8 @@ export const invitationsRouter = router({
   })
     .input(ById)
     .output(InvitationDetailsOutput)
-    .mutation(async ({ ctx, input }) =>
-      invitationOutput(await ctx.services.invitations.resend(ctx.actor, input.id), ctx.baseUrl),
+    .mutation(({ ctx, input }) =>
+      ctx.services.invitations.resend(ctx.actor, input.id).then(invitationOutput(ctx)),
     ),
 
   revoke: route(adminProcedure, 'POST', '/jb/invitations/{id}/revoke/', {
@@ -108,8 +106,8 @@ export const invitationsRouter = router({
   })
     .input(ById)
     .output(InvitationDetailsOutput)
-    .mutation(async ({ ctx, input }) =>
-      invitationOutput(await ctx.services.invitations.revoke(ctx.actor, input.id), ctx.baseUrl),
+    .mutation(({ ctx, input }) =>
+      ctx.services.invitations.revoke(ctx.actor, input.id).then(invitationOutput(ctx)),
     ),
 
   bulkUpdate: route(adminProcedure, 'POST', '/jb/invitations/bulk/', {
@@ -188,7 +186,7 @@ export const invitationsRouter = router({
         ctx.browser.keepSession(login.session);
         ctx.browser.keepDevice(await sessions.issueDeviceCookie(login.session));
       }
-      const user = actor && userOutput(await users.get(actor, actor.email), ctx.baseUrl);
+      const user = actor && (await users.get(actor, actor.email).then(userOutput(ctx)));
       return { user, home_location, needs_second_factor: false };
     }),
 
@@ -203,7 +201,7 @@ export const invitationsRouter = router({
     .output(listOf(InvitationOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));
-      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
+      return invitations.map(invitationOutput(ctx));
     }),
 
   create: route(adminProcedure, 'POST', '/jb/users/invitations/', {
@@ -233,7 +231,7 @@ export const invitationsRouter = router({
       const dryRun = input.dry_run;
       ctx.timeLimit.liftForBulk(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
-      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
+      return invitations.map(invitationOutput(ctx));
     }),
 
   /** The invitation that `update` changes. */
@@ -243,8 +241,8 @@ export const invitationsRouter = router({
   })
     .input(z.object({ email: EmailKey, client: Id.optional() }))
     .output(InvitationOutput)
-    .query(async ({ ctx, input: { email, client } }) =>
-      invitationOutput(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
+    .query(({ ctx, input: { email, client } }) =>
+      ctx.services.invitations.pending(ctx.actor, email, client).then(invitationOutput(ctx)),
     ),
 
   update: route(adminProcedure, 'PATCH', '/jb/users/invitations/{email}/', {
@@ -269,7 +267,7 @@ export const invitationsRouter = router({
       }),
     )
     .output(InvitationOutput)
-    .mutation(async ({ ctx, input: { email, client, ...changes } }) =>
-      invitationOutput(await ctx.services.invitations.update(ctx.actor, email, client, changes), ctx.baseUrl),
+    .mutation(({ ctx, input: { email, client, ...changes } }) =>
+      ctx.services.invitations.update(ctx.actor, email, client, changes).then(invitationOutput(ctx)),
     ),
 });

@@ -77,7 +77,7 @@ const openSession = async (ctx: Context & { services: Services }, secret: string
   // The session may have been revoked in between.
   if (!actor) throw new Problem('unauthenticated');
   if (browser.session !== null) await services.sessions.replace(browser.session);
-  const user = userOutput(await services.users.get(actor, actor.email), ctx.baseUrl);
+  const user = await services.users.get(actor, actor.email).then(userOutput(ctx));
   browser.keepDevice(await services.sessions.issueDeviceCookie(secret));
   return { user, csrf_token: browser.keepSession(secret) };
 };

@@ -138,7 +138,7 @@ export const mailRouter = router({
   })
     .input(ById)
     .output(MailDetailsOutput)
-    .query(async ({ ctx, input }) => mailDetailsOutput(await ctx.services.mails.get(ctx.actor, input.id))),
+    .query(({ ctx, input }) => ctx.services.mails.get(ctx.actor, input.id).then(mailDetailsOutput)),
 
   retry: route(adminProcedure, 'POST', '/jb/mails/{id}/retry/', {
     summary: 'Send a mail now',
@@ -146,7 +146,5 @@ export const mailRouter = router({
   })
     .input(ById)
     .output(MailDetailsOutput)
-    .mutation(async ({ ctx, input }) =>
-      mailDetailsOutput(await ctx.services.mails.retry(ctx.actor, input.id)),
-    ),
+    .mutation(({ ctx, input }) => ctx.services.mails.retry(ctx.actor, input.id).then(mailDetailsOutput)),
 });

@@ -32,9 +32,7 @@ export const profileRouter = router({
       }),
     )
     .output(UserDetailOutput)
-    .mutation(async ({ ctx, input }) =>
-      userOutput(await ctx.services.profiles.update(ctx.actor, input), ctx.baseUrl),
-    ),
+    .mutation(({ ctx, input }) => ctx.services.profiles.update(ctx.actor, input).then(userOutput(ctx))),
 
   requestEmail: route(protectedProcedure, 'POST', '/jb/profile/email/', {
     summary: 'Request a change of your email address',

@@ -70,14 +70,15 @@ export const sessionsRouter = router({
         sso: SsoOutput.nullable(),
       }),
     )
-    .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => {
+    .query(async ({ ctx }) => {
+      const { actor, services, baseUrl, appUrl } = ctx;
       const [user, second_factor, connection] = await Promise.all([
         services.users.get(actor, actor.email),
         services.secondFactors.status(actor),
         services.ssoLogins.findOwn(actor),
       ]);
       return {
-        user: userOutput(user, baseUrl),
+        user: userOutput(ctx)(user),
         roles: roleFields(
           ({ flag }) => actor[flag],
           ({ role }) => [...actor[role]],

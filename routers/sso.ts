@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainName } from '../src/lib/email-address.ts';
 import { providerPaths, startUrl } from '../src/services/sso/connections.ts';
 import { recordName, recordValue } from '../src/services/sso/domains.ts';
+import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Name, Text } from './schemas/fields.ts';
 import { ByEmail, ById, EmailKey, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
@@ -83,10 +84,9 @@ const ByConnection = ById.extend({ connection_id: IdKey });
 
 type Connection = Omit<z.output<typeof ConnectionOutput>, keyof ReturnType<typeof providerPaths>>;
 
-const connectionOutput = (connection: Connection, baseUrl: string) => ({
-  ...connection,
-  ...providerPaths(baseUrl, connection.id),
-});
+const connectionOutput =
+  ({ baseUrl }: Context) =>
+  (connection: Connection) => ({ ...connection, ...providerPaths(baseUrl, connection.id) });
 
 export const ssoRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/{id}/sso/', {
@@ -97,7 +97,7 @@ export const ssoRouter = router({
     .output(z.array(ConnectionOutput))
     .query(async ({ ctx, input }) => {
       const rows = await ctx.services.connections.list(ctx.actor, input.id, toPageRequest(ctx, input));
-      return rows.map((row) => connectionOutput(row, ctx.baseUrl));
+      return rows.map(connectionOutput(ctx));
     }),
 
   create: route(adminProcedure, 'POST', '/jb/clients/{id}/sso/', {
@@ -128,8 +128,8 @@ export const ssoRouter = router({
       }),
     )
     .output(ConnectionOutput)
-    .mutation(async ({ ctx, input: { id, ...connection } }) =>
-      connectionOutput(await ctx.services.connections.create(ctx.actor, id, connection), ctx.baseUrl),
+    .mutation(({ ctx, input: { id, ...connection } }) =>
+      ctx.services.connections.create(ctx.actor, id, connection).then(connectionOutput(ctx)),
     ),
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/sso/{connection_id}/', {
@@ -147,11 +147,8 @@ export const ssoRouter = router({
       }),
     )
     .output(ConnectionOutput)
-    .mutation(async ({ ctx, input: { id, connection_id: connectionId, ...changes } }) =>
-      connectionOutput(
-        await ctx.services.connections.update(ctx.actor, id, connectionId, changes),
-        ctx.baseUrl,
-      ),
+    .mutation(({ ctx, input: { id, connection_id: connectionId, ...changes } }) =>
+      ctx.services.connections.update(ctx.actor, id, connectionId, changes).then(connectionOutput(ctx)),
     ),
 
   test: route(adminProcedure, 'POST', '/jb/clients/{id}/sso/{connection_id}/test/', {
@@ -226,8 +223,8 @@ export const domainsRouter = router({
   })
     .input(ById.extend({ domain: DomainName }))
     .output(DomainOutput)
-    .mutation(async ({ ctx, input }) =>
-      domainOutput(await ctx.services.domains.add(ctx.actor, input.id, input.domain)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.domains.add(ctx.actor, input.id, input.domain).then(domainOutput),
     ),
 
   verify: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/verify/', {
@@ -238,8 +235,8 @@ export const domainsRouter = router({
   })
     .input(ByDomain)
     .output(DomainOutput)
-    .mutation(async ({ ctx, input }) =>
-      domainOutput(await ctx.services.domains.verify(ctx.actor, input.id, input.domain_id)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.domains.verify(ctx.actor, input.id, input.domain_id).then(domainOutput),
     ),
 
   vouch: route(superuserProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/vouch/', {
@@ -250,8 +247,8 @@ export const domainsRouter = router({
   })
     .input(ByDomain)
     .output(DomainOutput)
-    .mutation(async ({ ctx, input }) =>
-      domainOutput(await ctx.services.domains.vouch(ctx.actor, input.id, input.domain_id)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.domains.vouch(ctx.actor, input.id, input.domain_id).then(domainOutput),
     ),
 
   remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/domains/{domain_id}/', {

@@ -117,5 +117,5 @@ export const signingKeysRouter = router({
   })
     .input(NoInput)
     .output(SigningKeyOutput)
-    .mutation(async ({ ctx }) => signingKeyOutput(await ctx.services.keyRotation.rotate(ctx.actor))),
+    .mutation(({ ctx }) => ctx.services.keyRotation.rotate(ctx.actor).then(signingKeyOutput)),
 });

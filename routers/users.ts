@@ -7,6 +7,7 @@ import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import type { ChangedField } from '../src/services/users/user-update.ts';
 import { appIdentity } from './apps.ts';
+import type { Context } from './context.ts';
 import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { dataRightsProcedures, personProcedures } from './person.ts';
@@ -83,11 +84,11 @@ const TableColumns = z
 async function* tablePages(
   pages: AsyncIterable<UserRow[]>,
   columns: readonly Column[],
-  baseUrl: string,
+  ctx: Context,
 ): AsyncGenerator<TableUser[]> {
   for await (const rows of pages)
     yield rows.map((row) => {
-      const user: TableUser = { ...userOutput(row, baseUrl), extra: opaque(row.extra) };
+      const user: TableUser = { ...userOutput(ctx)(row), extra: opaque(row.extra) };
       return Object.fromEntries(columns.map((column) => [column, user[column]]));
     });
 }
@@ -113,9 +114,9 @@ export const usersRouter = router({
     .output(listOf(UserOutput))
     .query(async ({ ctx, input }) => {
       const format = streamFormat(ctx, input);
-      if (format) return ctx.services.users.stream(ctx.actor, input, userEncoder(format, ctx.baseUrl));
+      if (format) return ctx.services.users.stream(ctx.actor, input, userEncoder(UserOutput, format, ctx));
       const users = await ctx.services.users.list(ctx.actor, input, toPageRequest(ctx, input));
-      return users.map((user) => userOutput(user, ctx.baseUrl));
+      return users.map(userOutput(ctx));
     }),
 
   /** A page of the console's list of people. It has no REST path, so that its columns can change with the screen. */
@@ -131,7 +132,7 @@ export const usersRouter = router({
     .output(z.array(PersonOutput))
     .query(async ({ ctx, input }) => {
       const people = await ctx.services.users.people(ctx.actor, input, { limit: input.limit });
-      return people.map((person) => userOutput(person, ctx.baseUrl));
+      return people.map(userOutput(ctx));
     }),
 
   count: route(viewerProcedure, 'GET', '/jb/users/count/', {
@@ -154,7 +155,7 @@ export const usersRouter = router({
     .output(downloadOf<TableUser[]>())
     .query(async ({ ctx, input: { columns, ...filter } }) => {
       const users = await ctx.services.users.openTable(ctx.actor, filter);
-      const pages = tablePages(users, columns, ctx.baseUrl);
+      const pages = tablePages(users, columns, ctx);
       return ctx.isDownload ? new Download('users.csv', csvOf(pages, columns)) : pages;
     }),
 
@@ -165,9 +166,7 @@ export const usersRouter = router({
   })
     .input(ByEmail)
     .output(UserDetailOutput)
-    .query(async ({ ctx, input }) =>
-      userOutput(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
-    ),
+    .query(({ ctx, input }) => ctx.services.users.get(ctx.actor, input.email).then(userOutput(ctx))),
 
   permissions: route(protectedProcedure, 'GET', '/jb/users/{email}/permissions/', {
     summary: 'Get what you may do with a user',
@@ -211,9 +210,7 @@ export const usersRouter = router({
       }),
     )
     .output(UserOutput)
-    .mutation(async ({ ctx, input }) =>
-      userOutput(await ctx.services.userCreation.create(ctx.actor, input), ctx.baseUrl),
-    ),
+    .mutation(({ ctx, input }) => ctx.services.userCreation.create(ctx.actor, input).then(userOutput(ctx))),
 
   update: route(adminProcedure, 'PATCH', '/jb/users/{email}/', {
     summary: 'Update a user',
@@ -231,8 +228,8 @@ export const usersRouter = router({
       }),
     )
     .output(UserDetailOutput)
-    .mutation(async ({ ctx, input: { email, ...changes } }) =>
-      userOutput(await ctx.services.userUpdates.update(ctx.actor, email, changes), ctx.baseUrl),
+    .mutation(({ ctx, input: { email, ...changes } }) =>
+      ctx.services.userUpdates.update(ctx.actor, email, changes).then(userOutput(ctx)),
     ),
 
   changeEmail: route(adminProcedure, 'POST', '/jb/users/{email}/email/', {
@@ -247,11 +244,8 @@ export const usersRouter = router({
   })
     .input(z.object({ email: EmailKey, new_email: NewEmail }))
     .output(UserDetailOutput)
-    .mutation(async ({ ctx, input }) =>
-      userOutput(
-        await ctx.services.emailChanges.changeForUser(ctx.actor, input.email, input.new_email),
-        ctx.baseUrl,
-      ),
+    .mutation(({ ctx, input }) =>
+      ctx.services.emailChanges.changeForUser(ctx.actor, input.email, input.new_email).then(userOutput(ctx)),
     ),
 
   deactivate: route(adminProcedure, 'DELETE', '/jb/users/{email}/', {
@@ -307,8 +301,8 @@ export const rolesRouter = router({
   })
     .input(UserRolesOutput.partial().extend({ email: EmailKey }))
     .output(UserOutput)
-    .mutation(async ({ ctx, input: { email, ...changes } }) =>
-      userOutput(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),
+    .mutation(({ ctx, input: { email, ...changes } }) =>
+      ctx.services.roles.update(ctx.actor, email, changes).then(userOutput(ctx)),
     ),
 
   setClientAdmin: rolesRoute(superuserProcedure, 'PUT', '/jb/clients/{id}/admins/{email}/', {
@@ -318,8 +312,7 @@ export const rolesRouter = router({
   })
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
     .output(UserOutput)
-    .mutation(async ({ ctx, input }) => {
-      const { id, email, is_admin: isAdmin } = input;
-      return userOutput(await ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin), ctx.baseUrl);
-    }),
+    .mutation(({ ctx, input: { id, email, is_admin: isAdmin } }) =>
+      ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin).then(userOutput(ctx)),
+    ),
 });

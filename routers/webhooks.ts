@@ -200,8 +200,8 @@ export const webhooksRouter = router({
   })
     .input(ById)
     .output(AttemptOutput)
-    .mutation(async ({ ctx, input }) =>
-      attemptOutput(await ctx.services.webhookDeliveries.test(ctx.actor, input.id)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.webhookDeliveries.test(ctx.actor, input.id).then(attemptOutput),
     ),
 
   replay: route(adminProcedure, 'POST', '/jb/webhooks/{id}/replay/', {

@@ -7,6 +7,7 @@ import type { InvitationRow } from '../../src/services/invitations/invitation-ro
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
 import { startUrl } from '../../src/services/sso/connections.ts';
+import type { Context } from '../context.ts';
 import { PersonName } from './fields.ts';
 import { IdCursor } from './keys.ts';
 import { pagingFields, Search } from './lists.ts';
@@ -47,16 +48,15 @@ export const InvitationOutput = Output('Invitation', {
   is_demo_user: z.enum(['true', 'false']),
 });
 
-export const invitationOutput = <Invitation extends InvitationRow>(
-  invitation: Invitation,
-  baseUrl: string,
-) => ({
-  ...invitation,
-  client: invitation.client_id,
-  user: userOutput(invitation.inviter, baseUrl),
-  invitation_email_count: invitation.email_count,
-  is_demo_user: invitation.is_demo_user ? ('true' as const) : ('false' as const),
-});
+export const invitationOutput =
+  (base: Pick<Context, 'baseUrl'>) =>
+  <Invitation extends InvitationRow>(invitation: Invitation) => ({
+    ...invitation,
+    client: invitation.client_id,
+    user: userOutput(base)(invitation.inviter),
+    invitation_email_count: invitation.email_count,
+    is_demo_user: invitation.is_demo_user ? ('true' as const) : ('false' as const),
+  });
 
 /** `last_error`: why the last attempt failed. */
 export const InvitationMailOutput = Output('InvitationMail', {

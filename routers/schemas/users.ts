@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { TextRow } from '../../src/db/list-pages.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/users.ts';
+import type { Context } from '../context.ts';
 import { BodyInstant, InstantKey } from './fields.ts';
 import { EmailKey, Id } from './keys.ts';
 import { pagingFields, Search } from './lists.ts';
@@ -111,28 +111,27 @@ export const userSort = z.enum(USER_SORTS).optional();
 /** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
 export const userFilter = { ...userConditions, sort: userSort, ...pagingFields(EmailKey) };
 
-/** The letter or digit of the avatar that the service draws. */
-const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
+type Base = Pick<Context, 'baseUrl'>;
 
-const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars/${initialOf(email)}.svg`;
+/** The avatar that the service draws: a letter or digit. */
+const avatarOf = (email: string, { baseUrl }: Base): string =>
+  `${baseUrl}/avatars/${/[a-z0-9]/.exec(email)?.[0] ?? 'x'}.svg`;
 
-export const userOutput = <User extends Pick<UserRow, 'email' | 'profile_avatar'>>(
-  user: User,
-  baseUrl: string,
-) => ({
-  ...user,
-  profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
-});
-
-const avatarReader = (baseUrl: string) => ({
-  // The email is the first field.
-  profile_avatar: (avatar: string | null, [email]: TextRow) => avatar ?? avatarOf(email ?? '', baseUrl),
-});
+/** For `map` and `then`. */
+export const userOutput =
+  (base: Base) =>
+  <User extends Pick<UserRow, 'email' | 'profile_avatar'>>(user: User) => ({
+    ...user,
+    profile_avatar: user.profile_avatar ?? avatarOf(user.email, base),
+  });
 
 /** As `userOutput`. */
-export const userEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
-  createRowEncoder(UserOutput, format, avatarReader(baseUrl));
-
-/** As `userOutput`. */
-export const clientUserEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
-  createRowEncoder(ClientUserOutput, format, avatarReader(baseUrl));
+export const userEncoder = (
+  output: typeof UserOutput | typeof ClientUserOutput,
+  format: ListFormat,
+  base: Base,
+): UserEncoder =>
+  createRowEncoder<(typeof output)['shape']>(output, format, {
+    // The email is the first field.
+    profile_avatar: (avatar, [email]) => avatar ?? avatarOf(email ?? '', base),
+  });
