@@ -6,6 +6,7 @@ import { Expiry, NoInput, OptionalInput, Reason } from './schemas/fields.ts';
 import { AppKey, ById, EmailKey, Id, IdCursor } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Access requests');
@@ -14,9 +15,7 @@ const AccessRequestOutput = Output('AccessRequest', {
   id: z.int(),
   /** To be sent with the decision: it fails if the request has changed since. */
   version: z.int(),
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   /** Id of the app. */
   app: z.string(),
   app_label: z.string(),

@@ -5,7 +5,7 @@ import { invalid } from '../src/lib/problems.ts';
 import type { AccessViewRow } from '../src/services/gate/access-views.ts';
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Expiry, Extra, OptionalInput, Text } from './schemas/fields.ts';
+import { changesOf, Expiry, Extra, OptionalInput, Text } from './schemas/fields.ts';
 import { EmailKey, INT4_MAX, Slug } from './schemas/keys.ts';
 import { listOf, pageNumberFields, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
@@ -115,39 +115,23 @@ const subject = {
   user_email: EmailKey.nullish(),
 };
 
-const fields = {
-  is_active: z.boolean(),
-  allowed_uses_cnt: z.int().min(0).max(INT4_MAX),
-  expires_at: Expiry,
-  data_permissions: Extra.nullable(),
-  selections: Extra,
-  stack_slug: StackSlug,
-  flags: Flags,
-  autorotate: z.boolean(),
-  allowed_networks: Networks,
-  show_header: z.boolean(),
-  show_footer: z.boolean(),
-  language_code: LanguageCode,
-};
-
 const NewAccessView = z.object({
   ...subject,
-  ...fields,
-  is_active: fields.is_active.default(true),
-  allowed_uses_cnt: fields.allowed_uses_cnt.default(1),
-  expires_at: fields.expires_at.default(null),
-  data_permissions: fields.data_permissions.default(null),
-  selections: fields.selections.default({}),
-  stack_slug: fields.stack_slug.default(null),
-  flags: fields.flags.default({}),
-  autorotate: fields.autorotate.default(false),
-  allowed_networks: fields.allowed_networks.default([]),
-  show_header: fields.show_header.default(true),
-  show_footer: fields.show_footer.default(true),
-  language_code: fields.language_code.default(''),
+  is_active: z.boolean().default(true),
+  allowed_uses_cnt: z.int().min(0).max(INT4_MAX).default(1),
+  expires_at: Expiry.default(null),
+  data_permissions: Extra.nullable().default(null),
+  selections: Extra.default({}),
+  stack_slug: StackSlug.default(null),
+  flags: Flags.default({}),
+  autorotate: z.boolean().default(false),
+  allowed_networks: Networks.default([]),
+  show_header: z.boolean().default(true),
+  show_footer: z.boolean().default(true),
+  language_code: LanguageCode.default(''),
 });
 
-const AccessViewChanges = z.object({ ...subject, ...z.object(fields).partial().shape });
+const AccessViewChanges = changesOf(NewAccessView.shape);
 
 type Fields = z.output<typeof AccessViewChanges>;
 

@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { userConditions, userSort } from './schemas/users.ts';
+import { personIdentity, userConditions, userSort } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
@@ -13,9 +13,7 @@ const MAX_PAGE_USERS = 2_000;
 const MAX_CELLS = 5_000;
 
 const AccessUserOutput = Output('AccessUser', {
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   is_active: z.boolean(),
   /** Whether the caller may change the apps of this user. */
   is_changeable: z.boolean(),
@@ -106,9 +104,7 @@ const PersonAccessOutput = z.object({
 });
 
 const EffectiveAccessOutput = Output('EffectiveAccess', {
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   /** `superuser`, `staff` or `client-admin`, which open the app without a grant; null for others. */
   role: z.string().nullable(),
   /** Names of the groups that give the app. */

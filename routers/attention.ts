@@ -6,6 +6,7 @@ import { MailOutput, mailOutput } from './mail.ts';
 import { routesOf } from './procedure-meta.ts';
 import { NoInput } from './schemas/fields.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -15,9 +16,7 @@ const Section = <T extends z.ZodType, F extends z.ZodRawShape>(item: T, filter: 
   z.object({ count: z.int(), items: z.array(item), filter: z.object(filter) });
 
 const AttentionUser = Output('AttentionUser', {
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   last_login: Instant.nullable(),
 });
 

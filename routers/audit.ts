@@ -28,10 +28,7 @@ const AuditOutput = Output('AuditEntry', {
   target: z.string().meta({ examples: ['ada@acme.test'] }),
   clients: z.array(z.int()),
   details: AnyObject,
-  request_id: z
-    .string()
-    .nullable()
-    .meta({ examples: ['3d5c9a54-efb2-4018-b131-b5c402a96e39'] }),
+  request_id: z.nullable(z.string()).meta({ examples: ['3d5c9a54-efb2-4018-b131-b5c402a96e39'] }),
   address: z.string().nullable(),
 });
 

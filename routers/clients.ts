@@ -5,23 +5,15 @@ import { AppSummaryOutput } from './apps.ts';
 import { factorPolicyProcedures } from './factor-policies.ts';
 import { routesOf } from './procedure-meta.ts';
 import { clientRemovalProcedures } from './removals.ts';
-import {
-  EmailAddress,
-  Expiry,
-  Extra,
-  Html,
-  NewEmail,
-  NoInput,
-  OptionalInput,
-  Text,
-} from './schemas/fields.ts';
+import { EmailAddress, Html, NewEmail, NoInput, OptionalInput, Text } from './schemas/fields.ts';
 import {
   ClientInvitationOutput,
   invitationFilter,
+  invitationOffer,
   invitationOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
-import { AppIds, AppKey, ById, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
+import { AppKey, ById, Id, IdCursor, IdKey } from './schemas/keys.ts';
 import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
 import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas/users.ts';
@@ -224,16 +216,7 @@ export const clientsRouter = router({
     example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
     legacy: true,
   })
-    .input(
-      ById.extend({
-        email: NewEmail,
-        ...inviteeNames,
-        extra: Extra.optional(),
-        initial_apps: AppIds.default([]),
-        groups: GroupIds.default([]),
-        apps_expire_at: Expiry.default(null),
-      }),
-    )
+    .input(ById.extend({ email: NewEmail, ...inviteeNames, ...invitationOffer }))
     .output(ClientInvitationOutput)
     .mutation(({ ctx, input: { id, ...invitation } }) =>
       ctx.services.invitations.createForClient(ctx.actor, id, invitation).then(invitationOutput(ctx)),

@@ -3,6 +3,7 @@ import { POLICIES } from '../src/services/auth/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
@@ -33,9 +34,7 @@ const FactorPolicyPreviewOutput = Output('FactorPolicyPreview', {
   required_from: Instant.nullable(),
   users: z.array(
     z.object({
-      email: z.string(),
-      first_name: z.string(),
-      last_name: z.string(),
+      ...personIdentity,
       is_shared: z.boolean(),
       required_from: Instant,
     }),

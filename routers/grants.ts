@@ -5,14 +5,13 @@ import { Expiry, InstantKey, OptionalInput, Reason } from './schemas/fields.ts';
 import { AppKey, EmailKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Grants');
 
 const GrantOutput = Output('Grant', {
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   /** Email address of the administrator, or of the inviter; null if it is not known. */
   granted_by: z.string().nullable(),
   granted_at: Instant.nullable(),
@@ -25,9 +24,7 @@ const EndingGrantOutput = Output('EndingGrant', {
   app_id: z.string(),
   app_label: z.string(),
   client: z.int(),
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   expires_at: Instant,
   reason: z.string(),
 });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { Name } from './schemas/fields.ts';
-import { AppIds, ById, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
+import { changesOf, Name } from './schemas/fields.ts';
+import { AppIds, ById, distinct, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Groups');
@@ -28,19 +29,14 @@ const GroupDetailOutput = Output('GroupDetail', {
 
 const GroupScreenOutput = z.object({
   ...GroupOutput.shape,
-  members: z.array(
-    z.object({ email: z.string(), first_name: z.string(), last_name: z.string(), is_active: z.boolean() }),
-  ),
+  members: z.array(z.object({ ...personIdentity, is_active: z.boolean() })),
   /** How many people would lose the app without the group. */
   losses: z.array(z.object({ app: z.string(), people: z.int() })),
 });
 
-const Members = z
-  .array(EmailKey)
-  .max(MAX_MEMBERS)
-  .transform((emails) => [...new Set(emails)]);
+const Members = distinct(EmailKey, MAX_MEMBERS);
 
-const fields = { name: Name(100), members: Members, apps: AppIds };
+const fields = { name: Name(100), members: Members.default([]), apps: AppIds.default([]) };
 
 const ByGroup = ById.extend({ group_id: IdKey });
 
@@ -66,7 +62,7 @@ export const groupsRouter = router({
     status: 201,
     example: { name: 'Finance', members: ['ada@acme.test'], apps: ['zylTKNVx'] },
   })
-    .input(ById.extend({ ...fields, members: Members.default([]), apps: AppIds.default([]) }))
+    .input(ById.extend(fields))
     .output(GroupDetailOutput)
     .mutation(({ ctx, input: { id, ...group } }) => ctx.services.groups.create(ctx.actor, id, group)),
 
@@ -75,13 +71,7 @@ export const groupsRouter = router({
     description: 'Omitted fields stay unchanged. `members` and `apps` replace those of the group.',
     example: { apps: ['zylTKNVx'] },
   })
-    .input(
-      ByGroup.extend({
-        name: fields.name.optional(),
-        members: Members.optional(),
-        apps: AppIds.optional(),
-      }),
-    )
+    .input(ByGroup.extend(changesOf(fields).shape))
     .output(GroupDetailOutput)
     .mutation(({ ctx, input: { id, group_id: groupId, ...changes } }) =>
       ctx.services.groups.update(ctx.actor, id, groupId, changes),
@@ -101,10 +91,7 @@ export const groupsRouter = router({
         apps: AppIds.optional(),
         added_members: Members.default([]),
         removed_members: Members.default([]),
-        expected: z
-          .object({ name: z.string(), apps: z.array(z.string()) })
-          .partial()
-          .optional(),
+        expected: GroupOutput.pick({ name: true, apps: true }).partial().optional(),
       }),
     )
     .output(GroupDetailOutput)

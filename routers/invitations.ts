@@ -6,7 +6,7 @@ import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { InvitationsBulkResultOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Expiry, Extra, InstantKey, NewEmail, NewPassword, OptionalInput } from './schemas/fields.ts';
+import { changesOf, InstantKey, NewEmail, NewPassword, OptionalInput } from './schemas/fields.ts';
 import {
   AcceptedOutput,
   InvitationDetailsOutput,
@@ -14,11 +14,12 @@ import {
   InvitationPageOutput,
   InvitationStatusFilter,
   invitationFilter,
+  invitationOffer,
   invitationOutput,
   invitationPageOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
-import { AppIds, ById, EmailKey, GroupIds, Id, IdCursor, Slug } from './schemas/keys.ts';
+import { ById, EmailKey, Id, IdCursor, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, listOf, Search, toPageRequest } from './schemas/lists.ts';
 import { Instant } from './schemas/outputs.ts';
 import { userOutput } from './schemas/users.ts';
@@ -40,10 +41,7 @@ const InvitationInput = z.object({
   email: NewEmail,
   ...inviteeNames,
   client: Id.optional(),
-  extra: Extra.optional(),
-  initial_apps: AppIds.default([]),
-  groups: GroupIds.default([]),
-  apps_expire_at: Expiry.default(null),
+  ...invitationOffer,
   is_demo_user: DemoFlag.optional(),
 });
 
@@ -260,10 +258,7 @@ export const invitationsRouter = router({
         email: EmailKey,
         client: Id.optional(),
         ...inviteeNames,
-        extra: Extra.optional(),
-        initial_apps: AppIds.optional(),
-        groups: GroupIds.optional(),
-        apps_expire_at: Expiry.optional(),
+        ...changesOf(invitationOffer).shape,
       }),
     )
     .output(InvitationOutput)

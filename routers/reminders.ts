@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdKey } from './schemas/keys.ts';
 import { Instant, integers, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
@@ -45,9 +46,7 @@ const ReminderSection = z
     count: z.int(),
     people: z.array(
       z.object({
-        email: z.string(),
-        first_name: z.string(),
-        last_name: z.string(),
+        ...personIdentity,
         /** When the access ends or the invitation expires, the last login, or the warning. */
         at: Instant.nullable(),
         /** Those whose access ends. */

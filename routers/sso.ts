@@ -4,7 +4,7 @@ import { providerPaths, startUrl } from '../src/services/sso/connections.ts';
 import { recordName, recordValue } from '../src/services/sso/domains.ts';
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Name, Text } from './schemas/fields.ts';
+import { changesOf, Name, Text } from './schemas/fields.ts';
 import { ByEmail, ById, EmailKey, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
@@ -69,15 +69,15 @@ const fields = {
   name: Name(100),
   issuer: Issuer,
   client_id: Name(255),
-  client_secret: Name(1024).nullable(),
-  scopes: Scopes,
-  email_claim: Name(100),
-  first_name_claim: Claim,
-  last_name_claim: Claim,
-  groups_claim: Claim,
-  provisions: z.boolean(),
-  default_groups: GroupIds,
-  group_mapping: z.array(MappedGroup).max(MAX_MAPPED_GROUPS),
+  client_secret: Name(1024).nullable().default(null),
+  scopes: Scopes.default('openid email profile'),
+  email_claim: Name(100).default('email'),
+  first_name_claim: Claim.default('given_name'),
+  last_name_claim: Claim.default('family_name'),
+  groups_claim: Claim.default(''),
+  provisions: z.boolean().default(false),
+  default_groups: GroupIds.default([]),
+  group_mapping: z.array(MappedGroup).max(MAX_MAPPED_GROUPS).default([]),
 };
 
 const ByConnection = ById.extend({ connection_id: IdKey });
@@ -113,20 +113,7 @@ export const ssoRouter = router({
       client_secret: 's3cr3t',
     },
   })
-    .input(
-      ById.extend({
-        ...fields,
-        client_secret: fields.client_secret.default(null),
-        scopes: Scopes.default('openid email profile'),
-        email_claim: fields.email_claim.default('email'),
-        first_name_claim: Claim.default('given_name'),
-        last_name_claim: Claim.default('family_name'),
-        groups_claim: Claim.default(''),
-        provisions: fields.provisions.default(false),
-        default_groups: GroupIds.default([]),
-        group_mapping: fields.group_mapping.default([]),
-      }),
-    )
+    .input(ById.extend(fields))
     .output(ConnectionOutput)
     .mutation(({ ctx, input: { id, ...connection } }) =>
       ctx.services.connections.create(ctx.actor, id, connection).then(connectionOutput(ctx)),
@@ -141,7 +128,7 @@ export const ssoRouter = router({
   })
     .input(
       ByConnection.extend({
-        ...z.object(fields).partial().shape,
+        ...changesOf(fields).shape,
         is_active: z.boolean().optional(),
         is_required: z.boolean().optional(),
       }),

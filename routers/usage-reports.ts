@@ -7,6 +7,7 @@ import { DEFAULT_WINDOW_DAYS, OptionalInput, Text, UsageWindow, WindowDays } fro
 import { AppKey, EmailKey, Id } from './schemas/keys.ts';
 import { limitedPagingFields, pageNumberFields, Search, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import { personIdentity } from './schemas/users.ts';
 import { viewerProcedure } from './trpc.ts';
 
 const MAX_PERIODS = 366;
@@ -73,9 +74,7 @@ const IdleAppOutput = Output('IdleApp', {
 });
 
 const IdleUserOutput = Output('IdleUser', {
-  email: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  ...personIdentity,
   date_joined: Instant,
   last_login: Instant.nullable(),
   /** A UTC day. Null if no use of an app that you can see is on record. */

@@ -4,8 +4,8 @@ import type { Attempt } from '../src/services/webhooks/webhook-sending.ts';
 import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
 import { EventType } from './audit.ts';
 import { routesOf } from './procedure-meta.ts';
-import { BodyInstant, OptionalInput, Text } from './schemas/fields.ts';
-import { ById, Id, IdCursor, LongIdKey } from './schemas/keys.ts';
+import { BodyInstant, changesOf, OptionalInput, Text } from './schemas/fields.ts';
+import { ById, distinct, Id, IdCursor, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router } from './trpc.ts';
@@ -29,10 +29,7 @@ const WebhookFields = {
   failing_since: Instant.nullable(),
   created_at: Instant,
   /** The email address of the user. */
-  created_by: z
-    .string()
-    .nullable()
-    .meta({ examples: ['admin@acme.test'] }),
+  created_by: z.nullable(z.string()).meta({ examples: ['admin@acme.test'] }),
 };
 
 const WebhookOutput = Output('Webhook', WebhookFields);
@@ -53,10 +50,7 @@ const RotatedSecretOutput = Output('RotatedWebhookSecret', {
 
 const AttemptOutput = Output('WebhookAttempt', {
   /** Null without a response. */
-  status: z
-    .int()
-    .nullable()
-    .meta({ examples: [204] }),
+  status: z.nullable(z.int()).meta({ examples: [204] }),
   duration_ms: z.int().meta({ examples: [83] }),
   /** Its first kilobyte. */
   response: z.string().nullable(),
@@ -77,10 +71,7 @@ const DeliveryOutput = Output('WebhookDelivery', {
   delivered_at: Instant.nullable(),
   failed_at: Instant.nullable(),
   /** Of the last attempt, as the fields below. */
-  response_status: z
-    .int()
-    .nullable()
-    .meta({ examples: [204] }),
+  response_status: z.nullable(z.int()).meta({ examples: [204] }),
   duration_ms: z.int().nullable(),
   response: z.string().nullable(),
   error: z.string().nullable(),
@@ -99,12 +90,10 @@ const Url = Text(2048)
 const fields = {
   url: Url,
   /** Of events. Empty: all. */
-  types: z
-    .array(EventType)
-    .max(200)
-    .transform((types) => [...new Set(types)])
-    .meta({ examples: [['user.deactivated']] }),
-  description: Text(200),
+  types: distinct(EventType, 200)
+    .meta({ examples: [['user.deactivated']] })
+    .default([]),
+  description: Text(200).default(''),
 };
 
 const attemptOutput = ({ durationMs, ...attempt }: Attempt) => ({ ...attempt, duration_ms: durationMs });
@@ -134,14 +123,7 @@ export const webhooksRouter = router({
     status: 201,
     example: { url: 'https://hooks.acme.test/steward', types: ['user.deactivated'], client: 1 },
   })
-    .input(
-      z.object({
-        url: fields.url,
-        types: fields.types.default([]),
-        description: fields.description.default(''),
-        client: Id.nullable().default(null),
-      }),
-    )
+    .input(z.object({ ...fields, client: Id.nullable().default(null) }))
     .output(CreatedWebhookOutput)
     .mutation(({ ctx, input }) => ctx.services.webhooks.create(ctx.actor, input)),
 
@@ -152,7 +134,7 @@ export const webhooksRouter = router({
     problems: ['reauthentication-required'],
     example: { types: ['user.deactivated', 'membership.ended'] },
   })
-    .input(ById.extend(z.object({ ...fields, is_active: z.boolean() }).partial().shape))
+    .input(ById.extend(changesOf({ ...fields, is_active: z.boolean() }).shape))
     .output(WebhookOutput)
     .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.webhooks.update(ctx.actor, id, changes)),
 

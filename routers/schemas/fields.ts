@@ -87,6 +87,19 @@ export const Extra = z
 export const OptionalInput = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.object(shape).prefault({} as never); // the type of a shape that is not known yet fits nothing
 
+type WithoutDefaults<Shape extends z.ZodRawShape> = {
+  [Name in keyof Shape]: Shape[Name] extends z.ZodDefault<infer Field> ? Field : Shape[Name];
+};
+
+/** The fields of a creation as those of an update: optional, and without defaults. */
+export const changesOf = <Shape extends z.ZodRawShape>(shape: Shape) => {
+  const fields = Object.entries(shape).map(([name, field]) => [
+    name,
+    field instanceof z.ZodDefault ? field.unwrap() : field,
+  ]);
+  return z.object(Object.fromEntries(fields) as WithoutDefaults<Shape>).partial();
+};
+
 /** No input: REST bodies and queries are ignored. */
 export const NoInput = OptionalInput({});
 
@@ -104,19 +117,17 @@ export const DEFAULT_WINDOW_DAYS = 30;
 
 export const UsageWindow = WindowDays.default(DEFAULT_WINDOW_DAYS);
 
+const IsoInstant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+const INVALID_INSTANT = 'Must be a time such as 2026-01-31T12:00:00Z.';
+
 /** A time in a body: a `Date` over tRPC, ISO 8601 with its offset over REST. */
 export const BodyInstant = z
-  .union(
-    [Instant, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
-    'Must be a time such as 2026-01-31T12:00:00Z.',
-  )
+  .union([Instant, IsoInstant], INVALID_INSTANT)
   .meta({ json: { type: 'string', format: 'date-time' } });
 
 /** A time in a body, or null for none. */
 export const Expiry = z
-  .union(
-    [InstantKey, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
-    'Must be a time such as 2026-01-31T12:00:00Z.',
-  )
+  .union([InstantKey, IsoInstant], INVALID_INSTANT)
   .nullable()
   .meta({ json: { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] } });

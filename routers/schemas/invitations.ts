@@ -8,8 +8,8 @@ import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
 import { startUrl } from '../../src/services/sso/connections.ts';
 import type { Context } from '../context.ts';
-import { PersonName } from './fields.ts';
-import { IdCursor } from './keys.ts';
+import { Expiry, Extra, PersonName } from './fields.ts';
+import { AppIds, GroupIds, IdCursor } from './keys.ts';
 import { pagingFields, Search } from './lists.ts';
 import { AnyObject, Instant, Output } from './outputs.ts';
 import { UserOutput, userOutput } from './users.ts';
@@ -21,6 +21,13 @@ export const InvitationStatusFilter = z.enum([...InvitationStatus.options, 'all'
 
 /** As the inviter knows them: what the invitee leaves out is taken from there. */
 export const inviteeNames = { first_name: PersonName.optional(), last_name: PersonName.optional() };
+
+export const invitationOffer = {
+  extra: Extra.optional(),
+  initial_apps: AppIds.default([]),
+  groups: GroupIds.default([]),
+  apps_expire_at: Expiry.default(null),
+};
 
 /** Filters of invitation lists. `cursor` is the id of the last invitation of the previous page. */
 export const invitationFilter = {

@@ -52,11 +52,14 @@ export const AppIds = z
     json: { type: 'array', maxItems: MAX_APP_IDS, items: { type: 'string', pattern: APP_ID.source } },
   });
 
-/** Distinct ids of groups. */
-export const GroupIds = z
-  .array(Id)
-  .max(100)
-  .transform((ids) => [...new Set(ids)]);
+/** A list of which repeated elements count once. */
+export const distinct = <Element extends z.ZodType>(element: Element, maxLength: number) =>
+  z
+    .array(element)
+    .max(maxLength)
+    .transform((elements) => [...new Set(elements)]);
+
+export const GroupIds = distinct(Id, 100);
 
 export const Slug = z
   .string()

@@ -27,6 +27,9 @@ export const UserOutput = Output('User', {
   clientadmin_of: z.array(z.int()).meta({ examples: [[]] }),
 });
 
+/** What reports and lists of other nouns show of a user. */
+export const personIdentity = { email: z.string(), first_name: z.string(), last_name: z.string() };
+
 /** A user who is read or changed alone. Fields that lists do not show are added here. */
 export const UserDetailOutput = Output('UserDetail', { ...UserOutput.shape });
 
