@@ -1,5 +1,5 @@
 import { openApiDocument } from '../../src/http/openapi/document.ts';
-import { type Endpoint, endpointOf, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { type Endpoint, endpointOf, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { markdownTable } from './markdown.ts';
 
 type BodySchema = {
@@ -28,7 +28,7 @@ const HEAD = ['Request', 'Input', 'Role', 'tRPC', 'Does'];
 export const restTables = (): string => {
   const document: Document = JSON.parse(JSON.stringify(openApiDocument('')));
   const table = (isLegacy: boolean): string => {
-    const endpoints = restEndpoints().filter(
+    const endpoints = REST_ENDPOINTS.filter(
       ({ rest, isAlias }) => !isAlias && (rest.legacy ?? false) === isLegacy,
     );
     return markdownTable(
@@ -38,7 +38,7 @@ export const restTables = (): string => {
   };
   const own = `### Paths of the replaced service\n\n${table(true)}`;
   const added = `### Paths added by Steward\n\n${table(false)}`;
-  const aliases = restEndpoints().filter(({ isAlias }) => isAlias);
+  const aliases = REST_ENDPOINTS.filter(({ isAlias }) => isAlias);
   const aliasTable = markdownTable(['Request', 'Same as', 'tRPC'], aliases.map(aliasRow));
   return `${own}\n\n${added}\n\n### Aliases\n\n${ABOUT_ALIASES}\n\n${aliasTable}`;
 };

@@ -6,7 +6,7 @@ import { API_INDEX } from './browsable/api-paths.ts';
 import { sendResponsePage } from './browsable/response-page.ts';
 import { etagOf, isNotModified } from './middleware/conditional-requests.ts';
 import type { Csrf } from './middleware/credentials.ts';
-import { restEndpoints } from './rest/endpoints.ts';
+import { REST_ENDPOINTS } from './rest/endpoints.ts';
 import { refuseOtherMethods } from './rest/methods.ts';
 import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
 
@@ -74,10 +74,9 @@ const drawAvatar = (letter: string): string => {
 /** `/api/v1/` lists the URL of every endpoint that can be read without parameters by name, like the API root of Django REST framework. */
 const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void => {
   app.get(API_INDEX, async (request, reply) => {
-    const urls = restEndpoints()
-      .filter(
-        ({ type, method, input }) => type === 'query' && method === 'GET' && input.safeParse({}).success,
-      )
+    const urls = REST_ENDPOINTS.filter(
+      ({ type, method, input }) => type === 'query' && method === 'GET' && input.safeParse({}).success,
+    )
       // `/api/v1/jb/users/invitations/` → `users/invitations`
       .map(({ url }) => [url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, ''), baseUrl + url]);
     const index = { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { LARGE_CALLS } from '../../src/client/links.ts';
 import { createStewardClient, isProblem, MAX_BATCH_SIZE } from '../../src/client.ts';
-import { restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { createRecordedFetch } from '../support/http-clients.ts';
 import { rejectsAs } from '../support/rejects.ts';
 import { ACME, ADA, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
@@ -125,7 +125,7 @@ calls('are sent alone if their input is large', async ({ app }) => {
     steward.api.users.update.mutate({ email: GRACE, last_name: 'Beside' }),
     steward.api.invitations.create.mutate({ items }),
   ]);
-  const large = restEndpoints().filter(({ rest }) => (rest.maxBodyBytes ?? 0) > MIB);
+  const large = REST_ENDPOINTS.filter(({ rest }) => (rest.maxBodyBytes ?? 0) > MIB);
 
   assert.is(created.length, 40);
   assert.equal(large.map(({ procedure }) => procedure).sort(), [...LARGE_CALLS].sort());

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { appRouter } from '../../routers/index.ts';
 import { listOf } from '../../routers/schemas/lists.ts';
-import { endpointOf, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { endpointOf, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 
 const contract = suite('contract of all procedures');
 
@@ -59,14 +59,14 @@ contract(
 
     assert.is(seen.size, named.length);
     assert.equal(
-      restEndpoints().flatMap(({ isAlias, procedure }) => (isAlias ? [] : procedure)),
+      REST_ENDPOINTS.flatMap(({ isAlias, procedure }) => (isAlias ? [] : procedure)),
       named,
     );
   },
 );
 
 contract('every alias has its own method and path', () => {
-  const endpoints = restEndpoints();
+  const endpoints = REST_ENDPOINTS;
   const requests = new Set(endpoints.map(({ method, url }) => `${method} ${url}`));
   const operationIds = new Set(endpoints.map(({ operationId }) => operationId));
 
@@ -75,7 +75,7 @@ contract('every alias has its own method and path', () => {
 });
 
 contract('queries and subscriptions use GET, and mutations other methods', () => {
-  for (const { method, type, procedure, rest } of restEndpoints()) {
+  for (const { method, type, procedure, rest } of REST_ENDPOINTS) {
     // The replaced service makes the addresses of embeds with GET.
     const isQuery = method === 'GET' && procedure !== 'accessViews.embed';
     assert.is(type, rest.isEventStream ? 'subscription' : isQuery ? 'query' : 'mutation', procedure);
@@ -83,13 +83,13 @@ contract('queries and subscriptions use GET, and mutations other methods', () =>
 });
 
 contract('every path parameter is an input field', () => {
-  for (const { pathKeys, input, procedure } of restEndpoints()) {
+  for (const { pathKeys, input, procedure } of REST_ENDPOINTS) {
     for (const key of pathKeys) assert.ok(key in input.shape, `${procedure}: ${key}`);
   }
 });
 
 contract('the resource of a mutation is read by a query that takes its keys', () => {
-  const changes = restEndpoints().filter(({ rest, method }) => rest.resourceQuery && method !== 'POST');
+  const changes = REST_ENDPOINTS.filter(({ rest, method }) => rest.resourceQuery && method !== 'POST');
   assert.ok(changes.length >= 7);
   for (const { rest, input, procedure } of changes) {
     const shown = endpointOf(String(rest.resourceQuery));
@@ -99,7 +99,7 @@ contract('the resource of a mutation is read by a query that takes its keys', ()
 });
 
 contract('a created resource is read by a query whose path follows from the response', () => {
-  const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.resourceQuery);
+  const creations = REST_ENDPOINTS.filter(({ rest }) => rest.status === 201 && rest.resourceQuery);
   assert.ok(creations.length >= 3);
   for (const { rest, procedure } of creations) {
     const [, made] = procedures.find(([path]) => path === procedure) ?? [];

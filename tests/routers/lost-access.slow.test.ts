@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
-import { restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { Problem } from '../../src/lib/problems.ts';
 import { startProviderMetadata } from '../support/identity-provider.ts';
@@ -451,7 +451,7 @@ lost.before(async ({ app }) => {
 });
 
 lost('is tested for every mutation that requires credentials', () => {
-  const mutations = restEndpoints().filter(
+  const mutations = REST_ENDPOINTS.filter(
     ({ type, isPublic, isAlias }) => type === 'mutation' && !isPublic && !isAlias,
   );
 

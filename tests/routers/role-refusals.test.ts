@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { type Action, rolesThatMay } from '../../src/services/access/permissions.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, ROOT, restPath } from '../support/test-app.ts';
@@ -19,7 +19,7 @@ const REQUIRED: Action[][] = [
 const urlOf = ({ method, url }: Endpoint): string => `${method} ${restPath(url).replaceAll(/:\w+/g, '1')}`;
 
 refusals('every procedure that requires a role names it in the error', async ({ app }) => {
-  const endpoints = restEndpoints().filter(({ role }) => role !== undefined);
+  const endpoints = REST_ENDPOINTS.filter(({ role }) => role !== undefined);
   assert.ok(endpoints.length > 30);
   assert.equal(
     new Set(endpoints.map(({ role }) => role)),

@@ -1,5 +1,5 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
-import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { enroll } from './second-factors.ts';
 import { ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
@@ -119,16 +119,16 @@ const OF_A_LOGIN = 'sessions.enrolment';
 
 /** Every GET endpoint with a path to existing data. */
 export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>
-  restEndpoints()
-    .filter(({ method, type, procedure }) => method === 'GET' && type === 'query' && procedure !== OF_A_LOGIN)
-    .map((endpoint) => {
-      const named = endpoint.procedure === 'invitations.pending' ? { ...ids, email: INVITED } : ids;
-      const path = restPath(endpoint.url).replaceAll(/:(\w+)/g, (_match, key: string) =>
-        encodeURIComponent(named[key] ?? '1'),
-      );
-      const query = queries[endpoint.procedure];
-      return { endpoint, path: query === undefined ? path : `${path}?${query}` };
-    });
+  REST_ENDPOINTS.filter(
+    ({ method, type, procedure }) => method === 'GET' && type === 'query' && procedure !== OF_A_LOGIN,
+  ).map((endpoint) => {
+    const named = endpoint.procedure === 'invitations.pending' ? { ...ids, email: INVITED } : ids;
+    const path = restPath(endpoint.url).replaceAll(/:(\w+)/g, (_match, key: string) =>
+      encodeURIComponent(named[key] ?? '1'),
+    );
+    const query = queries[endpoint.procedure];
+    return { endpoint, path: query === undefined ? path : `${path}?${query}` };
+  });
 
 /** Of members, not of superusers. */
 const EMPTY_LIST = 'requests.requestable';

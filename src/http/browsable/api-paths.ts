@@ -1,4 +1,4 @@
-import { type Endpoint, encodeSegment, restEndpoints } from '../rest/endpoints.ts';
+import { type Endpoint, encodeSegment, REST_ENDPOINTS } from '../rest/endpoints.ts';
 import type { LinkResolver } from './json-highlighter.ts';
 
 const API = '/api/v1';
@@ -10,7 +10,7 @@ export type ApiPath = { url: string; endpoints: readonly Endpoint[] };
 
 /** By Fastify route (`/api/v1/jb/users/:email/`), in the order of the routers. */
 const PATHS: ReadonlyMap<string, ApiPath> = new Map(
-  [...Map.groupBy(restEndpoints(), ({ url }) => url)].map(([url, endpoints]) => [url, { url, endpoints }]),
+  [...Map.groupBy(REST_ENDPOINTS, ({ url }) => url)].map(([url, endpoints]) => [url, { url, endpoints }]),
 );
 
 export const findApiPath = (url: string | undefined): ApiPath | undefined =>

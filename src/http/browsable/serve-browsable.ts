@@ -3,7 +3,7 @@ import type { Pagination } from '../../../routers/context.ts';
 import { isAsyncIterable } from '../../../routers/schemas/lists.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { localPath, loginPath } from '../pages/page-layout.ts';
-import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
+import { type Endpoint, REST_ENDPOINTS } from '../rest/endpoints.ts';
 import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../rest/problem-document.ts';
 import { sendResponsePage } from './response-page.ts';
@@ -85,7 +85,7 @@ const isBrowsable = (request: FastifyRequest): boolean =>
 
 /** Paths whose successful responses are always JSON; their errors are too. */
 const jsonOnlyPaths: ReadonlySet<string> = new Set(
-  restEndpoints().flatMap(({ rest, url }) => (rest.jsonOnly ? [url] : [])),
+  REST_ENDPOINTS.flatMap(({ rest, url }) => (rest.jsonOnly ? [url] : [])),
 );
 
 /** Links to the login, which returns to this page if it can be opened with GET. */

@@ -2,7 +2,7 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import compress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { restEndpoints } from '../rest/endpoints.ts';
+import { REST_ENDPOINTS } from '../rest/endpoints.ts';
 import { isSubscription, isTrpcPath, mayContainSecrets, proceduresInPath } from '../trpc/trpc-protocol.ts';
 
 /** Preferred first: zstd takes a third of the time of the others for the same size. */
@@ -86,30 +86,17 @@ const REFUSED = /(?<![\w*-])([\w*-]+)\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?=,|$)/g;
  * Excludes pages and responses with secrets, because compressed length leaks secrets (BREACH), and responses with a strong
  * `ETag`, which identifies the uncompressed bytes; those are small.
  */
-const mayCompress = (request: FastifyRequest, reply: FastifyReply): boolean =>
-  COMPRESSIBLE_PATHS.test(request.url) &&
-  !reply.hasHeader('etag') &&
-  !isSecret(request) &&
-  !isEventStream(request);
-
-/** Each stream would hold the memory of a compressor, for short events. */
-const isEventStream = ({ url, routeOptions }: FastifyRequest): boolean =>
-  isTrpcPath(url) ? proceduresInPath(url).some(isSubscription) : streamPaths.has(routeOptions.url ?? '');
-
-const streamPaths = new Set(
-  restEndpoints()
-    .filter(({ rest }) => rest.isEventStream)
-    .map(({ url }) => url),
-);
+const mayCompress = ({ url, routeOptions }: FastifyRequest, reply: FastifyReply): boolean => {
+  if (!COMPRESSIBLE_PATHS.test(url) || reply.hasHeader('etag')) return false;
+  return isTrpcPath(url)
+    ? !proceduresInPath(url).some((name) => mayContainSecrets(name) || isSubscription(name))
+    : !uncompressedRoutes.has(routeOptions.url ?? '');
+};
 
 const COMPRESSIBLE_PATHS = /^\/(api|trpc|docs)\//;
 
-const isSecret = ({ url, routeOptions }: FastifyRequest): boolean =>
-  isTrpcPath(url) ? proceduresInPath(url).some(mayContainSecrets) : secretPaths.has(routeOptions.url ?? '');
-
-const secretPaths = new Set([
+/** Event streams, too: each would hold the memory of a compressor, for short events. */
+const uncompressedRoutes = new Set([
   '/api/v1/csrf/',
-  ...restEndpoints()
-    .filter(({ rest }) => rest.hasSecrets)
-    .map(({ url }) => url),
+  ...REST_ENDPOINTS.filter(({ rest }) => rest.hasSecrets || rest.isEventStream).map(({ url }) => url),
 ]);

@@ -1,4 +1,4 @@
-import { restEndpoints } from '../rest/endpoints.ts';
+import { REST_ENDPOINTS } from '../rest/endpoints.ts';
 import { HTML_TYPE } from '../rest/negotiation.ts';
 import { withExamples } from './examples.ts';
 import { createJsonSchemas, inputName, type JsonSchema } from './json-schemas.ts';
@@ -39,7 +39,7 @@ export const openApiDocument = (version: string): JsonSchema => {
   const errors = createErrorResponses();
   const paths: Record<string, JsonSchema> = {};
   const inputExamples: Record<string, object | undefined> = {};
-  for (const endpoint of restEndpoints()) {
+  for (const endpoint of REST_ENDPOINTS) {
     inputExamples[inputName(endpoint.procedure)] = endpoint.rest.example;
     const path = endpoint.url.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};

@@ -32,17 +32,6 @@ export type Endpoint = {
   csv: readonly string[] | null;
 };
 
-let all: readonly Endpoint[] | undefined;
-
-/** All REST endpoints: one of each procedure, then the aliases. */
-export const restEndpoints = (): readonly Endpoint[] => {
-  if (!all) {
-    const endpoints = procedureEndpoints();
-    all = [...endpoints, ...aliasEndpoints(endpoints)];
-  }
-  return all;
-};
-
 /** Derived from the `meta` of the procedures. */
 const procedureEndpoints = (): Endpoint[] => {
   const endpoints: Endpoint[] = [];
@@ -95,14 +84,6 @@ const routeOf = (path: string): Pick<Endpoint, 'url' | 'pathKeys'> => ({
   pathKeys: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ''),
 });
 
-const aliasEndpoints = (endpoints: readonly Endpoint[]): Endpoint[] =>
-  ALIASES.map(([operationId, procedure, method, path]) => {
-    const original = endpoints.find((endpoint) => endpoint.procedure === procedure);
-    if (!original) throw new TypeError(`${procedure} has no REST path`);
-    const rest = { ...original.rest, legacy: false };
-    return { ...original, method, ...routeOf(path), operationId, rest, isAlias: true };
-  });
-
 type InputKeys = { query: readonly string[]; body: readonly string[] };
 
 /** The keys of the input that a request sends in the query string and in the body, beside those of the path. */
@@ -145,14 +126,9 @@ export const returnsResource = ({ method, rest }: Endpoint): boolean =>
 export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
   rest.status === 204 && output.def.type !== 'void';
 
-let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
-
 /** The REST endpoint of a procedure, which is not an alias. */
 export const endpointOf = (procedure: string): Endpoint => {
-  byProcedure ??= new Map(
-    restEndpoints().flatMap((endpoint) => (endpoint.isAlias ? [] : [[endpoint.procedure, endpoint]])),
-  );
-  const endpoint = byProcedure.get(procedure);
+  const endpoint = ENDPOINTS.get(procedure);
   if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
   return endpoint;
 };
@@ -205,4 +181,18 @@ const ALIASES: readonly Alias[] = [
   ['v2.accessViews.put', 'accessViews.update', 'PUT', '/api/v2/accessviews/{key}/'],
   ['v2.accessViews.deactivate', 'accessViews.deactivate', 'DELETE', '/api/v2/accessviews/{key}/'],
   ['v2.accessViews.uses', 'accessViews.uses', 'GET', '/api/v2/accessviews/{key}/usage/'],
+];
+
+const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
+  procedureEndpoints().map((endpoint) => [endpoint.procedure, endpoint]),
+);
+
+/** One of each procedure, then the aliases. */
+export const REST_ENDPOINTS: readonly Endpoint[] = [
+  ...ENDPOINTS.values(),
+  ...ALIASES.map(([operationId, procedure, method, path]) => {
+    const endpoint = endpointOf(procedure);
+    const rest = { ...endpoint.rest, legacy: false };
+    return { ...endpoint, method, ...routeOf(path), operationId, rest, isAlias: true };
+  }),
 ];

@@ -6,7 +6,7 @@ import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
 import { isFault } from '../../lib/problems.ts';
 import { limitListInput, sendProblemResponse } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
-import { callEndpoint, type Endpoint, restEndpoints } from './endpoints.ts';
+import { callEndpoint, type Endpoint, REST_ENDPOINTS } from './endpoints.ts';
 import { isForm, parseBodiesAsBuffers, readBody, readInput } from './input.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { EVENT_STREAM_TYPE, HTML_TYPE, JSON_TYPE, responseTypeFor } from './negotiation.ts';
@@ -21,8 +21,7 @@ const CSRF_PATHS = '/api/v1/hashr/';
  */
 export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   parseBodiesAsBuffers(app);
-  const endpoints = restEndpoints();
-  for (const endpoint of endpoints) {
+  for (const endpoint of REST_ENDPOINTS) {
     app.route({
       method: endpoint.method,
       url: endpoint.url,
@@ -34,7 +33,7 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
           : handleRequest(endpoint, reply, deps),
     });
   }
-  const urls = endpoints.map(({ url }) => url);
+  const urls = REST_ENDPOINTS.map(({ url }) => url);
   refuseOtherMethods(app, urls);
 };
 

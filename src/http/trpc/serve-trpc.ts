@@ -9,7 +9,7 @@ import { MAX_BATCH_SIZE } from '../../lib/trpc-limits.ts';
 import { hasLargeBody } from '../middleware/body-limits.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { logFault } from '../middleware/request-logger.ts';
-import { restEndpoints } from '../rest/endpoints.ts';
+import { REST_ENDPOINTS } from '../rest/endpoints.ts';
 import { limitJsonComplexity } from '../rest/input.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { isProtected, proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
@@ -39,7 +39,7 @@ export const serveTrpc = async (app: FastifyInstance, deps: TrpcDeps): Promise<v
   app.route({ method: ['GET', 'POST'], url: '/trpc/*', exposeHeadRoute: false, handler });
   refuseOtherMethods(app, ['/trpc/*']);
   // Called alone, a procedure has the body limit of its REST endpoint.
-  for (const { procedure, rest, isAlias } of restEndpoints()) {
+  for (const { procedure, rest, isAlias } of REST_ENDPOINTS) {
     if (rest.maxBodyBytes === undefined || isAlias) continue;
     app.post(`/trpc/${procedure}`, { bodyLimit: rest.maxBodyBytes, handler });
   }

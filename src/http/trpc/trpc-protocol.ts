@@ -15,24 +15,25 @@ export const isTrpcPath = (url: string): boolean => url.startsWith(PREFIX);
 export const proceduresInPath = (url: string): string[] =>
   decodeURIComponent(url.replace(/\?.*$/s, '').slice(PREFIX.length)).split(',');
 
+type Procedure = { _def: AnyTRPCProcedure['_def']; meta?: ProcedureMeta };
+
 /** At run time the record is flat, with names such as `users.get`; only its type is nested. */
-const procedures = appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
+const procedures = appRouter._def.procedures as unknown as Record<string, Procedure>;
 
-export const isQuery = (procedure: string): boolean => procedures[procedure]?._def.type === 'query';
+export const isQuery = (name: string): boolean => procedures[name]?._def.type === 'query';
 
-export const isSubscription = (procedure: string): boolean =>
-  procedures[procedure]?._def.type === 'subscription';
+export const isSubscription = (name: string): boolean => procedures[name]?._def.type === 'subscription';
 
 /** Whether the procedure exists and requires credentials. */
-export const isProtected = (procedure: string): boolean => {
-  const meta: ProcedureMeta | undefined = procedures[procedure]?.meta;
+export const isProtected = (name: string): boolean => {
+  const meta = procedures[name]?.meta;
   return meta !== undefined && !meta.isPublic;
 };
 
 /** Whether the response may contain secrets, as that of each path which no procedure has. */
-export const mayContainSecrets = (procedure: string): boolean => {
-  const known: { meta?: ProcedureMeta } | undefined = procedures[procedure];
-  return known === undefined || known.meta?.rest?.hasSecrets === true;
+export const mayContainSecrets = (name: string): boolean => {
+  const procedure = procedures[name];
+  return procedure === undefined || procedure.meta?.rest?.hasSecrets === true;
 };
 
 /**

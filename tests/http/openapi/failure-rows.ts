@@ -1,11 +1,11 @@
-import { restEndpoints } from '../../../src/http/rest/endpoints.ts';
+import { REST_ENDPOINTS } from '../../../src/http/rest/endpoints.ts';
 import { restPath } from '../../support/test-app.ts';
 
 type FailureRow = { line: string; payload?: string; headers: Record<string, string> };
 
 /** A failing request for every procedure: without a login, or for public ones with an unacceptable type or a malformed body. */
 export const failureRows = (): FailureRow[] =>
-  restEndpoints().map(({ method, url, isPublic }) => {
+  REST_ENDPOINTS.map(({ method, url, isPublic }) => {
     const line = `${method} ${restPath(url).replaceAll(/:\w+/g, '1')}`;
     if (!isPublic) return { line, headers: {} };
     const isRead = method === 'GET';
