@@ -27,12 +27,11 @@ export const servePasskeyScript = (app: FastifyInstance): void => {
 export const offersPasskeys = async (context: PageContext): Promise<boolean> =>
   context.passkeysWork() && (await context.openServices().passkeys.exist());
 
+/** `destination`, `next`: as of `loginTarget`. */
 type Area = {
   purpose: 'login' | 'challenge';
   label: string;
-  /** Where the browser goes after the login. */
   destination: string;
-  /** The page that required the login, or null. */
   next: string | null;
   /** Without scripts, what to do instead. */
   otherwise: Html | string;
@@ -53,7 +52,7 @@ export const passkeyArea = ({
 }: Area): Html => html`
 <div class="passkey" data-passkey="${purpose}" data-answer="${ANSWER_PATHS[purpose]}" data-next="${destination}"
 data-late="${loginPath(next ?? '/', 'late')}">
-<button type="button" hidden${!isMain && html` class="quiet"`}${isMain && html` autofocus`}>${label}</button>
+<button type="button" hidden${isMain ? html` autofocus` : html` class="quiet"`}>${label}</button>
 <p class="alert" role="alert"></p>
 <noscript><p class="aside">Passkeys need JavaScript. ${otherwise}</p></noscript>
 </div>

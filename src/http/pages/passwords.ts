@@ -59,7 +59,7 @@ export const passwordResetPages: Pages = {
 const requestLink = async (context: PageContext) => {
   const email = formField(context, 'email').trim();
   const { problem } = await context.submit((caller) => caller.passwords.requestReset({ email }));
-  return problem ? sendRequestForm(context, { email, problem }) : sendLinkMailed(context, email);
+  return problem ? sendRequestForm(context, problem, email) : sendLinkMailed(context, email);
 };
 
 const setPassword = async (context: PageContext, token: string) => {
@@ -69,8 +69,7 @@ const setPassword = async (context: PageContext, token: string) => {
 };
 
 /** Asks for an email address. Also shown for a link that is no longer valid. */
-const sendRequestForm = async (context: PageContext, failure?: { email: string; problem: Problem }) => {
-  const { problem = null, email = '' } = failure ?? {};
+const sendRequestForm = async (context: PageContext, problem: Problem | null = null, email = '') => {
   const isInvalidLink = problem?.code === 'invalid-link';
   return context.sendForm({
     title: isInvalidLink ? 'This link is no longer valid' : 'Forgot your password?',
@@ -100,7 +99,7 @@ an hour and can be used once.</p>
 /** Opening a link does not use it up, because mail scanners open every link. */
 const sendPasswordForm = async (context: PageContext, token: string, problem: Problem | null = null) => {
   const link = await attempt(() => context.reader.passwords.verifyToken({ token }));
-  if (link.problem) return sendRequestForm(context, { email: '', problem: link.problem });
+  if (link.problem) return sendRequestForm(context, link.problem);
   const { email, rules } = link.value;
   const errors = problem?.fields?.password;
   return context.sendForm({

@@ -5,7 +5,7 @@ import { FACTOR_KINDS, type FactorKind, MfaFactor } from '../../../entities/mfa.
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf, requireConfirmedCredential } from '../access/actor.ts';
-import type { Happening } from '../audit/audit.ts';
+import { type Happening, ofOneself } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -97,19 +97,23 @@ export const readServiceName = async (em: Em, host: string): Promise<string> => 
  */
 export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_factors']>): Promise<void> => {
   const { user_id: userId, kind } = factor;
-  const confirmed = await kysely(tx)
+  const db = kysely(tx);
+  const ofKind = db
     .selectFrom('mfa_factors')
     .select('id')
     .where('user_id', '=', userId)
-    .where('kind', '=', kind)
-    .where('confirmed_at', 'is not', null)
-    .execute();
+    .where('kind', '=', kind);
+  const confirmed = await ofKind.where('confirmed_at', 'is not', null).execute();
   if (confirmed.length >= MAX_FACTORS[kind])
     throw kind === 'totp'
       ? invalid({ name: [`You already have ${MAX_FACTORS.totp} authenticator apps. Remove one first.`] })
       : invalidInput(`You already have ${MAX_FACTORS.passkey} passkeys. Remove one first.`);
-  await deleteUnconfirmed(tx, userId);
-  await kysely(tx).insertInto('mfa_factors').values(factor).execute();
+  await db
+    .deleteFrom('mfa_factors')
+    .where('user_id', '=', userId)
+    .where('confirmed_at', 'is', null)
+    .execute();
+  await db.insertInto('mfa_factors').values(factor).execute();
 };
 
 /** The factor of a locked user that was started after `since` and does not count yet. */
@@ -164,8 +168,7 @@ export const addFactorAtLogin = async (
     .values({ ...factor, user_id: user.id, created_at: now, confirmed_at: now })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const { kind, name } = factor;
-  const details = { id, kind, name };
+  const details = { id, kind: factor.kind, name: factor.name };
   const added = { user: { ...user, credential: null }, now, isFirst, details };
   return { id, codes: await finishEnrolment(unit, tx, added) };
 };
@@ -183,17 +186,9 @@ const finishEnrolment = async (
   await resetConfirmations(tx, user);
   const notice = { userId: user.id, now, address: origin.address };
   await enqueueFactorNotice(tx, FACTOR_MAILS[details.kind].added, notice);
-  const event = { actor: user, target: user.email, clients: user.clientIds, details };
-  await audit.record(tx, [{ action: 'mfa.enroll', ...event }]);
+  await audit.record(tx, [{ action: 'mfa.enroll', ...ofOneself(user), details }]);
   return isFirst ? replaceRecoveryCodes(tx, user.id) : [];
 };
-
-const deleteUnconfirmed = (tx: Em, userId: number) =>
-  kysely(tx)
-    .deleteFrom('mfa_factors')
-    .where('user_id', '=', userId)
-    .where('confirmed_at', 'is', null)
-    .execute();
 
 /** Other sessions and tokens than that in which a factor was added were confirmed by the password alone. */
 const resetConfirmations = async (

@@ -16,8 +16,7 @@ import { lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
 import { changeOwnFactors, FACTOR_MAILS, recordOwn } from './factor-enrolment.ts';
 import { lackOf, readFactorState } from './factor-policy.ts';
-import { deleteChallenges } from './login-challenges.ts';
-import { deleteRecoveryCodes, replaceRecoveryCodes } from './one-time-codes.ts';
+import { replaceRecoveryCodes } from './one-time-codes.ts';
 
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };
 
@@ -35,12 +34,8 @@ export const createSecondFactors = (unit: UnitOfWork) => {
      */
     status: async (actor: Actor) => {
       const { is_recommended, ...state } = await readFactorState(em, actor.id, staffSecondFactor);
-      const { enrolled } = state;
-      return {
-        is_set_up: enrolled > 0,
-        ...lackOf(state),
-        is_recommended: enrolled === 0 && is_recommended,
-      };
+      const isSetUp = state.enrolled > 0;
+      return { is_set_up: isSetUp, ...lackOf(state), is_recommended: !isSetUp && is_recommended };
     },
 
     /**
@@ -125,11 +120,9 @@ const readFactors = async (em: Em, userId: number) => {
     .where('confirmed_at', 'is not', null)
     .orderBy('id')
     .execute();
-  const { unused } = await db
-    .selectFrom('recovery_codes')
-    .select((row) => row.fn.countAll<number>().as('unused'))
-    .where('user_id', '=', userId)
-    .where('used_at', 'is', null)
+  const codes = db.selectFrom('recovery_codes').where('user_id', '=', userId).where('used_at', 'is', null);
+  const { unused } = await codes
+    .select(({ fn }) => fn.countAll<number>().as('unused'))
     .executeTakeFirstOrThrow();
   return { factors, recovery_codes: unused };
 };
@@ -162,8 +155,6 @@ export const readFactorsFor = async (em: Em, viewer: Viewer, userId: number) => 
   return { factors: seen, recovery_codes: seesCodes || factors.length === 0 ? recovery_codes : null };
 };
 
-type Owner = { id: number; email: string; clientIds: readonly number[] };
-
 /**
  * Removes the second factors of a locked user, ends their sessions, which may have been opened with a stolen one, and informs them. Tokens stay,
  * because scripts use them, but change no second factor before they are confirmed again.
@@ -173,17 +164,14 @@ type Owner = { id: number; email: string; clientIds: readonly number[] };
 export const resetFactors = async (
   { tx, audit, now }: { tx: Em; audit: Audit; now: Date },
   actor: Actor | null,
-  { id, email, clientIds: clients }: Owner,
+  { id, email, clientIds: clients }: Pick<TargetRoles, 'id' | 'email' | 'clientIds'>,
   reason: string,
 ): Promise<void> => {
   if (!(await hasSecondFactor(tx, id))) throw notFound('second factor');
   await deleteFactors(tx, id);
-  await kysely(tx).deleteFrom('sessions').where('user_id', '=', id).execute();
-  await kysely(tx)
-    .updateTable('api_tokens')
-    .set({ authenticated_at: null })
-    .where('user_id', '=', id)
-    .execute();
+  const db = kysely(tx);
+  await db.deleteFrom('sessions').where('user_id', '=', id).execute();
+  await db.updateTable('api_tokens').set({ authenticated_at: null }).where('user_id', '=', id).execute();
   await enqueueFactorNotice(tx, 'second-factor-reset', { userId: id, now, address: null });
   const details = reason === '' ? {} : { reason };
   await audit.record(tx, [{ action: 'mfa.reset', actor, target: email, clients, details }]);
@@ -191,7 +179,6 @@ export const resetFactors = async (
 
 /** Deletes all second factors and recovery codes of a user, and the logins that wait for them. */
 export const deleteFactors = async (tx: Em, userId: number): Promise<void> => {
-  await kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId).execute();
-  await deleteRecoveryCodes(tx, userId);
-  await deleteChallenges(tx, userId);
+  for (const table of ['mfa_factors', 'recovery_codes', 'login_challenges'] as const)
+    await kysely(tx).deleteFrom(table).where('user_id', '=', userId).execute();
 };

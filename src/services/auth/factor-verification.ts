@@ -1,5 +1,6 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { ofOneself } from '../audit/audit.ts';
 import { enqueueFactorNotice, enqueueFailedCodesNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { FACTOR_SINCE } from './factor-policy.ts';
@@ -48,11 +49,8 @@ export const createFactorProofs = (deps: Deps) => {
       if (secret === null) logger.warn(UNREADABLE);
       const step = secret === null ? null : await matchTotpStep(secret, code, { now, lastStep });
       if (step === null) continue;
-      await db
-        .updateTable('mfa_factors')
-        .set({ last_step: step, last_used_at: now })
-        .where('id', '=', id)
-        .execute();
+      const used = db.updateTable('mfa_factors').set({ last_step: step, last_used_at: now });
+      await used.where('id', '=', id).execute();
       return true;
     }
     return false;
@@ -67,8 +65,7 @@ export const createFactorProofs = (deps: Deps) => {
     const now = clock.now();
     if (!(await consumeRecoveryCode(tx, user.id, code, now))) throw new Problem('invalid-otp');
     await enqueueFactorNotice(tx, 'recovery-code-used', { userId: user.id, now, address: origin.address });
-    const event = { actor: user, target: user.email, clients: user.clientIds };
-    await audit.record(tx, [{ action: 'mfa.use-recovery-code', ...event }]);
+    await audit.record(tx, [{ action: 'mfa.use-recovery-code', ...ofOneself(user) }]);
     return BY_CODE;
   };
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { arrayOf, condition, type Em, kysely } from '../../db/kysely.ts';
+import type { FactorKind } from '../../../entities/mfa.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -9,11 +10,8 @@ import { type ProviderSession, tokenDigest } from './credentials.ts';
 import type { LoginStep } from './factor-policy.ts';
 import { BY_PASSWORD } from './methods.ts';
 
-/** Minutes between the password and the second factor. */
-export const CHALLENGE_MINUTES = 5;
-
-/** Minutes to set up a second factor: many people install the app first. */
-export const ENROLMENT_MINUTES = 30;
+/** Minutes between the password and the second factor; more to set one up, because many people install the app first. */
+export const MINUTES: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };
 
 /**
  * Codes and passkeys that may be tried for one challenge; then the password is asked for again. Codes of an enrolment cannot be guessed, because
@@ -58,12 +56,6 @@ export const addChallenge = async (
   return token;
 };
 
-export const MINUTES: Record<LoginStep, number> = {
-  code: CHALLENGE_MINUTES,
-  enrol: ENROLMENT_MINUTES,
-  passkey: ENROLMENT_MINUTES,
-};
-
 /** Whether a challenge has this token and can still be answered. */
 const isOpen = (token: string, now: Date) =>
   condition`digest = ${tokenDigest(token)} and used_at is null and expires_at > ${now}`;
@@ -72,15 +64,14 @@ const isOpen = (token: string, now: Date) =>
  * Finds a login that waits for an app to be set up, or a passkey to be added. Counts no attempt.
  * @throws Problem `invalid-challenge`
  */
-export const readEnrolment = async (em: Em, token: string, now: Date) => {
-  return kysely(em)
+export const readEnrolment = (em: Em, token: string, now: Date) =>
+  kysely(em)
     .selectFrom('login_challenges')
     .innerJoin('users', 'users.id', 'login_challenges.user_id')
     .select(['users.id as userId', 'users.email', 'step', 'sealed_secret', 'digest', 'expires_at'])
     .where(isOpen(token, now))
     .where('step', 'in', ['enrol', 'passkey'])
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
-};
 
 /**
  * Takes one of the attempts of a challenge, in a statement of its own: of concurrent codes, no more than the limit are checked.
@@ -114,20 +105,12 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
  * The user of a challenge that can still be answered, and the kinds of their second factors.
  * @throws Problem `invalid-challenge`
  */
-export const findChallengeUser = async (em: Em, token: string, now: Date) => {
+export const findChallengeUser = (em: Em, token: string, now: Date) => {
+  const kinds = sql<FactorKind[]>`array(select distinct kind from mfa_factors f
+    where f.user_id = login_challenges.user_id and f.confirmed_at is not null order by kind)`;
   return kysely(em)
     .selectFrom('login_challenges')
-    .select(({ selectFrom }) => [
-      'user_id',
-      arrayOf(
-        selectFrom('mfa_factors')
-          .select('kind')
-          .distinct()
-          .whereRef('mfa_factors.user_id', '=', 'login_challenges.user_id')
-          .where('confirmed_at', 'is not', null)
-          .orderBy('kind'),
-      ).as('kinds'),
-    ])
+    .select(['user_id', kinds.as('kinds')])
     .where(isOpen(token, now))
     .where('attempts', '<', ATTEMPTS.code)
     .where('step', '=', 'code')
@@ -151,7 +134,3 @@ export const completeChallenge = async (tx: Em, id: number, now: Date): Promise<
     .executeTakeFirst();
   if (completed.numUpdatedRows === 0n) throw new Problem('invalid-challenge');
 };
-
-/** Ends the unfinished logins of a user. */
-export const deleteChallenges = (tx: Em, userId: number) =>
-  kysely(tx).deleteFrom('login_challenges').where('user_id', '=', userId).execute();

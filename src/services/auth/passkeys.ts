@@ -118,11 +118,8 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
         .where((row) => row.or([row('sign_count', '<', signCount), hasNoCount(signCount)]))
         .executeTakeFirst();
       if (counted.numUpdatedRows === 0n) throw invalidPasskey(await whyNotCounted(tx, factorId));
-      await db
-        .updateTable('mfa_factors')
-        .set({ last_used_at: clock.now() })
-        .where('id', '=', factorId)
-        .execute();
+      const used = db.updateTable('mfa_factors').set({ last_used_at: clock.now() });
+      await used.where('id', '=', factorId).execute();
       return byPasskey(isBackedUp);
     },
   };

@@ -8,7 +8,6 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
@@ -56,25 +55,24 @@ export const createPasswordVerification = (deps: Deps) => {
   const fail = async (user: Account | undefined, login: AdmittedLogin): Promise<never> => {
     const { hasLocked, refusal } = await throttle.recordFailure(login);
     // The username as typed is not recorded: some users type their password into the wrong field.
-    const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
-    const record = (tx: Em) => audit.record(tx, [{ ...event, clients: user?.clientIds ?? [] }]);
+    const { id = 0, email: target = '', clientIds: clients = [] } = user ?? {};
+    const record = (tx: Em) => audit.record(tx, [{ action: 'login.fail', actor: null, target, clients }]);
+    const notice = { userId: id, now: clock.now(), address: origin.address };
     if (hasLocked) {
       await em.transactional(async (tx) => {
         await record(tx);
-        await enqueueFailedLoginsNotice(tx, {
-          userId: user?.id ?? 0,
-          now: clock.now(),
-          address: origin.address,
-        });
+        await enqueueFailedLoginsNotice(tx, notice);
       });
     } else await record(em);
     throw refusal ?? new Problem('invalid-credentials');
   };
 
-  /** If the hashing queue is full, leaves the upgrade to the next login. */
+  /** If the hashing queue is full, leaves the upgrade to the next login. Replaces only the hash that was verified: a concurrent password change wins. */
   const upgradeHash = async (userId: number, verified: string, password: string): Promise<void> => {
     const renewed = await hasher.hash(password).catch(orNullIfOverloaded);
-    if (renewed !== null) await replaceHash(em, userId, verified, renewed);
+    if (renewed === null) return;
+    const users = kysely(em).updateTable('users').set({ password_hash: renewed }).where('id', '=', userId);
+    await users.where('password_hash', '=', verified).execute();
   };
 
   return {
@@ -92,15 +90,12 @@ export const createPasswordVerification = (deps: Deps) => {
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
       // Known browsers and live sessions do not wait behind strangers.
-      const { account, network } = login;
-      const isVerified = await loginConcurrency.run(
-        account,
-        network === null ? account : networkOf(address),
-        () =>
-          hasher.verify(hash, password, {
-            readKinds: () => passwordHashKinds(em),
-            confirm: () => throttle.recordSuccess(login),
-          }),
+      const network = login.network === null ? login.account : networkOf(address);
+      const isVerified = await loginConcurrency.run(login.account, network, () =>
+        hasher.verify(hash, password, {
+          readKinds: () => passwordHashKinds(em),
+          confirm: () => throttle.recordSuccess(login),
+        }),
       );
       if (!isVerified || !user) return fail(user, login);
 
@@ -129,33 +124,20 @@ const orNullIfOverloaded = (error: unknown): null => {
 };
 
 /** Usernames may be any text. */
-const findAccount = async (em: Em, email: string, now: Date, staffPolicy: StaffPolicy) =>
-  !isStorableText(email)
-    ? undefined
-    : kysely(em)
-        .selectFrom('users')
-        .select(['id', 'email', 'is_active as isActive', 'password_hash as passwordHash'])
-        .select('last_password_set as lastPasswordSet')
-        .select([
-          CLIENT_IDS,
-          condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
-          REQUIRES_SSO.as('requiresSso'),
-          FACTOR_SINCE.as('factorSince'),
-        ])
-        .select(factorState(staffPolicy))
-        .where('email', '=', email)
-        .executeTakeFirst();
+const findAccount = async (em: Em, email: string, now: Date, staffPolicy: StaffPolicy) => {
+  if (!isStorableText(email)) return undefined;
+  const isExpired = condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`;
+  return kysely(em)
+    .selectFrom('users')
+    .select(['id', 'email', 'is_active as isActive', 'password_hash as passwordHash'])
+    .select(['last_password_set as lastPasswordSet', CLIENT_IDS, isExpired.as('isExpired')])
+    .select([REQUIRES_SSO.as('requiresSso'), FACTOR_SINCE.as('factorSince')])
+    .select(factorState(staffPolicy))
+    .where('email', '=', email)
+    .executeTakeFirst();
+};
 
 type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
-
-/** Replaces only the hash that was verified: a concurrent password change wins. */
-const replaceHash = (em: Em, userId: number, verified: string, renewed: string) =>
-  kysely(em)
-    .updateTable('users')
-    .set({ password_hash: renewed })
-    .where('id', '=', userId)
-    .where('password_hash', '=', verified)
-    .execute();
 
 const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
 

@@ -70,11 +70,8 @@ export const createSessions = (unit: UnitOfWork) => {
       const rows = sessionRows(em, actor, await readOwnerId(em, actor, email), clock.now());
       if (page.cursor === undefined) return readPage(rows, 'id', page);
       const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
-      return readPage(
-        rows.where(condition`(${lastUseFor(actor, 'sessions').at}, id) < (${at}, ${id})`),
-        'id',
-        page,
-      );
+      const isAfter = condition`(${lastUseFor(actor, 'sessions').at}, id) < (${at}, ${id})`;
+      return readPage(rows.where(isAfter), 'id', page);
     },
 
     /**
@@ -143,15 +140,11 @@ export const createSessions = (unit: UnitOfWork) => {
 
     /** A device cookie for the browser that has just logged in to this session, or null if the session has ended. */
     issueDeviceCookie: async (secret: string): Promise<string | null> => {
+      const factorSince = sql<Date | null>`case when 'mfa' = any(sessions.methods) then ${FACTOR_SINCE} end`;
       const owner = await kysely(em)
         .selectFrom('sessions')
         .innerJoin('users', 'users.id', 'sessions.user_id')
-        .select(['users.id', 'users.last_password_set as lastPasswordSet'])
-        .select(
-          sql<Date | null>`case when 'mfa' = any(sessions.methods) then ${FACTOR_SINCE} end`.as(
-            'factorSince',
-          ),
-        )
+        .select(['users.id', 'users.last_password_set as lastPasswordSet', factorSince.as('factorSince')])
         .where('sessions.digest', '=', tokenDigest(secret))
         .executeTakeFirst();
       return owner ? deviceCookies.issue(owner) : null;

@@ -61,18 +61,12 @@ export const createTotpEnrolment = (unit: UnitOfWork) => {
 };
 
 /** What the QR code for an authenticator app holds. The app shows the client whose site the host is. */
-export const enrolmentUrl = async (em: Em, host: string, email: string, secret: string): Promise<string> => {
-  return otpauthUrl(await readServiceName(em, host), email, secret);
-};
+export const enrolmentUrl = async (em: Em, host: string, email: string, secret: string): Promise<string> =>
+  otpauthUrl(await readServiceName(em, host), email, secret);
 
 export const DEFAULT_FACTOR_NAME = 'Authenticator app';
 
-type FirstApp = {
-  user: CodeOwner;
-  sealedSecret: Uint8Array;
-  code: string;
-  now: Date;
-};
+type FirstApp = { user: CodeOwner; sealedSecret: Uint8Array; code: string; now: Date };
 
 /**
  * Adds an app as the first second factor of a locked user, who logs in with it.
@@ -88,8 +82,7 @@ export const addFirstApp = async (
   if (secret === null || (await hasSecondFactor(tx, user.id))) throw new Problem('invalid-challenge');
   const last_step = await matchTotpStep(secret, code, { now, lastStep: null });
   if (last_step === null) throw new Problem('invalid-otp');
-  const app = { kind: 'totp', name: DEFAULT_FACTOR_NAME } as const;
-  const secretColumns = { sealed_secret: Buffer.from(sealedSecret), last_step };
-  const { codes } = await addFactorAtLogin(unit, tx, { user, now, factor: { ...app, ...secretColumns } });
-  return codes;
+  const sealed_secret = Buffer.from(sealedSecret);
+  const factor = { kind: 'totp', name: DEFAULT_FACTOR_NAME, sealed_secret, last_step } as const;
+  return (await addFactorAtLogin(unit, tx, { user, now, factor })).codes;
 };

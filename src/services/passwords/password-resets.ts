@@ -56,10 +56,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
       const owner = await em.transactional(async (tx) => {
         // Locks the user before the link, in the same order as deactivation.
         const isActive = await lockActiveUser(tx, link.userId);
-        const used = await kysely(tx)
-          .deleteFrom('password_links')
-          .where('id', '=', link.id)
-          .executeTakeFirst();
+        const links = kysely(tx).deleteFrom('password_links').where('id', '=', link.id);
+        const used = await links.executeTakeFirst();
         // Only one of several concurrent uses deletes the link.
         if (!isActive || used.numDeletedRows === 0n) throw new Problem('invalid-link');
         const now = clock.now();
@@ -69,8 +67,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         await tx.flush();
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
-        const owner = { id: link.userId, lastPasswordSet: now, factorSince: null };
-        return (await hasSecondFactor(tx, link.userId)) ? null : owner;
+        if (await hasSecondFactor(tx, link.userId)) return null;
+        return { id: link.userId, lastPasswordSet: now, factorSince: null };
       });
       await throttle.clear(link.email);
       return owner && deviceCookies.issue(owner);

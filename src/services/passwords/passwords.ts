@@ -4,7 +4,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
 import { clientManagedBy, hasGlobalRole } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { ofOneself } from '../audit/audit.ts';
 import { renewSession, setPassword } from '../auth/credentials.ts';
 import {
   type DeviceOwner,
@@ -26,7 +26,6 @@ import {
 } from './password-rules.ts';
 
 type Replacement = { current: string; next: string; kept: Credential | null };
-type Transact<T> = (work: (tx: Em) => Promise<DeviceOwner>) => Promise<T>;
 
 export const createPasswords = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, passwordVerification, deviceCookies } = unit;
@@ -34,10 +33,9 @@ export const createPasswords = (unit: UnitOfWork) => {
 
   const replace = async <T>(
     user: VerifiedUser,
-    replacement: Replacement,
-    transact: Transact<T>,
+    { current, next, kept }: Replacement,
+    transact: (work: (tx: Em) => Promise<DeviceOwner>) => Promise<T>,
   ): Promise<T> => {
-    const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
     const person = await readPerson(em, user.id);
     const policy = await readPolicyOfUser(em, user.id);
@@ -49,8 +47,7 @@ export const createPasswords = (unit: UnitOfWork) => {
       const now = clock.now();
       await enqueuePasswordNotice(tx, { userId: user.id, now, address: origin.address });
       await setPassword(tx, { userId: user.id, hash, now, kept });
-      const event: AuditEvent = { action: 'password.change', actor: user, target: user.email };
-      await audit.record(tx, [{ ...event, clients: user.clientIds }]);
+      await audit.record(tx, [{ action: 'password.change', ...ofOneself(user) }]);
       return { id: user.id, lastPasswordSet: now, factorSince: null };
     });
     return replaced.catch((error: unknown) => {

@@ -2,7 +2,6 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { ClientDomain } from '../../../entities/sso.ts';
-import type { ReadTxtRecords } from '../../adapters/txt-records.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -11,7 +10,7 @@ import { newSecret } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
-import type { ActionOn, Audit } from '../audit/audit.ts';
+import type { ActionOn } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
@@ -72,10 +71,8 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
       const locked = await lock(tx, client, id);
       if (await isTaken(tx, { id, domain })) throw invalid(TAKEN);
       const now = clock.now();
-      locked.verifiedAt ??= now;
-      locked.lapsedAt = null;
-      locked.vouchedBy = vouchedBy;
-      locked.checkedAt = now;
+      const verifiedAt = locked.verifiedAt ?? now;
+      tx.assign(locked, { verifiedAt, lapsedAt: null, vouchedBy, checkedAt: now });
       await tx.flush();
       const row = await readDomain(tx, client, id);
       await record(tx, action, actor, row);
@@ -154,13 +151,10 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
   };
 };
 
-type DomainRecord = { domain: string; token: string };
+export const recordName = ({ domain }: { domain: string }): string => `_steward.${domain}`;
+export const recordValue = ({ token }: { token: string }): string => `steward-verification=${token}`;
 
-export const recordName = ({ domain }: Pick<DomainRecord, 'domain'>): string => `_steward.${domain}`;
-export const recordValue = ({ token }: Pick<DomainRecord, 'token'>): string =>
-  `steward-verification=${token}`;
-
-const noRecord = (proof: DomainRecord, found: readonly string[]): string =>
+const noRecord = (proof: DomainRow, found: readonly string[]): string =>
   found.length === 0
     ? `There is no TXT record ${recordName(proof)} yet. New records may take hours to appear.`
     : `The TXT record ${recordName(proof)} has another value.`;
@@ -201,11 +195,8 @@ const connectionsByDomain = (em: Em) =>
         and other.verified_at is not null and other.lapsed_at is null))`,
     );
 
-type RecheckDeps = {
-  em: Em;
+type RecheckDeps = Pick<UnitOfWork, 'em' | 'audit' | 'readTxtRecords'> & {
   now: Date;
-  audit: Audit;
-  readTxtRecords: ReadTxtRecords;
   logger: Pick<Logger, 'warn'>;
 };
 
