@@ -42,17 +42,9 @@ export const BackupManifest = z.object({
 });
 export type BackupManifest = z.infer<typeof BackupManifest>;
 
-type ManifestContent = Pick<BackupManifest, 'files' | 'tables'>;
-
-const digestOf = ({ files, tables }: ManifestContent): string =>
+/** The `sha256` of a manifest with these fields. */
+export const digestOf = ({ files, tables }: Pick<BackupManifest, 'files' | 'tables'>): string =>
   createHash('sha256').update(JSON.stringify({ files, tables })).digest('hex');
-
-export const newManifest = (content: ManifestContent): BackupManifest => ({
-  ...content,
-  sha256: digestOf(content),
-});
-
-export const isIntact = (manifest: BackupManifest): boolean => manifest.sha256 === digestOf(manifest);
 
 export const HEADER_FILE = 'header.json';
 export const KEY_FILE = 'secret-key.sealed';

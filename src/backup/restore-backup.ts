@@ -19,8 +19,8 @@ import { readArchive } from './archive.ts';
 import {
   BackupHeader,
   BackupManifest,
+  digestOf,
   HEADER_FILE,
-  isIntact,
   KEY_FILE,
   openKey,
   PACKAGES_FOLDER,
@@ -54,7 +54,7 @@ export const checkBackup = async (source: Readable, passphrase: string | null): 
   });
   const manifest = BackupManifest.safeParse(text);
   if (!header || !manifest.success) throw invalidInput('This is not a complete backup: it ends too early.');
-  if (!isIntact(manifest.data))
+  if (manifest.data.sha256 !== digestOf(manifest.data))
     throw invalidInput('The backup is damaged: its manifest does not match its checksum.');
   const paths = new Set([...Object.keys(checksums), ...Object.keys(manifest.data.files)]);
   for (const path of paths)
@@ -135,9 +135,8 @@ const loadRows = async (
   source: Readable,
   { header, manifest }: CheckedBackup,
   { client, tables, publishPackage, onTable }: RowOptions,
-): Promise<void> => {
-  await client.query('begin');
-  try {
+): Promise<void> =>
+  inTransaction(client, async () => {
     await client.query(TEXT_SETTINGS);
     await readArchive(source, async (path, content) => {
       if (path.startsWith(PACKAGES_FOLDER))
@@ -159,7 +158,14 @@ const loadRows = async (
     // Its migration may be one of those that follow.
     if (tables.some(({ name }) => name === 'erasures')) await client.query(RESTART_SEARCHES);
     await client.query(RELEASE_TARGET);
+  });
+
+const inTransaction = async <T>(client: pg.Client, work: () => Promise<T>): Promise<T> => {
+  await client.query('begin');
+  try {
+    const result = await work();
     await client.query('commit');
+    return result;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;
@@ -186,9 +192,8 @@ const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
  * @returns whether it was not marked before
  * @throws Problem `invalid-input` if the database is not empty
  */
-const claimTarget = async (client: pg.Client, header: BackupHeader | null): Promise<boolean> => {
-  await client.query('begin');
-  try {
+const claimTarget = (client: pg.Client, header: BackupHeader | null): Promise<boolean> =>
+  inTransaction(client, async () => {
     // A service that starts at the same time migrates before or after this, and is noticed or refuses to start.
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     const { isRestoring, applied } = await readSchemaState(client);
@@ -198,13 +203,8 @@ const claimTarget = async (client: pg.Client, header: BackupHeader | null): Prom
         throw invalidInput('The database is not empty: a backup is restored into an empty one.');
       await client.query(`create table ${RESTORE_TABLE} ()`);
     }
-    await client.query('commit');
     return !isRestoring;
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  }
-};
+  });
 
 const requireSameMigrations = (applied: readonly string[], { migrations }: BackupHeader): void => {
   if (applied.every((name, index) => name === migrations[index])) return;

@@ -157,14 +157,12 @@ export const isDue = (
   return now.getTime() >= lastFailureAt.getTime() + pause;
 };
 
-type Archive = { startedAt: Date };
-
 /**
  * The archives that the retention removes: beyond the newest `keep`, and older than `keepDays`. The newest always stays. An
  * archive is at least as old as the next newer one, even if the clock was ahead when it was made.
  * @param archives newest first
  */
-export const expiredArchives = <T extends Archive>(
+export const expiredArchives = <T extends { startedAt: Date }>(
   archives: readonly T[],
   { keep, keepDays }: { keep: number; keepDays: number },
   now: Date,

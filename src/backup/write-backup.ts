@@ -16,10 +16,11 @@ import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-months.ts
 import { type ArchiveFile, writeArchive } from './archive.ts';
 import {
   type BackupHeader,
+  type BackupManifest,
+  digestOf,
   FORMAT,
   HEADER_FILE,
   KEY_FILE,
-  newManifest,
   PACKAGES_FOLDER,
   rowsFile,
   sealKey,
@@ -137,7 +138,10 @@ export const createBackup = async (target: NodeJS.WritableStream, options: Optio
       yield { path: `${PACKAGES_FOLDER}${packageFileName(slug, version)}`, content: found };
     }
   };
-  await writeArchive(target, files(), (checksums) => newManifest({ files: checksums, tables: summaries }));
+  await writeArchive(target, files(), (checksums): BackupManifest => {
+    const content = { files: checksums, tables: summaries };
+    return { ...content, sha256: digestOf(content) };
+  });
   await client.query('rollback');
   return totals;
 };

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { Backup } from '../../entities/backup.ts';
 import { condition, countIn, type Em, kysely } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
@@ -43,18 +44,15 @@ export type OperationalState = Awaited<ReturnType<typeof readOperationalState>>;
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
 export const readOperationalState = async (em: Em, now: Date) => {
   const isUnsent = condition`sent_at is null and failed_at is null`;
+  const isQueued = isWaiting('webhook_deliveries');
   const { unsent, oldest, deliveries, oldestDelivery, erasures } = await kysely(em)
-    .selectNoFrom(({ selectFrom }) => [
+    .selectNoFrom([
       countIn('outbox_mails', isUnsent).as('unsent'),
-      selectFrom('outbox_mails')
-        .select(({ fn }) => fn.min('created_at').as('oldest'))
-        .where(isUnsent)
-        .as('oldest'),
-      countIn('webhook_deliveries', isWaiting('webhook_deliveries')).as('deliveries'),
-      selectFrom('webhook_deliveries')
-        .select(({ fn }) => fn.min('queued_at').as('oldest'))
-        .where(isWaiting('webhook_deliveries'))
-        .as('oldestDelivery'),
+      sql<Date | null>`(select min(created_at) from outbox_mails where ${isUnsent})`.as('oldest'),
+      countIn('webhook_deliveries', isQueued).as('deliveries'),
+      sql<Date | null>`(select min(queued_at) from webhook_deliveries where ${isQueued})`.as(
+        'oldestDelivery',
+      ),
       countIn('erasures', condition`finished_at is null`).as('erasures'),
     ])
     .executeTakeFirstOrThrow();

@@ -2,14 +2,6 @@ import { Backup } from '../../../entities/backup.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible } from '../../lib/clock.ts';
 
-export type BackupHistory = {
-  /** When the last good backup began. */
-  lastGoodAt: Date | null;
-  /** Attempts since then that failed. */
-  failures: number;
-  lastFailureAt: Date | null;
-};
-
 /** Of failed attempts, and of archives that were removed. */
 const KEPT_ROWS_MS = 90 * DAY_MS;
 
@@ -17,19 +9,19 @@ const KEPT_ROWS_MS = 90 * DAY_MS;
  * The last good backup, to a target or to any. Backups are ordered by id, because the clock may have been wrong; those with a time in the
  * future do not count.
  */
-export const findLastGood = (em: Em, now: Date, target?: string) =>
-  em.findOne(
-    Backup,
-    {
-      finishedAt: { $ne: null },
-      startedAt: { $lte: latestPossible(now) },
-      ...(target !== undefined && { target }),
-    },
-    { orderBy: { id: 'desc' } },
-  );
+export const findLastGood = (em: Em, now: Date, target?: string) => {
+  const isGood = { finishedAt: { $ne: null }, startedAt: { $lte: latestPossible(now) } };
+  const isOfTarget = target === undefined ? {} : { target };
+  return em.findOne(Backup, { ...isGood, ...isOfTarget }, { orderBy: { id: 'desc' } });
+};
 
-/** Reads what decides when the next backup to a target is due. */
-export const readBackupHistory = async (em: Em, target: string, now: Date): Promise<BackupHistory> => {
+export type BackupHistory = Awaited<ReturnType<typeof readBackupHistory>>;
+
+/**
+ * Reads what decides when the next backup to a target is due: when the last good one began, and the attempts since then that
+ * failed.
+ */
+export const readBackupHistory = async (em: Em, target: string, now: Date) => {
   const last = await findLastGood(em, now, target);
   const failed = await kysely(em)
     .selectFrom('backups')
