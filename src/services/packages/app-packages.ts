@@ -8,8 +8,7 @@ import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InspectedPackage } from './package-inspection.ts';
-import { applyPackage, clientOfNewApp, createApp, describeChanges, lockApp } from './package-loading.ts';
-import { PackageManifest } from './package-manifest.ts';
+import { applyPackage, createApp, describeChanges, lockApp } from './package-loading.ts';
 import { invalidPackage } from './package-rules.ts';
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'store' | 'audit' | 'origin' | 'idempotency'> & {
@@ -54,7 +53,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   /**
    * Applies the package that was fetched last: creates or updates the app, its stacks and its `package_info`. If the app
    * already runs it, nothing changes, including what an admin has edited since.
-   * The client of a new app: see `clientOfNewApp`.
+   * The client of a new app: see `createApp`.
    * @throws Problem `not-found`, `invalid-package`
    */
   load: async (actor: Actor, slug: string, host: string): Promise<void> => {
@@ -63,11 +62,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
       const fetched = await lastFetched(tx, slug);
       if (!fetched) throw notFound('fetched package');
       const now = clock.now();
-      const createNew = async () => {
-        const { client } = PackageManifest.parse(fetched.manifest);
-        return createApp(tx, slug, await clientOfNewApp(tx, client, host), now);
-      };
-      const app = (await lockApp(tx, slug)) ?? (await createNew());
+      const app = (await lockApp(tx, slug)) ?? (await createApp(tx, fetched, host, now));
       return applyPackage(tx, { app, fetched, actor, audit, now, isRollback: false });
     });
     if (changes) logger.info({ reqId: origin.requestId }, `loaded ${describeChanges(slug, changes)}`);

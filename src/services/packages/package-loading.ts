@@ -1,6 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { App, type FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, Changes } from '../audit/audit.ts';
@@ -98,19 +98,24 @@ export const lockApp = async (tx: Em, slug: string): Promise<LoadableApp | null>
   return tx.findOne(App, { slug });
 };
 
-/** Creates an app that is empty until its package is applied. */
-export const createApp = async (tx: Em, slug: string, clientId: number, now: Date): Promise<LoadableApp> => {
-  const app = tx.create(App, { id: newAppId(), slug, client: clientId, label: '', createdAt: now });
+/**
+ * Creates an app that is empty until its package is applied.
+ * @throws Problem `invalid-package`
+ */
+export const createApp = async (
+  tx: Em,
+  { slug, manifest }: Load['fetched'],
+  host: string,
+  now: Date,
+): Promise<LoadableApp> => {
+  const client = await clientOfNewApp(tx, PackageManifest.parse(manifest).client, host);
+  const app = tx.create(App, { id: newAppId(), slug, client, label: '', createdAt: now });
   await tx.flush();
   return app;
 };
 
-/**
- * The client of a new app: the one that its package names, else the client of the requested host, else the client of the
- * first site.
- * @throws Problem `invalid-package`
- */
-export const clientOfNewApp = async (tx: Em, named: number | undefined, host: string): Promise<number> => {
+/** The one that its package names, else the client of the requested host, else the client of the first site. */
+const clientOfNewApp = async (tx: Em, named: number | undefined, host: string): Promise<number> => {
   const clients = kysely(tx)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
@@ -179,19 +184,17 @@ const withIds = async (
   wanted: PackageManifest['stacks'],
   existing: Known,
 ): Promise<OfferedStack[]> => {
-  const stacks = wanted.map(({ slug, label }) => ({
-    id: existing.get(slug)?.id ?? newStackId(),
-    slug,
-    label,
-  }));
-  const drawn = stacks.filter(({ slug }) => !existing.has(slug)).map(({ id }) => id);
-  return (await areFree(tx, drawn)) ? stacks : withIds(tx, wanted, existing);
-};
-
-const areFree = async (tx: Em, ids: readonly string[]): Promise<boolean> => {
-  if (ids.length === 0) return true;
-  const taken = await kysely(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
-  return taken.length === 0 && new Set(ids).size === ids.length;
+  for (;;) {
+    const stacks = wanted.map(({ slug, label }) => ({
+      id: existing.get(slug)?.id ?? newStackId(),
+      slug,
+      label,
+    }));
+    const drawn = stacks.filter(({ slug }) => !existing.has(slug)).map(({ id }) => id);
+    const isDrawn = isAnyOf('id', drawn, 'varchar');
+    const taken = await kysely(tx).selectFrom('stacks').select('id').where(isDrawn).execute();
+    if (taken.length === 0 && new Set(drawn).size === drawn.length) return stacks;
+  }
 };
 
 const compareStacks = (offered: readonly OfferedStack[], existing: Known): StackChanges => {

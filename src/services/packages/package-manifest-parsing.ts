@@ -42,9 +42,8 @@ const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
   const faults = issues.slice(0, MAX_FAULTS).map(({ path, message }) => ({ field: path.join('.'), message }));
   const fields: FieldErrors = {};
   for (const { field, message } of faults) {
-    const key = field === '' ? 'app_yaml' : field;
-    fields[key] ??= [];
-    fields[key].push(message);
+    const key = field || 'app_yaml';
+    fields[key] = [...(fields[key] ?? []), message];
   }
   const shown = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
   const more = issues.length > shown.length ? `, and ${issues.length - shown.length} more` : '';

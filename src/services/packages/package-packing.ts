@@ -97,15 +97,13 @@ const PACKAGE_FORM = /^\.?(.+\.tgz)(?:\.[0-9a-f-]{36}\.tmp)?$/;
 /** Not part of an app: version control, installed packages, secrets, desktop metadata. */
 const LEFT_OUT = /^(\.git|\.hg|\.svn|node_modules|\.env.*|\.DS_Store|Thumbs\.db)$/;
 
-/** Paths relative to the folder, in the same order on every file system. */
-type AppFiles = { paths: string[]; leftOut: string[] };
-
 /**
  * The regular files below a folder. Leaves out files that do not belong in a package, and packages of the slug in `outDir`,
  * so that a package does not include the previous one.
+ * @returns paths relative to the folder, in the same order on every file system
  * @throws Problem `invalid-package` for links and other special files, and above the size limits
  */
-export const listFiles = async (dir: string, outDir: string, slug: string): Promise<AppFiles> => {
+export const listFiles = async (dir: string, outDir: string, slug: string) => {
   const paths: string[] = [];
   const leftOut: string[] = [];
   let entries = 0;
