@@ -1,5 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { CLIENT_ROLES } from '../access/permissions.ts';
 import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
@@ -290,6 +290,10 @@ const INVITER = sql<string>`
     else coalesce((select c.old_email from email_changes c where c.user_id = inviter.id and c.changed_at > date_invited
       order by c.changed_at, c.id limit 1), inviter.email) end`;
 
+/** SQL: the names of the groups of an invitation. */
+const GROUPS = sql<string[]>`array(select g.name from invitation_groups ig join groups g on g.id = ig.group_id
+  where ig.invitation_id = invitations.id order by g.name)`;
+
 const invitations = (em: Em, now: Date) =>
   kysely(em)
     .selectFrom('invitations')
@@ -299,14 +303,4 @@ const invitations = (em: Em, now: Date) =>
     .select(['invitations.first_name', 'invitations.last_name'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
     .select(['invitations.extra', appsInvitedTo('slug').as('apps')])
-    .select((invitation) => [
-      'invitations.apps_expire_at',
-      arrayOf(
-        invitation
-          .selectFrom('invitation_groups as ig')
-          .innerJoin('groups as g', 'g.id', 'ig.group_id')
-          .select('g.name')
-          .whereRef('ig.invitation_id', '=', 'invitations.id')
-          .orderBy('g.name'),
-      ).as('groups'),
-    ]);
+    .select(['invitations.apps_expire_at', GROUPS.as('groups')]);

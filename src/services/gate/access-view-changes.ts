@@ -139,7 +139,6 @@ const onlyDeactivates = ({ is_active, ...others }: Settings): boolean =>
   is_active === false && pickDefined(others) === null;
 
 const FIXED = 'Cannot be changed. Create another access view.';
-
 const HAS_LEFT = 'The user of this access view does not belong to the client any more.';
 
 const requireValidChanges = async (
@@ -177,8 +176,6 @@ export const SUBJECT_FAULTS = {
   privileged: 'Only superusers can create access views of superusers and staff.',
 };
 
-type SubjectFault = keyof typeof SUBJECT_FAULTS;
-
 /**
  * The id of the user as whom a view opens an app, locked against an erasure until the end of the transaction; or why there is
  * none. Only superusers give out views of superusers and staff, because the app treats who opens the view as that user.
@@ -187,7 +184,7 @@ export const findSubject = async (
   tx: Em,
   actor: Actor,
   { appId, email, now }: { appId: string; email: string; now: Date },
-): Promise<{ id: number; isPrivileged: boolean } | { fault: SubjectFault }> => {
+): Promise<{ id: number; isPrivileged: boolean } | { fault: keyof typeof SUBJECT_FAULTS }> => {
   const opening = await openingsByUser(tx)
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)

@@ -9,10 +9,12 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-type RotationDeps = Pick<UnitOfWork, 'em' | 'audit' | 'signingKeys'>;
-
 /** The signing keys, for superusers. */
-export const createKeyRotation = ({ em, audit, signingKeys }: RotationDeps) => ({
+export const createKeyRotation = ({
+  em,
+  audit,
+  signingKeys,
+}: Pick<UnitOfWork, 'em' | 'audit' | 'signingKeys'>) => ({
   /** Newest first. */
   list: () => signingKeys.list(em),
 

@@ -37,15 +37,15 @@ export type RefusedView = RefusalPage & {
 
 /** Rolls back a use of an app that may not be opened after all. */
 class Refused extends Error {
-  readonly refusal: ViewRefusal;
-  readonly loginStep: LoginStep | null;
+  readonly reason: Reason;
 
   constructor(refusal: ViewRefusal, loginStep: LoginStep | null = null) {
     super(refusal);
-    this.refusal = refusal;
-    this.loginStep = loginStep;
+    this.reason = { refusal, loginStep };
   }
 }
+
+type Reason = Pick<RefusedView, 'refusal' | 'loginStep'>;
 
 /** Other texts are unknown keys, and the database rejects some of them. */
 const KEY = /^\w{1,64}$/;
@@ -55,14 +55,9 @@ export const createViewOpening = (unit: UnitOfWork) => {
   const { em, clock, origin, anonymousLimits, usageWriteLimiter, appUrl } = unit;
   const address = canonicalAddress(origin.address ?? '');
 
-  const refuse = async (
-    view: KnownView,
-    { refusal, loginStep }: Pick<Refused, 'refusal' | 'loginStep'>,
-    visitor: Actor | null,
-  ): Promise<RefusedView> => ({
+  const refuse = async (view: KnownView, reason: Reason, visitor: Actor | null): Promise<RefusedView> => ({
     ...(await readRefusalPage(em, view.app_id)),
-    refusal,
-    loginStep,
+    ...reason,
     visitor: visitor && (visitor.id === view.user_id ? 'self' : 'other'),
     allowedUses: view.allowed_uses,
     expiresAt: view.expires_at,
@@ -123,7 +118,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
       await ensureMonths(em, [clock.now()]);
       const useOnce = () => em.transactional((tx) => use(tx, known, visit));
       return usageWriteLimiter.within(known.app_id, 1, useOnce).catch((error: unknown) => {
-        if (error instanceof Refused) return refuse(known, error, visitor);
+        if (error instanceof Refused) return refuse(known, error.reason, visitor);
         throw error;
       });
     },
@@ -148,10 +143,8 @@ const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boole
   return locked !== undefined;
 };
 
-type Deps = Pick<UnitOfWork, 'clock' | 'audit' | 'erasureKeys'>;
-
 /** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
-const recordUse = async ({ clock, audit, erasureKeys }: Deps, tx: Em, opening: Opening) => {
+const recordUse = async ({ clock, audit, erasureKeys }: UnitOfWork, tx: Em, opening: Opening) => {
   const { app_id, app_slug, view_id, view_stack, email } = opening;
   const details = { access_view: view_id, ...(email !== null && { user: email }) };
   const actor = email === null ? null : { email };
