@@ -409,7 +409,7 @@ const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number,
   await addToGroups(tx, { userId, by: inviter_id, now }, groupIds);
   await closeObsoleteRequests(
     tx,
-    requestsIn([userId], (clientId) => condition`${clientId} = any(${joined}::int[])`),
+    requestsIn(userId, (clientId) => condition`${clientId} = any(${joined}::int[])`),
     inviter_id,
     now,
   );

@@ -14,7 +14,7 @@ import { findGrantable } from '../users/app-grants.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
 import { forgetClients, leaveClient } from '../users/member-access.ts';
 import { giveBack, groupsAmong } from '../users/offboarding.ts';
-import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
+import { closeRequestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
@@ -80,8 +80,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const memberships = await endMemberships(tx, user, change);
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
       await forgetClients(tx, memberships, clock.now());
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
-      await tagged.record(tx, closeEvents(actor, closed));
+      await tagged.record(tx, await closeRequestsOf(tx, actor, user.id, clock.now()));
       change.undone = undoneBy({ ...undoable, groups: left, ended: returned }, change, clock.now());
       await tx.flush();
     });

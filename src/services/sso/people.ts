@@ -190,7 +190,7 @@ const syncGroups = async (
     .execute();
   const removed = left.map(({ group_id }) => group_id);
   const isOfClient = (id: RawBuilder<number>) => condition`${id} = ${client}`;
-  const closed = await closeObsoleteRequests(tx, requestsIn([user.id], isOfClient), user.id, now);
+  const closed = await closeObsoleteRequests(tx, requestsIn(user.id, isOfClient), user.id, now);
   const groups = await kysely(tx)
     .selectFrom('groups')
     .select(['id', 'name', 'client_id as client'])

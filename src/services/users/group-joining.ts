@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import type { Transaction } from '../unit-of-work.ts';
-import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
+import { closeRequestsOf } from './request-closing.ts';
 
 type Person = { id: number; email: string };
 type Group = { id: number; client: number; name: string };
@@ -36,10 +36,10 @@ export const joinGroups = async (
   if (foreign.length > 0) throw invalid(errors);
   const ids = groups.map(({ id }) => id);
   const joined = await addToGroups(tx, { userId: user.id, by: actor.id, now }, ids);
-  const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now);
+  const closed = await closeRequestsOf(tx, actor, user.id, now);
   await audit.record(tx, [
     ...groupEvents(actor, groupsOf(groups, joined), { added: [user.email], removed: [] }),
-    ...closeEvents(actor, closed),
+    ...closed,
   ]);
   return joined;
 };

@@ -14,7 +14,7 @@ import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
 import { endMemberAccess, forgetClients, leaveClient } from './member-access.ts';
 import { countEnded } from './offboarding-preview.ts';
-import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
+import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, readTarget } from './user-locks.ts';
 import { deactivate, type UserChanges, updateUser } from './user-update.ts';
 
@@ -84,14 +84,14 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
       await forgetClients(tx, [{ user_id: user.id, joined_at: membership.joinedAt ?? null }], now);
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now);
+      const closed = await closeRequestsOf(tx, actor, user.id, now);
       await lockAccessChange(tx, user.id, actor);
 
       const about = { actor, target: user.email };
       const events: AuditEvent[] = [
         ...grantEvents(actor, user.email, [], revoked),
         { action: 'membership.remove', ...about, clients: [clientId] },
-        ...closeEvents(actor, closed),
+        ...closed,
       ];
       if (isDeactivated) events.push({ action: 'user.deactivate', ...about, clients: [clientId] });
       await audit.record(tx, events);

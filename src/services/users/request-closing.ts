@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import type { Roles } from '../access/permissions.ts';
+import type { Actor } from '../access/actor.ts';
 import { APP_ACCESS, clientManagedBy, opensByRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 
@@ -37,15 +37,20 @@ export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, b
   return rows;
 };
 
-/** Requests of these users for apps whose clients the manager may change. Others would tell their clients who has changed the user, and when. */
-export const requestsOf = (userIds: readonly number[], manager: Roles): RawBuilder<boolean> =>
-  requestsIn(userIds, (clientId) => clientManagedBy(manager, clientId));
+/**
+ * Closes the obsolete requests of a user for apps whose clients the actor may change. Others would tell their clients who has changed the
+ * user, and when. Returns the audit events.
+ */
+export const closeRequestsOf = async (tx: Em, actor: Actor, userId: number, now: Date) => {
+  const isOf = requestsIn(userId, (clientId) => clientManagedBy(actor, clientId));
+  return closeEvents(actor, await closeObsoleteRequests(tx, isOf, actor.id, now));
+};
 
-/** Requests of these users for apps of clients that meet the condition. */
+/** Requests of a user for apps of clients that meet the condition. */
 export const requestsIn = (
-  userIds: readonly number[],
+  userId: number,
   isClient: (clientId: RawBuilder<number>) => RawBuilder<boolean>,
-): RawBuilder<boolean> => condition`(r.user_id = any(${[...userIds]}::int[])
+): RawBuilder<boolean> => condition`(r.user_id = ${userId}
   and exists (select from apps a where a.id = r.app_id and ${isClient(sql`a.client_id`)}))`;
 
 /** Requests for these apps by those who have been granted them. */

@@ -18,7 +18,7 @@ import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { unlinkShared } from '../sso/identities.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
-import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
+import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
@@ -52,11 +52,11 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
         await endWeakerLogins(tx, user.id, staffSecondFactor);
       await unlinkShared(tx, [user.id], clock.now());
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
+      const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
-      await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...closeEvents(actor, closed)]);
+      await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...closed]);
       return readUser(tx, actor, email);
     }),
 
@@ -85,11 +85,11 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       await unlinkShared(tx, [user.id], clock.now());
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
+      const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;
       const about = { actor, target: user.email, clients: [clientId] };
-      await audit.record(tx, [{ action, ...about }, ...closeEvents(actor, closed)]);
+      await audit.record(tx, [{ action, ...about }, ...closed]);
       return readUser(tx, actor, email);
     }),
 

@@ -29,7 +29,7 @@ import {
   visibleApps,
 } from './app-grants.ts';
 import { endMemberAccess } from './member-access.ts';
-import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
+import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, lockVisibleUser, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -132,8 +132,7 @@ export const updateUser = async (
   await changeAccess(tx, { by: actor.id, now }, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (suspended.length > 0) await endMemberAccess(tx, user, suspended, now);
-  const closed =
-    isActive === false ? await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now) : [];
+  const closed = isActive === false ? await closeRequestsOf(tx, actor, user.id, now) : [];
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
@@ -147,7 +146,7 @@ export const updateUser = async (
   // With the account, or because the account was active already.
   if (!isShared && switched.length > 0)
     events.push({ action: 'membership.reactivate', ...about, clients: switched });
-  events.push(...grantEvents(actor, user.email, granted, revoked), ...closeEvents(actor, closed));
+  events.push(...grantEvents(actor, user.email, granted, revoked), ...closed);
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
   const isBack = isShared && isActive === true;
