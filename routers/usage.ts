@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { opaque } from '../src/lib/json-value.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
-import type { UsageCursor, UsageEncoder, UsageRow, UsageStreamFilter } from '../src/services/usage/usage.ts';
+import type { UsageCursor, UsageEncoder, UsageStreamFilter } from '../src/services/usage/usage.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../src/services/usage/usage-extra.ts';
 import type { SubmittedEntry as Submitted } from '../src/services/usage/usage-recording.ts';
 import type { Context } from './context.ts';
@@ -33,13 +33,6 @@ const UsageEntryOutput = Output('UsageEntry', {
 });
 type UsageEntryOutput = z.input<typeof UsageEntryOutput>;
 
-const usageEntryOutput = (entry: UsageRow) => ({
-  ...entry,
-  timestamp: entry.occurred_at,
-  extra: JSON.parse(entry.extra),
-});
-
-/** As `usageEntryOutput`. */
 export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncoder(UsageEntryOutput, format);
 
 /** An entry of a list that was streamed as JSON. */
@@ -165,7 +158,7 @@ export const usageRouter = router({
     .output(z.union([UsageEntryOutput, pagesOf(UsageEntryOutput)]))
     .query(async ({ ctx, input: { email, app_id: appId, window: windowDays, ...page } }) =>
       windowDays === undefined
-        ? usageEntryOutput(await ctx.services.usage.latestOfUser(ctx.actor, email, appId))
+        ? ctx.services.usage.latestOfUser(ctx.actor, email, appId)
         : streamUsage(ctx, { email, appId, windowDays }, page),
     ),
 
@@ -199,7 +192,7 @@ export const usageRouter = router({
     .output(z.object({ items: z.array(UsageItemOutput), next_cursor: z.string().nullable() }))
     .query(async ({ ctx, input: { app_id: appId, from: since, to: until, ...filter } }) => {
       const { rows, next } = await ctx.services.usage.page(ctx.actor, { ...filter, appId, since, until });
-      return { items: rows.map(usageEntryOutput), next_cursor: next && usageCursor(next) };
+      return { items: rows, next_cursor: next && usageCursor(next) };
     }),
 
   series: route(viewerProcedure, 'GET', '/jb/usage/series/', {

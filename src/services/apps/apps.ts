@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { App } from '../../../entities/app.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import {
   afterCursor,
@@ -93,7 +94,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
           },
         };
       };
-      return openListStream({ em, readList, actor, open });
+      return openListStream({ em, readList }, actor, open);
     },
 
     /** @throws Problem `not-found` */
@@ -146,12 +147,11 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      */
     listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
       const { id, slug, package_info: running } = await requireViewableApp(em, actor, appId);
-      const rows = afterCursor(fetchedVersions(em, slug), 'version.id', page.cursor, 'desc');
+      const rows = afterCursor(fetchedVersions(em, slug, id), 'version.id', page.cursor, 'desc');
       const versions = await readPage(rows, 'version.id', page);
-      const loads = await readLoads(em, id, versions);
-      return versions.map((version) => ({
+      return versions.map(({ loads, ...version }) => ({
         ...version,
-        loads: loads.get(version.id) ?? [],
+        loads: loads.map((load) => ({ ...load, loaded_at: new Date(load.loaded_at) })),
         is_current: running.sha256 === version.sha256,
       }));
     },
@@ -197,35 +197,25 @@ const appStatuses = (em: Em) =>
 /** A message may be prepared before maintenance starts. */
 const maintenanceMessage = sql<string>`case when in_maintenance then maintenance_message else '' end`;
 
-/** Last fetched first. */
-const fetchedVersions = (em: Em, slug: string) => {
+/** Last fetched first, with their last loads into the app, newest first. */
+const fetchedVersions = (em: Em, slug: string, appId: string) => {
   const fetched = kysely(em)
     .selectFrom('fetched_packages')
     .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
     .select(condition`id = max(id) over ()`.as('is_staged'))
     .where('slug', '=', slug);
-  return kysely(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
-};
-
-/** The last loads of these versions into the app by the id of the version, newest first. */
-const readLoads = async (em: Em, appId: string, versions: readonly { id: number }[]) => {
-  const ids = versions.map(({ id }) => id);
-  const loads = kysely(em)
-    .selectFrom('loaded_packages')
-    .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
-    .select(({ fn }) =>
-      fn
-        .agg<number>('row_number')
-        .over((loads) => loads.partitionBy('package_id').orderBy('id', 'desc'))
-        .as('nth'),
-    )
-    .where('app_id', '=', appId)
-    .where(isAnyOf('package_id', ids, 'bigint'));
-  const rows = await kysely(em)
-    .selectFrom(loads.as('load'))
+  return kysely(em)
+    .selectFrom(fetched.as('version'))
     .selectAll()
-    .where('nth', '<=', MAX_LOADS)
-    .orderBy('id', 'desc')
-    .execute();
-  return Map.groupBy(rows, (row) => row.package_id);
+    .select(({ selectFrom }) =>
+      jsonArrayFrom(
+        selectFrom('loaded_packages')
+          .select(['loaded_at', 'loaded_by', 'is_rollback'])
+          .whereRef('package_id', '=', 'version.id')
+          .where('app_id', '=', appId)
+          .orderBy('loaded_packages.id', 'desc')
+          .limit(MAX_LOADS),
+      ).as('loads'),
+    )
+    .orderBy('id', 'desc');
 };

@@ -53,7 +53,7 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
   stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
     const open = async (reader: Actor) =>
       openNewestFirst(em, encoder, await listedAccessViews(em, reader, filter), 'access_views.id');
-    return openListStream({ em, readList, actor, open });
+    return openListStream({ em, readList }, actor, open);
   },
 
   /** @throws Problem `not-found` */
@@ -76,7 +76,7 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
       await readAccessView(em, reader, String(id));
       return openNewestFirst(em, encoder, accessViewUses(em, reader, id), 'used.id');
     };
-    return openListStream({ em, readList, actor, open });
+    return openListStream({ em, readList }, actor, open);
   },
 });
 

@@ -72,7 +72,7 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
     };
     const range = page && (await rangeOf(em, await visibleTo(actor), page));
     const open = async (reader: Actor) => openUsageList(em, { ...(await visibleTo(reader)), range }, encoder);
-    return openListStream({ em, readList, actor, open });
+    return openListStream({ em, readList }, actor, open);
   },
 
   /**
@@ -90,12 +90,11 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    * What a user did last in an app.
    * @throws Problem `not-found`, also when there is no entry
    */
-  latestOfUser: async (actor: Actor, email: string, appId: string): Promise<UsageRow> => {
+  latestOfUser: async (actor: Actor, email: string, appId: string) => {
     const addresses = await addressesOf(em, actor, email);
     await requireViewableApp(em, actor, appId);
-    const row = await usageRows(em, { appId, addresses }).limit(1).executeTakeFirst();
-    if (!row) throw notFound('usage entry');
-    return row;
+    const newest = usageRows(em, { appId, addresses }).limit(1);
+    return newest.executeTakeFirstOrThrow(() => notFound('usage entry'));
   },
 });
 
@@ -108,13 +107,12 @@ const addressesOf = async (em: Em, actor: Actor, email: string): Promise<PersonA
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
-/** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
+/** Newest first. */
 export const usageRows = (em: Em, filter: UsageFilter) => {
   const { addresses, since, until, cursor, range } = filter;
   let rows = kysely(em)
     .selectFrom('usage_entries')
-    .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
-    .select(({ cast }) => cast<string>('extra', 'text').as('extra'))
+    .select(['id', 'action_description', 'email', 'full_name', 'occurred_at as timestamp', 'action', 'extra'])
     .where(isOfSubject(filter))
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
@@ -169,8 +167,6 @@ const isOfSubject = (subject: UsageSubject) =>
       )
     : condition`app_id = ${subject.appId}`;
 
-export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute']>>[number];
-
 /**
  * Reads a page of at most `limit` entries with at most 4 MiB of `extra`, but at least one entry if there is any.
  * `next` is null for the last page.
@@ -182,18 +178,20 @@ const readUsagePage = async (em: Em, filter: UsageFilter, limit: number) => {
     .selectAll()
     .select(({ fn }) => fn.countAll<number>().over().as('found'))
     .select(
-      sql<number>`sum(length(extra)) over (order by occurred_at desc, id desc) - length(extra)`.as('before'),
+      sql<number>`sum(length(extra::text)) over (order by timestamp desc, id desc) - length(extra::text)`.as(
+        'before',
+      ),
     );
   const rows = await kysely(em)
     .selectFrom(measured.as('entry'))
     .selectAll()
     .where('before', '<', MAX_PAGE_CHARACTERS)
-    .orderBy('occurred_at', 'desc')
+    .orderBy('timestamp', 'desc')
     .orderBy('id', 'desc')
     .execute();
   const last = rows.at(-1);
   const isOver = !last || (rows.length === last.found && last.found < limit);
-  return { rows, next: isOver ? null : { occurredAt: last.occurred_at, id: last.id } };
+  return { rows, next: isOver ? null : { occurredAt: last.timestamp, id: last.id } };
 };
 
 /** Opens the usage log, newest first. */

@@ -70,7 +70,7 @@ export const createUsers = (unit: UnitOfWork) => {
           page: (after, limit) => pageOfUsers(em, viewer, listed, encoder, [Number(after?.[0] ?? 0), limit]),
         };
       };
-      return openListStream({ ...unit, actor, open });
+      return openListStream(unit, actor, open);
     },
 
     /**
