@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { originOf } from '../src/lib/urls.ts';
-import type { ClientRow } from '../src/services/clients/clients.ts';
 import { AppSummaryOutput } from './apps.ts';
 import { factorPolicyProcedures } from './factor-policies.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -56,11 +55,6 @@ const ClientOutput = Output('Client', {
   password_require_lower: z.boolean(),
   password_require_special: z.boolean(),
   password_expiration_days: z.int().meta({ examples: [0] }),
-});
-
-const clientOutput = ({ site_domain: domain, ...client }: ClientRow): z.input<typeof ClientOutput> => ({
-  ...client,
-  site: { domain, formatted_name: domain.replace(/:\d+$/, '') },
 });
 
 /** Who may open the apps of a client. */
@@ -144,14 +138,12 @@ export const clientsRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/', { summary: 'List clients', legacy: true })
     .input(OptionalInput(pagingFields(IdCursor)))
     .output(z.array(ClientOutput))
-    .query(async ({ ctx, input }) =>
-      (await ctx.services.clients.list(ctx.actor, toPageRequest(ctx, input))).map(clientOutput),
-    ),
+    .query(({ ctx, input }) => ctx.services.clients.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: route(viewerProcedure, 'GET', '/jb/clients/{id}/', { summary: 'Get a client', legacy: true })
     .input(ById)
     .output(ClientOutput)
-    .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id).then(clientOutput)),
+    .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id)),
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/', {
     summary: 'Update a client',
@@ -163,7 +155,7 @@ export const clientsRouter = router({
     .input(ClientChanges.partial().extend({ id: IdKey, expected: ExpectedClient.optional() }))
     .output(ClientOutput)
     .mutation(({ ctx, input: { id, expected, ...changes } }) =>
-      ctx.services.clients.update(ctx.actor, id, changes, expected).then(clientOutput),
+      ctx.services.clients.update(ctx.actor, id, changes, expected),
     ),
 
   site: route(protectedProcedure, 'GET', '/jb/clients/{id}/site/', {
@@ -260,7 +252,7 @@ export const clientsRouter = router({
   })
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientOutput)
-    .mutation(({ ctx, input }) => ctx.services.clients.create(ctx.actor, input).then(clientOutput)),
+    .mutation(({ ctx, input }) => ctx.services.clients.create(ctx.actor, input)),
 
   ...factorPolicyProcedures,
   ...clientRemovalProcedures,

@@ -28,7 +28,7 @@ export const defaultBranding = (name: string) => ({
 type ClientUpdate = {
   [K in keyof Omit<
     ClientRow,
-    'id' | 'site_id' | 'site_domain' | 'upload_bucket_name' | keyof GateChanges | `factor_${string}`
+    'id' | 'site_id' | 'site' | 'upload_bucket_name' | keyof GateChanges | `factor_${string}`
   >]?: ClientRow[K] | undefined;
 };
 
@@ -107,7 +107,10 @@ const visibleClients = (em: Em, actor: Actor) =>
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
     .selectAll('clients')
-    .select('sites.domain as site_domain')
+    .select(
+      sql<{ domain: string; formatted_name: string }>`json_build_object('domain', sites.domain,
+        'formatted_name', regexp_replace(sites.domain, ':[0-9]+$', ''))`.as('site'),
+    )
     .where(clientVisibleTo(actor, sql`clients.id`))
     .orderBy('clients.id');
 
