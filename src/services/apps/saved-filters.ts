@@ -31,30 +31,26 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
     const remaining = await filtersAfter(em, actor, page.cursor);
     const ofStack = remaining.where('saved_filters.stack_id', '=', stackId);
     const rows = await readPage(ofStack, 'saved_filters.id', page);
-    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await findUsableStack(em, actor, stackId)))
+    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isUsableStack(em, actor, stackId)))
       throw notFound('stack');
     return rows;
   },
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, hash: string): Promise<SavedFilterRow> =>
-    filterRows(em, actor)
-      .where('hash', '=', hash)
-      .executeTakeFirstOrThrow(() => notFound('saved filter')),
+  get: (actor: Actor, hash: string): Promise<SavedFilterRow> => readFilter(em, actor, hash),
 
   /** @throws Problem `invalid-input` on `stack_id`, `hash` */
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
       // Serializes the count of concurrent requests.
       await kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
-      const stack = await requireValidInput(tx, actor, input);
+      await requireValidInput(tx, actor, input);
+      const { stack_id: stack, ...fields } = input;
       const now = clock.now();
-      const { stack_id, ...fields } = input;
-      const filter = { ...fields, created: now, modified: now };
-      tx.create(SavedFilter, { ...filter, stack: stack_id, user: actor.id });
+      tx.create(SavedFilter, { ...fields, stack, user: actor.id, created: now, modified: now });
       await tx.flush();
       await audit.record(tx, [eventOf('saved-filter.create', actor, input.hash)]);
-      return { ...filter, stack, user: actor.email };
+      return readFilter(tx, actor, input.hash);
     }),
 
   /**
@@ -65,12 +61,12 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
       const filter = await lockFilter(tx, actor, hash);
-      const stack = await requireValidInput(tx, actor, input, { hash, stackId: filter.stack.id });
-      const { stack_id, ...fields } = input;
-      tx.assign(filter, { ...fields, stack: stack_id, modified: clock.now() });
+      await requireValidInput(tx, actor, input, { hash, stackId: filter.stack.id });
+      const { stack_id: stack, ...fields } = input;
+      tx.assign(filter, { ...fields, stack, modified: clock.now() });
       await tx.flush();
       await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
-      return { ...fields, stack, user: actor.email, created: filter.created, modified: filter.modified };
+      return readFilter(tx, actor, input.hash);
     }),
 
   /** @throws Problem `not-found` */
@@ -110,37 +106,39 @@ const filtersAfter = async (em: Em, actor: Actor, hash: string | undefined) => {
 };
 
 /** @throws Problem `not-found` */
+const readFilter = (em: Em, actor: Actor, hash: string) =>
+  filterRows(em, actor)
+    .where('hash', '=', hash)
+    .executeTakeFirstOrThrow(() => notFound('saved filter'));
+
+/** @throws Problem `not-found` */
 const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
-  const found = await filterRows(tx, actor).where('hash', '=', hash).executeTakeFirst();
+  await readFilter(tx, actor, hash);
   const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const filter = found && (await tx.findOne(SavedFilter, { user: actor.id, hash }, { lockMode }));
+  const filter = await tx.findOne(SavedFilter, { user: actor.id, hash }, { lockMode });
   if (!filter) throw notFound('saved filter');
   return filter;
 };
 
-/** The stack of an app that the actor may see, if the app offers it or the filter already uses it. */
-const findUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?: string) => {
+/** Whether the stack is that of an app that the actor may see, and the app offers it or the filter already uses it. */
+const isUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?: string) => {
   const found = await kysely(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
-    .select(['stacks.is_offered', STACK_NAME])
+    .select('stacks.is_offered')
     .where('stacks.id', '=', stackId)
     .where(appVisibleTo(actor))
     .executeTakeFirst();
-  if (!found) return null;
-  return found.is_offered || stackId === presentId ? found.stack : null;
+  return found !== undefined && (found.is_offered || stackId === presentId);
 };
 
 type Present = { hash: string; stackId: string };
 
-/**
- * Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash.
- * @returns the name of the stack
- */
+/** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
 const requireValidInput = async (em: Em, actor: Actor, input: SavedFilterInput, present?: Present) => {
   const fields: FieldErrors = {};
-  const stack = await findUsableStack(em, actor, input.stack_id, present?.stackId);
-  if (!stack) fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
+  if (!(await isUsableStack(em, actor, input.stack_id, present?.stackId)))
+    fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
   const own = await kysely(em)
     .selectFrom('saved_filters')
     .select('hash')
@@ -151,6 +149,5 @@ const requireValidInput = async (em: Em, actor: Actor, input: SavedFilterInput, 
   } else if (!present && own.length >= MAX_FILTERS) {
     fields.hash = [`You already have ${MAX_FILTERS} saved filters. Delete one first.`];
   }
-  if (!stack || fields.hash) throw invalid(fields);
-  return stack;
+  if (Object.keys(fields).length > 0) throw invalid(fields);
 };
