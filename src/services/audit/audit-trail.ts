@@ -29,16 +29,14 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
    */
   list: async (actor: Actor, filter: AuditFilter, page: PageRequest): Promise<AuditRow[]> => {
     const visible = auditRows(em).where(auditEntryVisibleTo(actor));
+    const addressesOf = (email: string) => readAddressesOf(em, actor, email);
     let rows = visible;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
     if (filter.actor !== undefined)
-      rows = rows.where(
-        hasAddress('actor_email', 'occurred_at', await readAddressesOf(em, actor, filter.actor)),
-      );
+      rows = rows.where(hasAddress('actor_email', 'occurred_at', await addressesOf(filter.actor)));
     if (filter.target !== undefined)
-      rows = rows.where(hasAddress('target', 'occurred_at', await readAddressesOf(em, actor, filter.target)));
-    if (filter.person !== undefined)
-      rows = rows.where(concernsPerson(await readAddressesOf(em, actor, filter.person)));
+      rows = rows.where(hasAddress('target', 'occurred_at', await addressesOf(filter.target)));
+    if (filter.person !== undefined) rows = rows.where(concernsPerson(await addressesOf(filter.person)));
     // Clients that are hidden in the entries must not be found by filtering either.
     if (filter.client !== undefined)
       rows = rows
