@@ -32,15 +32,18 @@ type Approval = Denial & { expires_at?: Date | null | undefined };
 
 /** Requests of people for apps of their clients, and the decisions about them. */
 export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
-  const record = (
+  /** Records a change of a request, and returns the request. */
+  const record = async (
     tx: Em,
     action: ActionOn<'access-request'>,
     actor: Actor,
-    row: RequestRow,
+    id: number,
     terms: Pick<DetailsOf<typeof action>, 'days' | 'expires_at'> = {},
   ) => {
+    const row = await readRequest(tx, actor, id);
     const about = { actor, target: row.email, clients: [row.client] };
-    return audit.record(tx, [{ action, ...about, details: { id: row.id, app: row.app, ...terms } }]);
+    await audit.record(tx, [{ action, ...about, details: { id, app: row.app, ...terms } }]);
+    return outputFor(actor)(row);
   };
 
   return {
@@ -87,8 +90,9 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         await tx.flush();
         const row = await readRequest(tx, actor, request.id);
         if (!pending) await enqueueRequestMails(tx, row, now);
-        if (isChanged) await record(tx, 'access-request.create', actor, row, { days });
-        return outputFor(actor)(row);
+        return isChanged
+          ? record(tx, 'access-request.create', actor, request.id, { days })
+          : outputFor(actor)(row);
       }),
 
     /** @throws Problem `not-found`, `request-decided` */
@@ -101,9 +105,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         await requirePending(tx, actor, request);
         request.end('withdrawn', { by: actor.id, at: clock.now() });
         await tx.flush();
-        const row = await readRequest(tx, actor, id);
-        await record(tx, 'access-request.withdraw', actor, row);
-        return outputFor(actor)(row);
+        return record(tx, 'access-request.withdraw', actor, id);
       }),
 
     /**
@@ -120,11 +122,8 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         const grant = { expires_at: expiresAt, reason: request.reason };
         await grantApp({ tx, now, audit }, actor, app, email, grant);
         await enqueueDecisionMail(tx, id, now);
-        const row = await readRequest(tx, actor, id);
-        await record(tx, 'access-request.approve', actor, row, {
-          expires_at: expiresAt?.toISOString() ?? null,
-        });
-        return outputFor(actor)(row);
+        const terms = { expires_at: expiresAt?.toISOString() ?? null };
+        return record(tx, 'access-request.approve', actor, id, terms);
       }),
 
     /** @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided` */
@@ -135,9 +134,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         entity.end('denied', { by: actor.id, at: now, reason });
         await tx.flush();
         await enqueueDecisionMail(tx, id, now);
-        const row = await readRequest(tx, actor, id);
-        await record(tx, 'access-request.deny', actor, row);
-        return outputFor(actor)(row);
+        return record(tx, 'access-request.deny', actor, id);
       }),
   };
 };
