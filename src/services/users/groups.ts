@@ -54,11 +54,13 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     const terms = { groupId: group.id, by: actor.id, now: clock.now() };
     const ids = found.users.map((user) => user.id);
     const changesMembers = (members ?? addedMembers) !== undefined;
-    const isRemoved = members ? isNoneOf(ids) : isUserOf(removedMembers);
+    const isRemoved = members ? isNoneOf('user_id', ids, 'int') : isUserOf(removedMembers);
+    const isOther = isNoneOf('app_id', found.apps, 'varchar');
     const contents = {
-      ...(changesMembers && { members: await setMembers(tx, terms, ids, isRemoved) }),
-      ...(apps && { apps: await replaceApps(tx, terms, found.apps) }),
+      ...(changesMembers && { members: await setParts(tx, 'members', terms, ids, isRemoved) }),
+      ...(apps && { apps: await setParts(tx, 'apps', terms, found.apps, isOther) }),
     };
+    await supersedeEnded(tx, ids, 'group', [group.id]);
     // Without audit entries of their own: the group has one.
     await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
     return contents;
@@ -238,54 +240,47 @@ const requestsOfMembers = (groupId: number) =>
 
 type Contents = Awaited<ReturnType<typeof findContents>>;
 
-type GroupChange = { groupId: number; by: number; now: Date };
-type Replaced = { added: string[]; removed: string[] };
-
-const isNoneOf = (ids: number[]) => condition`user_id <> all(${ids}::int[])`;
+const isNoneOf = (column: string, ids: readonly (number | string)[], type: 'int' | 'varchar') =>
+  condition`${sql.ref(column)} <> all(${[...ids]}::${sql.raw(type)}[])`;
 
 const isUserOf = (emails: string[]) =>
   condition`user_id in (select id from users where email = any(${emails}::varchar[]))`;
 
-/** @param isRemoved the condition on members who leave, none of whom is added */
-const setMembers = async (
+/** Where the members and the apps of a group are stored. `name`: what audit entries call the row with the id `changed.id`. */
+const PARTS = {
+  members: {
+    ...{ table: sql.table('group_members'), column: sql.ref('user_id'), type: sql.raw('int') },
+    name: sql<string>`(select email from users where users.id = changed.id)`,
+  },
+  apps: {
+    ...{ table: sql.table('group_apps'), column: sql.ref('app_id'), type: sql.raw('varchar') },
+    name: sql<string>`changed.id`,
+  },
+};
+
+type GroupChange = { groupId: number; by: number; now: Date };
+
+/** @param isRemoved the condition on rows that go, none of which is added */
+const setParts = async (
   tx: Em,
+  part: keyof typeof PARTS,
   { groupId, by, now }: GroupChange,
-  ids: number[],
+  ids: readonly (number | string)[],
   isRemoved: RawBuilder<boolean>,
-): Promise<Replaced> => {
-  const { rows } = await sql<{ email: string; is_added: boolean }>`
+) => {
+  const { table, column, type, name } = PARTS[part];
+  const { rows } = await sql<{ name: string; is_added: boolean }>`
     with removed as (
-      delete from group_members where group_id = ${groupId} and ${isRemoved} returning user_id
+      delete from ${table} where group_id = ${groupId} and ${isRemoved} returning ${column} as id
     ),
     added as (
-      insert into group_members (group_id, user_id, added_by, added_at)
-      select ${groupId}::int, unnest(${ids}::int[]), ${by}::int, ${now}::timestamptz
-      on conflict do nothing returning user_id
+      insert into ${table} (group_id, ${column}, added_by, added_at)
+      select ${groupId}::int, unnest(${[...ids]}::${type}[]), ${by}::int, ${now}::timestamptz
+      on conflict do nothing returning ${column} as id
     )
-    select email, is_added from (
-      select user_id, true as is_added from added union all select user_id, false from removed) as changed
-    join users on users.id = changed.user_id order by email`.execute(kysely(tx));
-  await supersedeEnded(tx, ids, 'group', [groupId]);
-  return replaced(rows.map(({ email, is_added }) => [email, is_added]));
+    select ${name} as name, is_added
+    from (select id, true as is_added from added union all select id, false from removed) as changed
+    order by name`.execute(kysely(tx));
+  const namesOf = (isAdded: boolean) => rows.flatMap((row) => (row.is_added === isAdded ? row.name : []));
+  return { added: namesOf(true), removed: namesOf(false) };
 };
-
-const replaceApps = async (tx: Em, { groupId, by, now }: GroupChange, ids: readonly string[]) => {
-  const { rows } = await sql<{ app_id: string; is_added: boolean }>`
-    with removed as (
-      delete from group_apps where group_id = ${groupId} and app_id <> all(${[...ids]}::varchar[])
-      returning app_id
-    ),
-    added as (
-      insert into group_apps (group_id, app_id, added_by, added_at)
-      select ${groupId}::int, unnest(${[...ids]}::varchar[]), ${by}::int, ${now}::timestamptz
-      on conflict do nothing returning app_id
-    )
-    select app_id, true as is_added from added
-    union all select app_id, false from removed`.execute(kysely(tx));
-  return replaced(rows.map(({ app_id, is_added }) => [app_id, is_added]));
-};
-
-const replaced = (changes: readonly (readonly [string, boolean])[]): Replaced => ({
-  added: changes.flatMap(([name, isAdded]) => (isAdded ? name : [])),
-  removed: changes.flatMap(([name, isAdded]) => (isAdded ? [] : name)),
-});
