@@ -7,7 +7,7 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import type { StaffPolicy } from '../auth/factor-policy.ts';
 import { clientRoleKey } from '../operations/operation-log.ts';
@@ -129,13 +129,17 @@ const endRoles = async (
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false }, now);
   await tx.flush();
-  const roles = changedRoles(before, user);
+  const details = diffColumns(before, user, ROLES);
+  const about = { actor, target: user.email };
   return {
     parts: [
       ...inClients.map(({ key }) => ({ kind: 'client-role' as const, key })),
-      ...roles.map((key) => ({ kind: 'role' as const, key })),
+      ...Object.keys(details).map((key) => ({ kind: 'role' as const, key })),
     ],
-    events: roleEvents({ actor, target: user.email }, { inClients, roles, clientIds, isGiven: false }),
+    events: [
+      ...inClients.map(({ role, client }) => ({ action: role.ended, ...about, clients: [client] })),
+      ...roleEvents({ ...about, clients: clientIds }, details),
+    ],
   };
 };
 
@@ -165,32 +169,12 @@ const switchRoles = (
   );
 
 const ROLES = GLOBAL_ROLES.map(({ flag }) => flag);
-type Flags = Pick<User, (typeof ROLES)[number]>;
 
-const changedRoles = (before: Flags, after: Flags) => ROLES.filter((role) => before[role] !== after[role]);
-
-type RoleChange = {
-  inClients: readonly RoleInClient[];
-  roles: readonly string[];
-  /** Those that the change of `roles` concerns. */
-  clientIds: number[];
-  isGiven: boolean;
-};
-
+/** Of changed roles in all clients. */
 const roleEvents = (
-  about: Pick<AuditEvent, 'actor' | 'target'>,
-  { inClients, roles, clientIds, isGiven }: RoleChange,
-): AuditEvent[] => {
-  const events: AuditEvent[] = inClients.map(({ role, client }) => ({
-    action: isGiven ? role.given : role.ended,
-    ...about,
-    clients: [client],
-  }));
-  const details = Object.fromEntries(roles.map((role) => [role, { from: !isGiven, to: isGiven }]));
-  return roles.length === 0
-    ? events
-    : [...events, { action: 'user.update-roles', ...about, clients: clientIds, details }];
-};
+  about: Pick<AuditEvent, 'actor' | 'target' | 'clients'>,
+  details: Changes,
+): AuditEvent[] => (isEmpty(details) ? [] : [{ action: 'user.update-roles', ...about, details }]);
 
 /** The ids of the groups among the parts, to be locked before their members. */
 export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
@@ -293,15 +277,19 @@ const returnRoles = async (
   );
   await tx.flush();
   await unlinkShared(tx, [user.id], now);
-  const changed = changedRoles(before, user);
+  const details = diffColumns(before, user, ROLES);
+  const changed = Object.keys(details);
   if (changed.length > 0 && !before.isStaff && !before.isSuperuser)
     await endWeakerLogins(tx, user.id, staffSecondFactor);
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
-  const clientIds = [...new Set(inClients.map(({ client }) => client))];
-  const given = { inClients, roles: changed, clientIds, isGiven: true };
+  const clients = [...new Set(inClients.map(({ client }) => client))];
   const keys = inClients.map(({ key }) => key);
+  const about = { actor, target: user.email };
   return {
     parts: [...withKeys(ended, keys), ...withKeys(roles, changed)],
-    events: roleEvents({ actor, target: user.email }, given),
+    events: [
+      ...inClients.map(({ role, client }) => ({ action: role.given, ...about, clients: [client] })),
+      ...roleEvents({ ...about, clients }, details),
+    ],
   };
 };
