@@ -198,12 +198,12 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
     .execute();
   return {
     targets: new Map(
-      rows.map((row): [string, Target] => [
-        row.email,
+      rows.map(({ grants, groups, ...user }): [string, Target] => [
+        user.email,
         {
-          ...row,
-          grants: new Map(Object.entries(row.grants ?? {})),
-          groups: new Map(Object.entries(row.groups ?? {})),
+          ...user,
+          grants: new Map(Object.entries(grants ?? {})),
+          groups: new Map(Object.entries(groups ?? {})),
         },
       ]),
     ),

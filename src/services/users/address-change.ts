@@ -45,7 +45,14 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
   await tx.flush();
   const hasUndo = notice === 'undo';
   const isKept = hasUndo && wasVerified && (apps.length > 0 || (await isActor(tx, from)));
-  const changeId = await recordChange(tx, { from, wasVerified, isKept, hasUndo, now }, change);
+  const undoUntil = hasUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null;
+  const changeId = await recordChange(tx, change, {
+    oldEmail: from,
+    changedAt: now,
+    wasVerified,
+    isKept,
+    undoUntil,
+  });
   await moveUsageDays(from, to, apps).execute(kysely(tx));
   const clients = await clientIdsOf(tx, user.id);
   if (notice === 'plain') await failAccountMails(tx, user.id, now);
@@ -64,18 +71,19 @@ const isActor = async (tx: Em, email: string): Promise<boolean> => {
   return (await entries.limit(1).executeTakeFirst()) !== undefined;
 };
 
-type Recorded = { from: string; wasVerified: boolean; isKept: boolean; hasUndo: boolean; now: Date };
+type Made = {
+  oldEmail: string;
+  changedAt: Date;
+  wasVerified: boolean;
+  isKept: boolean;
+  undoUntil: Date | null;
+};
 
-const recordChange = async (
-  tx: Em,
-  { from, wasVerified, isKept, hasUndo, now }: Recorded,
-  { user, to, requestId, notice }: AddressChange,
-): Promise<number> => {
-  const undoUntil = hasUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null;
-  const made = { oldEmail: from, changedAt: now, wasVerified, isKept, undoUntil };
+const recordChange = async (tx: Em, { user, to, requestId, notice }: AddressChange, made: Made) => {
+  const added = { user, newEmail: to, requestedAt: made.changedAt, isOwn: notice !== 'plain' };
   const change =
     requestId === undefined
-      ? tx.create(EmailChange, { user, newEmail: to, requestedAt: now, isOwn: notice !== 'plain', ...made })
+      ? tx.create(EmailChange, { ...added, ...made })
       : tx.assign(await tx.findOneOrFail(EmailChange, requestId), made);
   await tx.flush();
   return change.id;
@@ -116,10 +124,6 @@ const redirectMails = async (tx: Em, userId: number, { from, to }: { from: strin
 /** Ends the links that undo a change. Who trusts the account from now on trusts its present mailbox. */
 export const endUndo = (tx: Em, userId: number) =>
   kysely(tx).updateTable('email_changes').set({ undo_until: null }).where('user_id', '=', userId).execute();
-
-/** Lets others have the former addresses of an account that was handed over: they are those of its earlier holder. */
-export const releaseAddresses = (tx: Em, userId: number) =>
-  kysely(tx).updateTable('email_changes').set({ is_kept: false }).where('user_id', '=', userId).execute();
 
 /** Lets the former addresses of an account, of changes after this one, not count as those of its holder. */
 export const disownAddresses = (tx: Em, userId: number, afterChange = 0) =>

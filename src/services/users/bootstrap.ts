@@ -103,14 +103,10 @@ export type AdminPassword = 'kept' | 'set' | 'generated' | 'changed';
  */
 export const createAdmin = async (
   em: Em,
-  {
-    hasher,
-    audit,
-    loadCommonPasswords,
-    staffSecondFactor,
-  }: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords' | 'staffSecondFactor'> & { audit: Audit },
+  deps: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords' | 'staffSecondFactor'> & { audit: Audit },
   { email, password, generated, now }: AdminInput,
 ): Promise<AdminPassword> => {
+  const { hasher, audit, loadCommonPasswords, staffSecondFactor } = deps;
   const hash = await hasher.hash(password || generated);
   return em.transactional(async (tx) => {
     const existing = await kysely(tx)

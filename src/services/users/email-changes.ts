@@ -20,7 +20,7 @@ import { supersedeRoles } from '../operations/operation-log.ts';
 import { findReservedDomains, requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAllAccess } from './account-access.ts';
-import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
+import { changeAddress } from './address-change.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
@@ -138,8 +138,9 @@ export const createEmailChanges = (unit: UnitOfWork) => {
  * link to set a new password.
  */
 export const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
-  await endUndo(tx, user.id);
-  await releaseAddresses(tx, user.id);
+  // The former addresses are those of the earlier holder: others may have them.
+  const former = kysely(tx).updateTable('email_changes').where('user_id', '=', user.id);
+  await former.set({ undo_until: null, is_kept: false }).execute();
   await supersedeRoles(tx, user.id);
   // An undo keeps the second factors: reading the old mailbox must not be enough to get around them.
   await endAllAccess(tx, user.id, now);

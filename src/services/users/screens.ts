@@ -37,10 +37,8 @@ type AppRow = {
   groups: number[];
 };
 
-type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'staffSecondFactor'>;
-
 /** What screens of the console show of people and their access, and nothing else does. */
-export const createScreens = (unit: Deps) => {
+export const createScreens = (unit: UnitOfWork) => {
   const { em, clock, staffSecondFactor } = unit;
 
   /** The last day on which the person used an app, and the app used most on it, as far as the actor may see. */

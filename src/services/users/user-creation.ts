@@ -2,10 +2,9 @@ import { createHash, randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
-import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
+import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -15,6 +14,7 @@ import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
+import { rethrowAsTaken } from './email-changes.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
 type UserInput = {
@@ -54,10 +54,7 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
       await duplicateLimit.check(tx, actor.id);
       return rowOfUser(user, { apps: apps.map(({ id }) => id), clientadmin_of: [] });
     });
-    return creation.catch((error: unknown) => {
-      if (problemOfDatabaseError(error)?.code !== 'user-exists') throw error;
-      throw new Problem('user-exists', { fields: USER_EXISTS, revealed: input.email, cause: error });
-    });
+    return creation.catch(rethrowAsTaken('email', input.email));
   },
 });
 
@@ -102,15 +99,17 @@ const PALETTE = ['1f77b4', 'd6604d', '2a9d8f', '8e6bbf', 'c28f2c', '4d7c0f', 'b8
 /** Leaves room for the `@` and a number within the column's 64. */
 const HANDLE_BASE_LENGTH = 50;
 
-export type NewUser = {
+type Given =
+  | 'isEmailVerified'
+  | 'firstName'
+  | 'lastName'
+  | 'extra'
+  | 'isDemoUser'
+  | 'isStaff'
+  | 'isSuperuser';
+
+export type NewUser = Partial<Pick<User, Given>> & {
   email: string;
-  isEmailVerified?: boolean;
-  firstName?: string;
-  lastName?: string;
-  extra?: Record<string, unknown>;
-  isDemoUser?: boolean;
-  isStaff?: boolean;
-  isSuperuser?: boolean;
   /** Whose admins decide on the address. By default those of the installation. */
   client?: number | null;
 };
