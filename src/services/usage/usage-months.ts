@@ -139,28 +139,22 @@ export const dropOldMonths = async (
   retentionDays: number,
   signal?: AbortSignal,
 ): Promise<string[]> => {
-  const lock = await openSession(LOCK_TIMEOUT_MS);
-  try {
-    await lock.query('begin');
-    await lock.query('set local idle_in_transaction_session_timeout = 0');
-    // Not for the session: a connection pooler may share sessions.
-    const { rows } = await lock.query<{ held: boolean }>(
-      `select pg_try_advisory_xact_lock(${RETENTION_LOCK_KEY}) as held`,
-    );
-    if (!rows[0]?.held) return [];
-    const client = await openSession(LOCK_TIMEOUT_MS);
-    const abort = (): void => void client.end();
-    signal?.addEventListener('abort', abort, { once: true });
-    try {
-      signal?.throwIfAborted();
-      return await dropAll(client, oldest(now, retentionDays));
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      await client.end();
-    }
-  } finally {
-    await lock.end();
-  }
+  await using closing = new AsyncDisposableStack();
+  const open = async () => closing.adopt(await openSession(LOCK_TIMEOUT_MS), (session) => session.end());
+  const lock = await open();
+  await lock.query('begin');
+  await lock.query('set local idle_in_transaction_session_timeout = 0');
+  // Not for the session: a connection pooler may share sessions.
+  const { rows } = await lock.query<{ held: boolean }>(
+    `select pg_try_advisory_xact_lock(${RETENTION_LOCK_KEY}) as held`,
+  );
+  if (!rows[0]?.held) return [];
+  const client = await open();
+  const abort = (): void => void client.end();
+  signal?.addEventListener('abort', abort, { once: true });
+  closing.defer(() => signal?.removeEventListener('abort', abort));
+  signal?.throwIfAborted();
+  return await dropAll(client, oldest(now, retentionDays));
 };
 
 /** By table, the first day of the oldest month to keep. Totals by user are kept for the longest window. */

@@ -141,15 +141,14 @@ const namesOf = async (tx: Em, actor: Actor, submitted: readonly SubmittedEntry[
   return new Map(users.map(({ email, name }) => [email, name]));
 };
 
-const isUntimedKey = ({ entryKey, occurredAt }: SubmittedEntry) => entryKey !== null && occurredAt === null;
-
 /**
  * Times by id, for entries with an id but without a time: the time of an entry in the log, or of another submitted one, with this id.
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
 const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEntry[], now: Date) => {
   const times = new Map<string, Date>();
-  const untimedKeys = submitted.filter(isUntimedKey).map(({ entryKey }) => entryKey);
+  const untimed = submitted.filter(({ entryKey, occurredAt }) => entryKey !== null && occurredAt === null);
+  const untimedKeys = untimed.map(({ entryKey }) => entryKey);
   if (untimedKeys.length === 0) return times;
   // All writers create months before they lock an app; another order could deadlock.
   const occurred = submitted.map(({ occurredAt }) => occurredAt ?? now);

@@ -11,7 +11,7 @@ import { readUser } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** What is counted; all apps whose usage the actor may see if nothing is set. */
-export type ReportSubject = {
+type ReportSubject = {
   appId?: string | undefined;
   client?: number | undefined;
   /** Of the app. */
@@ -66,14 +66,8 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
   },
 });
 
-type Summary = {
-  actions: number;
-  users: number;
-  used_apps: number;
-  previous_actions: number;
-  previous_users: number;
-  previous_used_apps: number;
-};
+type Counted = 'actions' | 'users' | 'used_apps';
+type Summary = Record<Counted | `previous_${Counted}`, number>;
 
 const summaryOf = (isVisible: RawBuilder<boolean>, now: Date, days: number) => {
   const today = dayOf(now);

@@ -34,14 +34,13 @@ export const lockUsage = (appId: string) =>
 export const writeUsage = (em: Em, appId: string, entries: readonly UsageEntryInput[], now: Date) =>
   em.transactional(async (tx) => {
     if (entries.length === 0) return 0;
-    await ensureMonths(tx, timesOf(entries));
+    const times = entries.map(({ occurredAt }) => occurredAt);
+    await ensureMonths(tx, times);
     await lockUsage(appId).execute(kysely(tx));
     const { rows } = await insertWithRollups(appId, insertEntries(appId, entries)).execute(kysely(tx));
     for (const statement of refreshWindow(appId, now)) await statement.execute(kysely(tx));
     return rows[0]?.entries ?? 0;
   });
-
-const timesOf = (entries: readonly UsageEntryInput[]): Date[] => entries.map(({ occurredAt }) => occurredAt);
 
 /** Takes a tenth of the time of a write, so entries without keys do without. */
 const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;

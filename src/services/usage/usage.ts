@@ -41,10 +41,8 @@ type UsagePageFilter = Omit<UsageFilter, 'addresses' | 'viewer'> & {
 type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
 export type UsageEncoder = RowEncoder<UsageColumn>;
 
-export type UsageStreamFilter = { windowDays: number } & (
-  | { appId: string; email?: string | undefined }
-  | { appId?: undefined; email: string }
-);
+/** Of an app, of a user, or of a user in an app. */
+export type UsageStreamFilter = { windowDays: number; appId?: string; email?: string };
 
 /** Reads the usage log. Users and apps that the actor may not see are not found. */
 export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
