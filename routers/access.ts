@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BLOCKER_CODES } from '../src/services/gate/access-explanation.ts';
+import { appName } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
@@ -28,13 +29,7 @@ const AccessUserOutput = Output('AccessUser', {
 const AccessMatrixOutput = Output('AccessMatrix', {
   /** The columns: all apps of the client, oldest first. */
   apps: z.array(
-    Output('AccessApp', {
-      id: z.string(),
-      slug: z.string(),
-      label: z.string(),
-      in_maintenance: z.boolean(),
-      is_requestable: z.boolean(),
-    }),
+    Output('AccessApp', { ...appName, in_maintenance: z.boolean(), is_requestable: z.boolean() }),
   ),
   users: z.array(AccessUserOutput),
   next_cursor: z.string().nullable(),

@@ -22,11 +22,12 @@ import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProce
 /** What reports and lists of other nouns show of an app. */
 export const appIdentity = { id: z.string(), client: z.int(), slug: z.string(), label: z.string() };
 
+/** The same where the client is known, and what is shown of a stack. */
+export const appName = { id: z.string(), slug: z.string(), label: z.string() };
+
 /** An app in the list of a client. */
 export const AppSummaryOutput = Output('ClientApp', {
-  id: z.string(),
-  slug: z.string(),
-  label: z.string(),
+  ...appName,
   description: z.string(),
   help_html: z.string(),
   footer_html: z.string(),
@@ -61,9 +62,7 @@ export const appFilter = {
 };
 
 const AppStatusOutput = Output('AppStatus', {
-  id: z.string(),
-  slug: z.string(),
-  label: z.string(),
+  ...appName,
   /** Null before the first load. */
   version: z.string().nullable(),
   in_maintenance: z.boolean(),
@@ -84,7 +83,7 @@ const AppPermissionsOutput = Output('AppPermissions', {
   can_update: z.boolean(),
 });
 
-const AppStackOutput = Output('AppStack', { id: z.string(), slug: z.string(), label: z.string() });
+const AppStackOutput = Output('AppStack', appName);
 
 const AppVersionOutput = Output('AppVersion', {
   id: z.int(),
