@@ -107,7 +107,6 @@ const bySlugThenNewest = (a: PackageName, b: PackageName): number => {
   return semver.compareBuild(b.version, a.version);
 };
 
-/** One line per package, versions aligned. */
 const formatTable = (packages: readonly PackageName[]): string | string[] => {
   if (packages.length === 0) return 'There are no packages.';
   const width = Math.max(...packages.map(({ slug }) => slug.length));

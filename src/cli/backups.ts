@@ -4,8 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import manifest from '../../package.json' with { type: 'json' };
-import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
-import { openBackupStore } from '../adapters/backup-store/backup-store.ts';
+import { type BackupStore, openBackupStore } from '../adapters/backup-store/backup-store.ts';
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openPackageStore } from '../adapters/package-store/package-store.ts';
 import {
@@ -124,7 +123,11 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
     if (isKeyNew) await rm(keyFile, { force: true });
     throw error;
   });
-  return [`Restored ${describe(checked)}`, ...foreign.map(describeForeign), ...(hasKey ? [] : [NO_KEY])];
+  return [
+    `Restored ${describe(checked)}`,
+    ...foreign.map((table) => `The table ${table} is not one of Steward: its rows were not restored.`),
+    ...(hasKey ? [] : [NO_KEY]),
+  ];
 };
 
 /** Whether the operator has given the restored service a key: that of the old service, or another one. */
@@ -179,9 +182,6 @@ const writeKeyFile = async (path: string, secretKey: string): Promise<boolean> =
   }
 };
 
-const describeForeign = (table: string): string =>
-  `The table ${table} is not one of Steward: its rows were not restored.`;
-
 /** Restores into a temporary database, and compares it with the snapshot. @returns a line for the operator */
 export const verifyBackup = async (config: Config, file: string): Promise<string> => {
   const open = await findBackup(config, file);
@@ -195,7 +195,7 @@ type Publish = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 
 const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, publishPackage: Publish) => {
   const { connection, stop } = await openDatabaseHost(config, { isRestore: true });
-  const progress = createProgress('Tables', checked.header.tables.length);
+  using progress = createProgress('Tables', checked.header.tables.length);
   let table: string | undefined;
   const onTable = (name: string): void => {
     if (name !== table) progress.advance();
@@ -208,7 +208,6 @@ const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, pu
     };
     return await restoreBackup(await open(), checked, { connection, onClaimed, publishPackage, onTable });
   } finally {
-    progress.stop();
     await stop();
   }
 };

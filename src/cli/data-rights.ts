@@ -49,10 +49,9 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
   withDatabaseForLong(config, async (orm, secretKey) => {
     const em = orm.em.fork();
     const person = await lockPerson(em, null, email);
-    const counts = Object.entries(await countRows(em, person)).filter(([, count]) => count > 0);
-    const lines = counts.map(
-      ([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}`,
-    );
+    const lines = Object.entries(await countRows(em, person))
+      .filter(([, count]) => count > 0)
+      .map(([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}`);
     const others = await readOtherClients(em, person);
     if (others.length > 0)
       lines.push(`  recorded by clients that they do not belong to: ${others.join(', ')}`);
@@ -78,10 +77,6 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
 
 const ask = async (question: string): Promise<string> => {
   if (!process.stdin.isTTY) throw invalid({ confirm: ['Pass the address again with --confirm.'] });
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await terminal.question(question);
-  } finally {
-    terminal.close();
-  }
+  using terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return await terminal.question(question);
 };

@@ -3,7 +3,6 @@ import { DISK_FULL, INSUFFICIENT_PRIVILEGE, problemOfDatabaseError } from '../db
 import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 
-/** Exit codes. */
 const FAILURE = 1;
 const USAGE_ERROR = 2;
 
@@ -13,7 +12,6 @@ export const reportFailure = (error: unknown): void => {
   process.stderr.write(`${linesOf(error).join('\n')}\n`);
 };
 
-/** The lines for an error; only a bug has a stack. */
 export const linesOf = (error: unknown): string[] => {
   if (error instanceof InvalidSettings) return error.lines.map((line) => `Invalid setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];

@@ -19,6 +19,7 @@ import {
   type ImportReport,
   type Progress,
 } from './reports.ts';
+import { printLines } from './run-work.ts';
 
 /** Imports a dump and prints a summary. @returns whether the file was accepted */
 export const importDjango = async (config: Config, file: string, options: ImportArguments) => {
@@ -29,7 +30,7 @@ export const importDjango = async (config: Config, file: string, options: Import
   const report = options.report === undefined ? createErrorList() : await createReportFile(options.report);
   try {
     const totals = await withDatabase(config, (orm) => importFile(orm, dump, stats.size, options, report));
-    process.stdout.write(`${linesOf(totals, options).join('\n')}\n`);
+    printLines(linesOf(totals, options));
     return !totals.isRefused;
   } finally {
     await report.close();

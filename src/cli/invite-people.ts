@@ -18,15 +18,11 @@ import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invit
 import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
 import { type InvitationElement, invite } from '../services/invitations/invite.ts';
 import { withDatabase } from './database-work.ts';
+import type { InviteArguments } from './people.ts';
 import { checkFiles, createProgress, shown, sortByLine, summarizeErrors, writeReport } from './reports.ts';
+import { printLines } from './run-work.ts';
 
-type InviteOptions = {
-  clientId: number;
-  /** Email address of the inviter. */
-  as: string | undefined;
-  dryRun: boolean;
-  report: string;
-};
+type InviteOptions = InviteArguments & { report: string };
 
 /**
  * Invites all people in a CSV file, or none if there are errors, and prints a summary.
@@ -41,18 +37,16 @@ export const invitePeople = async (config: Config, file: string, options: Invite
   const { outcome, ...parties } = await checkOrInvite(config, rows, options, faults.length > 0);
   const all = [...faults, ...outcome.faults.map((fault) => ({ ...fault, field: nameOf(fault.field) }))];
   if (all.length > 0) return reject(all, options);
-  process.stdout.write(
-    `${successLines(outcome, parties, { ...options, hasMailServer: config.mailServerUrl !== undefined }).join('\n')}\n`,
-  );
+  printLines(successLines(outcome, parties, options, config));
   return true;
 };
 
 /** Also checks the rows of a rejected file, to report all errors at once. */
 const checkOrInvite = (config: Config, rows: CsvRow[], options: InviteOptions, isRejected: boolean) =>
   withDatabase(config, async (orm) => {
-    const { clientId, as, dryRun } = options;
+    const { client, as, dryRun = false } = options;
     using bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
-    const parties = await findParties(orm.em.fork(), clientId, as);
+    const parties = await findParties(orm.em.fork(), client, as);
     const outcome = await inviteRows(
       { em: orm.em.fork(), invitationMs: config.invitationMs, now: systemClock.now() },
       rows,
@@ -72,15 +66,14 @@ const reject = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteO
   return false;
 };
 
-type Circumstances = { dryRun: boolean; hasMailServer: boolean };
-
 const successLines = (
   { made, renewed }: Outcome,
   { inviter, client }: Parties,
-  { dryRun, hasMailServer }: Circumstances,
+  { dryRun }: InviteOptions,
+  { mailServerUrl }: Config,
 ): string[] => [
   `${shown(client.name)}: ${made} ${dryRun ? 'would be ' : ''}invited, ${renewed} renewed, by ${inviter.email}.`,
-  dryRun ? 'This was a dry run: nothing was changed.' : hasMailServer ? QUEUED : WAITING,
+  dryRun ? 'This was a dry run: nothing was changed.' : mailServerUrl ? QUEUED : WAITING,
 ];
 
 const QUEUED = 'The mails are queued. The running service sends them, or the next one that starts.';
@@ -95,7 +88,11 @@ export type Parties = { inviter: Actor; client: { id: number; name: string }; ap
  * @throws Problem `invalid-input` on `--as`, `--client`
  */
 export const findParties = async (em: Em, clientId: number, email: string | undefined): Promise<Parties> => {
-  const inviter = await findInviter(em, email);
+  const inviter = await findActorByEmail(em, email && normalizeEmail(email));
+  if (!inviter) {
+    const isNamed = email !== undefined;
+    throw invalid({ '--as': [isNamed ? `There is no active user ${email}.` : NO_SUPERUSER] });
+  }
   const client = await kysely(em)
     .selectFrom('clients')
     .select(['id', 'name'])
@@ -107,16 +104,7 @@ export const findParties = async (em: Em, clientId: number, email: string | unde
   return { inviter, client, apps: await appNames(em, clientId) };
 };
 
-const findInviter = async (em: Em, email: string | undefined): Promise<Actor> => {
-  const inviter = await findActorByEmail(em, email && normalizeEmail(email));
-  if (!inviter) throw invalid({ '--as': [noInviter(email)] });
-  return inviter;
-};
-
-const noInviter = (email: string | undefined): string =>
-  email === undefined
-    ? 'There is no active superuser. Set the inviter with --as.'
-    : `There is no active user ${email}.`;
+const NO_SUPERUSER = 'There is no active superuser. Set the inviter with --as.';
 
 /** If an id equals the slug of another app, the id wins. */
 const appNames = async (em: Em, clientId: number): Promise<AppNames> => {
@@ -232,10 +220,8 @@ export const createElementReader = (client: number, apps: AppNames) => {
     if (email === undefined) return { value: null, faults };
 
     if (first && addressOf(first) === email) {
-      return {
-        value: null,
-        faults: { ...faults, email: [`Line ${first.line} already invites this address.`] },
-      };
+      faults.email = [`Line ${first.line} already invites this address.`];
+      return { value: null, faults };
     }
     first = row;
     return { value: { ...item, email }, faults };

@@ -7,7 +7,6 @@ import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 import { runWork } from './run-work.ts';
 
-/** The commands that add, export and erase people, and reset their second factors. */
 export const addPeopleCommands = (program: Command): void => {
   addInviteCommand(program);
   addUserCommands(program);
@@ -29,7 +28,7 @@ Fields are separated by commas, semicolons or tabs; the encoding is UTF-8; at mo
 All people are invited, or none if there are errors. Pending invitations are renewed. Mails are queued: the running
 service sends them, or the next one that starts.`;
 
-type InviteOptions = { client: number; as?: string; dryRun?: boolean; report?: string };
+export type InviteArguments = { client: number; as?: string; dryRun?: boolean; report?: string };
 
 const addInviteCommand = (program: Command): void => {
   program
@@ -41,11 +40,10 @@ const addInviteCommand = (program: Command): void => {
     .option('--dry-run', 'validate the file without changing anything')
     .option('--report <file>', 'file for errors (default: NAME.report.csv beside the CSV file)')
     .addHelpText('after', INVITE_HELP)
-    .action(async (file: string, { client, as, dryRun = false, report = reportOf(file) }: InviteOptions) => {
+    .action(async (file: string, options: InviteArguments) => {
       const config = readConfig(process.env);
       const { invitePeople } = await import('./invite-people.ts');
-      const isAccepted = await invitePeople(config, file, { clientId: client, as, dryRun, report });
-      if (!isAccepted) process.exitCode = 1;
+      if (!(await invitePeople(config, file, { report: reportOf(file), ...options }))) process.exitCode = 1;
     });
 };
 

@@ -9,7 +9,6 @@ import { reportFailure } from './failures.ts';
 import { addPeopleCommands, readEmail } from './people.ts';
 import { printLines, runWork, toJson } from './run-work.ts';
 
-/** All commands, with their options and help. */
 export const createProgram = (): Command => {
   const program = new Command('steward')
     .description(`${manifest.description}\nSettings are environment variables: see docs/settings.md.`)

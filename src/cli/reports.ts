@@ -27,7 +27,6 @@ export const checkFiles = async (source: Stats, report: string | undefined): Pro
 
 const COLUMN_ORDER: readonly string[] = COLUMNS;
 
-/** Sorts by line, then by column. */
 export const sortByLine = (faults: readonly CsvFault[]): CsvFault[] => {
   const columnOf = ({ field }: CsvFault) => COLUMN_ORDER.indexOf(field);
   return faults.toSorted((a, b) => a.line - b.line || columnOf(a) - columnOf(b));
@@ -44,7 +43,6 @@ const reportLines = function* (faults: readonly CsvFault[]) {
   }
 };
 
-/** One line for each of the first errors. */
 export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
   ...faults.slice(0, MAX_PRINTED_ERRORS).map(({ line, email, field, message }) =>
     [`line ${line}`, email, field, message]

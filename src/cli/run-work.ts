@@ -15,7 +15,6 @@ export const runWork = async <Module>(
   printLines(await work(await load(), config));
 };
 
-/** Prints lines for the operator. */
 export const printLines = (lines: Lines): void => {
   process.stdout.write(
     [lines]
