@@ -49,16 +49,13 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     // As browsers send it: in ASCII, without a default port.
     baseUrl: new URL(baseUrlOf(read)).href.replace(/\/+$/, ''),
     workers: read.WORKERS,
-    /** 0: none are served. */
     metricsPort: read.METRICS_PORT,
     metricsHost: read.METRICS_HOST,
-    /** Absent: the metrics need no credentials. */
     metricsToken: read.METRICS_TOKEN,
     trustedProxies: read.TRUST_PROXY,
     /** Template with `{slug}` or `{id}`. Default: the app in the API. */
     appUrl: read.APP_URL ?? '/api/v1/jb/apps/{id}/',
     corsOrigins: read.CORS_ORIGINS,
-    /** Per caller; 0 means no limit. */
     rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
     /** Absent: the embedded database under `dataDir`. */
     database: read.DATABASE_URL,
@@ -71,24 +68,17 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     demoPassword: read.DEMO_PASSWORD,
     /** Of the documentation: not a secret. */
     hasPublishedDemoPassword: read.DEMO_PASSWORD === PUBLISHED_DEMO_PASSWORD,
-    /** Days without use after which a token expires; 0 means never. */
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
-    /** Maximum age of a browser session. */
     sessionMaxDays: read.SESSION_MAX_DAYS,
-    /** Empty: those of the system. */
     dnsServers: read.DNS_SERVERS,
-    /** Whether identity providers may be in private networks. */
     ssoPrivateNetworks: read.SSO_PRIVATE_NETWORKS,
     webhookPrivateNetworks: read.WEBHOOK_PRIVATE_NETWORKS,
     ticketSeconds: read.TICKET_SECONDS,
     signingKeyDays: read.SIGNING_KEY_DAYS,
     staffSecondFactor: read.STAFF_SECOND_FACTOR,
     invitationMs: read.INVITATION_DAYS * DAY_MS,
-    /** Older usage entries are deleted by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,
-    /** 0: forever. */
     auditRetentionDays: read.AUDIT_RETENTION_DAYS,
-    /** Of closed and expired invitations; 0: forever. */
     invitationRetentionDays: read.INVITATION_RETENTION_DAYS,
     accessRequestRetentionDays: read.ACCESS_REQUEST_RETENTION_DAYS,
     idempotencyHours: read.IDEMPOTENCY_RETENTION_HOURS,
@@ -96,7 +86,6 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     /** Absent: mails are stored but not sent. */
     mailServerUrl: read.SMTP_URL,
     mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,
-    /** Of all instances together; 0 means no limit. */
     mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
     sinks: sinkConfigOf(read),
@@ -116,4 +105,5 @@ const baseUrlOf = ({ BASE_URL: url, PORT: port }: { BASE_URL?: string | undefine
 
 const hostOf = (baseUrl = 'http://localhost'): string => new URL(baseUrl).hostname;
 
+/** `settings.ts` describes what its fields mean. */
 export type Config = ReturnType<typeof readConfig>;

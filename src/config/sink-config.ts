@@ -71,11 +71,7 @@ const SinkSettings = z.object({
 export const sinkSettings = SinkSettings.shape;
 
 /** Files of certificates and keys; absent ones are not set. */
-export type TlsFiles = {
-  ca?: string | undefined;
-  certificate?: string | undefined;
-  key?: string | undefined;
-};
+export type TlsFiles = Partial<Record<'ca' | 'certificate' | 'key', string | undefined>>;
 
 export type SyslogServer = z.output<typeof syslogUrl>;
 
@@ -87,10 +83,6 @@ export const sinkConfigOf = (read: z.output<typeof SinkSettings>) => ({
   syslog: read.EVENT_SYSLOG_URL,
   http: read.EVENT_HTTP_URL,
   httpAuthorizationFile: read.EVENT_HTTP_AUTHORIZATION_FILE,
-  tls: {
-    ca: read.EVENT_CA_FILE,
-    certificate: read.EVENT_CERTIFICATE_FILE,
-    key: read.EVENT_KEY_FILE,
-  } satisfies TlsFiles as TlsFiles,
+  tls: { ca: read.EVENT_CA_FILE, certificate: read.EVENT_CERTIFICATE_FILE, key: read.EVENT_KEY_FILE },
   startsAt: read.EVENT_START,
 });

@@ -7,7 +7,8 @@ type Folder = { kind: 'folder'; dir: string };
 /** `prefix` has no slash at either end, and may be empty. */
 type BucketPart = { kind: 's3'; bucket: string; prefix: string };
 
-type Bucket = BucketPart & {
+/** How to reach a bucket. */
+type BucketServer = {
   /** Absent: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or AWS. */
   endpoint: string | undefined;
   region: string;
@@ -16,7 +17,7 @@ type Bucket = BucketPart & {
 };
 
 /** A folder, or a prefix of a bucket. */
-export type StoreLocation = Folder | Bucket;
+export type StoreLocation = Folder | (BucketPart & BucketServer);
 
 /** Bucket names follow AWS. Prefixes contain only characters that servers and proxies do not rewrite. */
 const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/;
@@ -85,23 +86,21 @@ type StoreSettings = z.output<typeof AppStoreSettings>;
 export const storeSettings = AppStoreSettings.shape;
 
 export const appStoreOf = (read: StoreSettings, dataDir: string): StoreLocation => {
-  const named = read.APP_STORE ?? { kind: 'folder', dir: resolve(dataDir, 'packages') };
-  if (named.kind === 'folder') return named;
-  const { APP_STORE_ENDPOINT: endpoint, APP_STORE_REGION: region, APP_STORE_PATH_STYLE: pathStyle } = read;
-  return { ...named, ...bucketServer(read, { endpoint, region, pathStyle }) };
+  const named = read.APP_STORE ?? { kind: 'folder' as const, dir: resolve(dataDir, 'packages') };
+  return located(named, bucketServer(read));
 };
 
-/** How to reach a bucket. */
-type BucketServer = Omit<Bucket, keyof BucketPart>;
-
-type GivenServer = { [Key in keyof BucketServer]: BucketServer[Key] | undefined };
-
-const bucketServer = (read: StoreSettings, { endpoint, region, pathStyle }: GivenServer): BucketServer => ({
-  endpoint,
-  region: region ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',
+const bucketServer = (read: StoreSettings): BucketServer => ({
+  endpoint: read.APP_STORE_ENDPOINT,
+  region: read.APP_STORE_REGION ?? read.AWS_REGION ?? read.AWS_DEFAULT_REGION ?? 'us-east-1',
   // Few servers other than AWS have a host name and a certificate for each bucket.
-  pathStyle: pathStyle ?? Boolean(endpoint ?? read.AWS_ENDPOINT_URL_S3 ?? read.AWS_ENDPOINT_URL),
+  pathStyle:
+    read.APP_STORE_PATH_STYLE ??
+    Boolean(read.APP_STORE_ENDPOINT ?? read.AWS_ENDPOINT_URL_S3 ?? read.AWS_ENDPOINT_URL),
 });
+
+const located = (named: Folder | BucketPart, server: BucketServer): StoreLocation =>
+  named.kind === 'folder' ? named : { ...named, ...server };
 
 const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)$/;
 
@@ -147,10 +146,11 @@ export const backupSettings = BackupSettings.shape;
 type BackupConfig = ReturnType<typeof backupConfigOf>;
 
 export const backupConfigOf = (read: StoreSettings & z.output<typeof BackupSettings>) => {
-  const server = bucketServer(read, {
-    endpoint: read.BACKUP_ENDPOINT ?? read.APP_STORE_ENDPOINT,
-    region: read.BACKUP_REGION ?? read.APP_STORE_REGION,
-    pathStyle: read.BACKUP_PATH_STYLE ?? read.APP_STORE_PATH_STYLE,
+  const server = bucketServer({
+    ...read,
+    APP_STORE_ENDPOINT: read.BACKUP_ENDPOINT ?? read.APP_STORE_ENDPOINT,
+    APP_STORE_REGION: read.BACKUP_REGION ?? read.APP_STORE_REGION,
+    APP_STORE_PATH_STYLE: read.BACKUP_PATH_STYLE ?? read.APP_STORE_PATH_STYLE,
   });
   const [, hours, minutes] = TIME_OF_DAY.exec(read.BACKUP_TIME) ?? [];
   return {
@@ -166,9 +166,6 @@ export const backupConfigOf = (read: StoreSettings & z.output<typeof BackupSetti
     passphrase: read.BACKUP_PASSPHRASE,
   };
 };
-
-const located = (named: NonNullable<ReturnType<typeof parsePlace>>, server: BucketServer): StoreLocation =>
-  named.kind === 'folder' ? named : { ...named, ...server };
 
 /** The folder or bucket that a command names: a path, `file:FOLDER` or `s3://BUCKET/PREFIX`; null if it is invalid. */
 export const locateBackups = (text: string, { server }: BackupConfig): StoreLocation | null => {
