@@ -114,7 +114,6 @@ const STYLE_HASH = createHash('sha256').update(CSS).digest('base64');
 const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 const NUMBER = new Intl.NumberFormat('en');
 
-/** What the person of a ticket sees of the app. */
 const appPage = (reply: FastifyReply, claims: TicketClaims): FastifyReply => {
   const { app, client, stack, name, roles, data_permissions } = claims;
   const all = rowsOf(app.slug);

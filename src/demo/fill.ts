@@ -36,14 +36,7 @@ type Deps = {
 };
 
 /** Fills an empty database with the demo workspace in one transaction. Returns false if the database is not empty. */
-export const fillDemo = ({
-  em,
-  hasher,
-  password,
-  port,
-  now,
-  hasOrganization = false,
-}: Deps): Promise<boolean> =>
+export const fillDemo = ({ em, hasher, password, port, now, hasOrganization }: Deps): Promise<boolean> =>
   em.transactional(async (tx) => {
     await lockBootstrap(tx);
     if (!(await isEmpty(tx))) return false;
@@ -51,12 +44,12 @@ export const fillDemo = ({
     const appsCreatedAt = new Date(now.getTime() - USAGE_DAYS * DAY_MS);
     // One hash for all: their password is published.
     const hash = await hasher.hash(password);
-    await addClients(tx, { sites: SITES, clients: CLIENTS, apps: APPS, stacks: STACKS, port, appsCreatedAt });
+    await addClients(tx, WORKSPACE, port, appsCreatedAt);
     await addPeople(tx, PEOPLE, hash, now);
     const entries = demoUsage(now);
     if (hasOrganization) {
       const later = new Date(appsCreatedAt.getTime() + DAY_MS);
-      await addClients(tx, { ...MORE, port, appsCreatedAt: later });
+      await addClients(tx, MORE, port, later);
       await addPeople(tx, [NORTHWIND_ADMIN], hash, now);
       await addMembers(tx, hash, now);
       await addInvitations(tx, now);
@@ -75,21 +68,11 @@ export const isEmpty = async (em: Em): Promise<boolean> =>
 export const hasDemo = async (em: Em): Promise<boolean> =>
   (await em.count(User, { email: PEOPLE[0]?.email ?? '' })) > 0;
 
+const WORKSPACE = { sites: SITES, clients: CLIENTS, apps: APPS, stacks: STACKS };
 const MORE = { sites: MORE_SITES, clients: MORE_CLIENTS, apps: MORE_APPS, stacks: MORE_STACKS };
 
-type Clients = {
-  sites: typeof SITES;
-  clients: typeof CLIENTS;
-  apps: ((typeof APPS)[number] & { inMaintenance?: boolean; maintenanceMessage?: string })[];
-  stacks: typeof STACKS;
-  port: number;
-  appsCreatedAt: Date;
-};
-
-const addClients = async (
-  tx: Em,
-  { sites, clients, apps, stacks, port, appsCreatedAt }: Clients,
-): Promise<void> => {
+const addClients = async (tx: Em, content: typeof WORKSPACE, port: number, appsCreatedAt: Date) => {
+  const { sites, clients, apps, stacks } = content;
   // Browsers omit port 80 from the Host header.
   const suffix = port === 80 ? '' : `:${port}`;
   for (const { host, ...site } of sites) tx.create(Site, { ...site, domain: `${host}${suffix}` });
@@ -145,11 +128,10 @@ const demoUsage = (now: Date): DemoEntry[] =>
 /** Entries of the other people: on working days between 7:00 and 18:00 UTC, seldom at weekends. */
 const organizationUsage = (now: Date): DemoEntry[] => {
   const random = createRandom();
-  return MEMBERS.flatMap((member) =>
-    daysOf(Math.min(USAGE_DAYS, member.joinedDaysAgo)).flatMap((day) =>
-      entriesOfDay(member, day, now, random),
-    ),
-  );
+  return MEMBERS.flatMap((member) => {
+    const days = daysOf(Math.min(USAGE_DAYS, member.joinedDaysAgo));
+    return days.flatMap((day) => entriesOfDay(member, day, now, random));
+  });
 };
 
 const WEEKEND_SHARE = 0.12;

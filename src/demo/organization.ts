@@ -127,24 +127,6 @@ export const DATA_PERMISSIONS: Record<string, Record<string, unknown>> = {
   'grace@acme.test': { region: ['South'] },
 };
 
-export type Member = {
-  email: string;
-  firstName: string;
-  lastName: string;
-  clientIds: number[];
-  isAdmin: boolean;
-  apps: string[];
-  /** Data permissions. */
-  extra: Record<string, unknown>;
-  joinedDaysAgo: number;
-  /** Of the last use; null if the person never logged in. */
-  lastSeenDaysAgo: number | null;
-  /** When an admin deactivated the person. */
-  leftDaysAgo: number | null;
-  /** The share of working days with use. */
-  frequency: number;
-};
-
 const MEMBER_COUNT = 141;
 const DOMAINS = ['acme.test', 'globex.test', 'northwind.test'];
 /** Clients of ten people in a row, so that each client has people of many countries. */
@@ -162,7 +144,9 @@ const appsOf = (clientId: number): string[] =>
 const grantedApps = (clientIds: readonly number[], index: number): string[] =>
   clientIds.flatMap((id) => appsOf(id).filter((_app, place) => place === 0 || (index + place) % 3 === 0));
 
-const memberOf = (name: Name, index: number): Member => {
+export type Member = ReturnType<typeof memberOf>;
+
+const memberOf = (name: Name, index: number) => {
   const clientId = clientOf(index);
   const isAdmin = index < 4 && index !== 2; // a second admin for each client
   // Two consultants, whom the admins of both clients see.
@@ -176,16 +160,24 @@ const memberOf = (name: Name, index: number): Member => {
     clientIds,
     isAdmin,
     apps: grantedApps(clientIds, index),
+    /** Data permissions. */
     extra:
       index % 2 === 0 || isAdmin
         ? {}
         : { region: [pick(REGIONS, index), pick(REGIONS, index + 1 + (index % 3))] },
+    /** The share of working days with use. */
     frequency: 0.35 + (index % 7) * 0.08,
     ...stayOf(index, isAdmin),
   };
 };
 
-type Stay = Pick<Member, 'joinedDaysAgo' | 'lastSeenDaysAgo' | 'leftDaysAgo'>;
+type Stay = {
+  joinedDaysAgo: number;
+  /** Of the last use; null if the person never logged in. */
+  lastSeenDaysAgo: number | null;
+  /** When an admin deactivated the person. */
+  leftDaysAgo: number | null;
+};
 
 /** Of each dozen, one has left, one no longer comes, and three are new; a few have never logged in. */
 const stayOf = (index: number, isAdmin: boolean): Stay => {
