@@ -1,15 +1,12 @@
 import cluster from 'node:cluster';
 import { statfs } from 'node:fs/promises';
-import type { Registry } from 'prom-client';
 import type { Config } from './config/config.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
-import { createLogger, createOperatorOutput, type Logger, logUnhandledRejections } from './lib/logger.ts';
-import { type DatabaseHost, NEVER, openDatabaseHost } from './server/database-host.ts';
+import { createLogger, createOperatorOutput, logUnhandledRejections } from './lib/logger.ts';
+import { NEVER, openDatabaseHost } from './server/database-host.ts';
 import { resolvePort } from './server/listen.ts';
+import type { ServerDeps } from './server/start-server.ts';
 import { runWorker, startWorkers } from './server/workers.ts';
-
-/** `lost` resolves with the reason when the service can no longer run. */
-type RunningService = { stop: () => Promise<void>; lost: Promise<string>; metrics: Registry | null };
 
 /** Takes most of a start, so it runs while PostgreSQL starts. */
 const loadServer = () => import('./server/start-server.ts');
@@ -42,7 +39,7 @@ export const serve = async (settings: Config): Promise<void> => {
   try {
     const config = await resolvePort(settings);
     const { stop, lost, metrics } = await (isSingleProcess
-      ? serveInProcess({ config, host, logger, printLine })
+      ? serveInProcess({ config, host, logger }, printLine)
       : startWorkers({ config, ...host }, printLine));
     closeSteps.push(stop);
     if (config.metricsPort > 0) {
@@ -77,16 +74,10 @@ const hasDiskSpace = async (folder: string): Promise<boolean> => {
   return stats === null || stats.bavail * stats.bsize >= NEEDED_BYTES;
 };
 
-const serveInProcess = async (deps: {
-  config: Config;
-  host: DatabaseHost;
-  logger: Logger;
-  printLine: (line: string) => void;
-}): Promise<RunningService> => {
-  const { config, printLine } = deps;
+const serveInProcess = async (deps: ServerDeps, printLine: (line: string) => void) => {
   const { startServer } = await loadServer();
   const { notice, ...steps } = await startServer(deps);
-  for (const line of [`Steward listens on ${config.baseUrl}`, ...notice]) printLine(line);
+  for (const line of [`Steward listens on ${deps.config.baseUrl}`, ...notice]) printLine(line);
   return { stop: () => shutDownGracefully(steps), lost: NEVER, metrics: steps.metrics };
 };
 

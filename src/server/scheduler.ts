@@ -41,24 +41,22 @@ export const createScheduler = <Name extends string>({
   const names = Object.keys(tasks) as Name[];
   /** The last run of each task that has not ended. */
   const running = new Map<Name, Promise<void>>();
-  const controllers = new Set<AbortController>();
-  let isStopping = false;
+  const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
   const run = async (name: Name): Promise<void> => {
-    const controller = new AbortController();
-    controllers.add(controller);
+    const limit = new AbortController();
     const startedAt = performance.now();
-    const outcome = await runWithin(limits[name] ?? limitMs, controller, tasks[name]).then(
+    const work = () => tasks[name](AbortSignal.any([stopping.signal, limit.signal]));
+    const outcome = await runWithin(limits[name] ?? limitMs, limit, work).then(
       () => 'ok' as const,
       (error: unknown) => {
         // It continues after the next start.
-        if (isStopping) return null;
+        if (stopping.signal.aborted) return null;
         logger.warn({ err: error, task: name }, 'scheduled task failed');
-        return error === controller.signal.reason ? ('timeout' as const) : ('failed' as const);
+        return error === limit.signal.reason ? ('timeout' as const) : ('failed' as const);
       },
     );
-    controllers.delete(controller);
     if (outcome === null) return;
     const seconds = (performance.now() - startedAt) / 1000;
     telemetry.task.publish(() => ({ task: name, outcome, seconds }));
@@ -66,7 +64,7 @@ export const createScheduler = <Name extends string>({
 
   const enqueue = (name: Name): Promise<void> => {
     const ended = (running.get(name) ?? Promise.resolve())
-      .then(() => (isStopping ? undefined : run(name)))
+      .then(() => (stopping.signal.aborted ? undefined : run(name)))
       .finally(() => {
         if (running.get(name) === ended) running.delete(name);
       });
@@ -91,25 +89,24 @@ export const createScheduler = <Name extends string>({
 
     /** Starts no more tasks, aborts the running ones and waits for them. */
     stop: async (): Promise<void> => {
-      isStopping = true;
       clearInterval(timer);
-      for (const controller of controllers) controller.abort(new Error('The service stops.'));
+      stopping.abort(new Error('The service stops.'));
       await Promise.all(running.values());
     },
   };
 };
 
-/** @throws DOMException `TimeoutError` at the limit, with which the controller is aborted, too */
-const runWithin = async (limitMs: number, controller: AbortController, task: Task): Promise<void> => {
+/** @throws DOMException `TimeoutError` at the limit, with which `limit` is aborted, too */
+const runWithin = async (limitMs: number, limit: AbortController, work: () => Promise<void>) => {
   const { promise: expired, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = new DOMException(`The task did not end within ${limitMs / 1000} s.`, 'TimeoutError');
     // First, because the task may fail while it is aborted.
     reject(error);
-    controller.abort(error);
+    limit.abort(error);
   }, limitMs);
   try {
-    await Promise.race([task(controller.signal), expired]);
+    await Promise.race([work(), expired]);
   } finally {
     clearTimeout(timer);
   }

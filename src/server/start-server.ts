@@ -8,14 +8,17 @@ import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { compareMigrations, migrateDatabase, readSchemaState } from '../db/migrate.ts';
 import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createOperatorOutput } from '../lib/logger.ts';
+import { createOperatorOutput, type Logger } from '../lib/logger.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { bootstrap, rejectWeakAdminPassword } from '../services/users/bootstrap.ts';
 import type { DatabaseHost } from './database-host.ts';
 import { wrapListenError } from './listen.ts';
 
-type Deps = { config: Config; host: Pick<DatabaseHost, 'connection' | 'secretKey'>; logger: Logger };
+export type ServerDeps = {
+  config: Config;
+  host: Pick<DatabaseHost, 'connection' | 'secretKey'>;
+  logger: Logger;
+};
 
 /** With Node's default of 511, a thousand clients that connect at the same time wait seconds for a retry. */
 const BACKLOG = 4096;
@@ -28,7 +31,7 @@ type StartedServer = ShutdownSteps & {
 };
 
 /** Migrates, creates the first superuser or the demo data, and listens. */
-export const startServer = async ({ config: settings, host, logger }: Deps): Promise<StartedServer> => {
+export const startServer = async ({ config: settings, host, logger }: ServerDeps): Promise<StartedServer> => {
   await migrateDatabase(host.connection);
   const demoApps = settings.demo ? await import('../demo/demo-apps.ts') : null;
   const config = demoApps?.withDemoAppUrl(settings) ?? settings;

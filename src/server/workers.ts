@@ -77,7 +77,6 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
     metrics: null,
     /** Resolves with the reason when no worker can start. */
     lost: lost.promise,
-    /** Stops all workers gracefully. */
     stop: async (): Promise<void> => {
       isStopping = true;
       for (const pause of restartTimers.values()) clearTimeout(pause);
