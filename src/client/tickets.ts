@@ -111,18 +111,14 @@ const createKeySet = (url: string): JWTVerifyGetKey => {
       return await remote(header, token);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) throw error;
-      if (!remote.jwks()) throw new KeysUnavailable(error);
+      if (!remote.jwks()) throw new KeysUnavailable('The public keys cannot be fetched.', { cause: error });
       retryAt = performance.now() + COOLDOWN_MS;
       return findCached(header, token);
     }
   };
 };
 
-class KeysUnavailable extends Error {
-  constructor(cause: unknown) {
-    super('The public keys cannot be fetched.', { cause });
-  }
-}
+class KeysUnavailable extends Error {}
 
 const codeOf = (error: unknown): TicketErrorCode => {
   if (error instanceof KeysUnavailable) return 'keys-unavailable';

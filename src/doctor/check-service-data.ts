@@ -70,7 +70,6 @@ const judgeSink = ({ name, eventsBehind, secondsBehind, lastError }: Sink): Resu
   );
 };
 
-/** What is encrypted with the secret key. */
 const checkSecrets = async (em: Em, config: Config, now: Date): Promise<Finding[]> => {
   const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
   if (secretKey === null) return [];

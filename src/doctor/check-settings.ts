@@ -4,7 +4,6 @@ import type { Config } from '../config/config.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { ok, type Result, warning } from './finding.ts';
 
-/** The variables that the service reads. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables with these prefixes are meant for the service, because nothing else uses them. */
@@ -101,7 +100,6 @@ const deploymentRules = (
   },
 ];
 
-/** Settings that have no effect together with the others. */
 const uselessSettings = (config: Config, env: Environment): Rule[] => {
   const { mailServerUrl, metricsPort, demo, appStore, port, metricsHost, host, sinks } = config;
   const hasSinks = [sinks.file, sinks.syslog, sinks.http].some(Boolean);

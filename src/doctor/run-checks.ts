@@ -73,7 +73,6 @@ const LOW_BYTES = 2048 * MIB;
 /** A few WAL segments of 16 MiB: PostgreSQL stops when it cannot create another. */
 const FULL_BYTES = 256 * MIB;
 
-/** DATA_DIR: access, free space and the secret key. */
 const checkDataDir = async ({ dataDir, secretKey, database }: Config): Promise<Result[]> => {
   const folder = await checkFolder('DATA_DIR', dataDir);
   if (secretKey !== undefined || database) return [folder];

@@ -133,10 +133,8 @@ const renderMessage = async (message: string): Promise<Html | null> => {
     : html`<p class="plain-text">${trusted(safe)}</p>`;
 };
 
-type Notice = { title: string; body: Html };
-
 /** The page that people see instead of an app in maintenance. */
-export const maintenanceNotice = async (label: string, message: string): Promise<Notice> => ({
+export const maintenanceNotice = async (label: string, message: string) => ({
   title: `${label} is in maintenance`,
   body: (await messageHtml(message)) ?? html`<p>Please try again later.</p>`,
 });

@@ -31,14 +31,10 @@ export const parseNetwork = (text: string): { network: string } | { reason: stri
 const networkAddress = (address: string, bits: number) => {
   const parsed = ipaddr.parse(address);
   const cidr = `${address}/${bits}`;
-  const first =
-    parsed.kind() === 'ipv4'
-      ? ipaddr.IPv4.networkAddressFromCIDR(cidr)
-      : ipaddr.IPv6.networkAddressFromCIDR(cidr);
-  return {
-    address: first.toString(),
-    isSame: first.toNormalizedString() === parsed.toNormalizedString(),
-  };
+  const { IPv4, IPv6 } = ipaddr;
+  const first = (parsed.kind() === 'ipv4' ? IPv4 : IPv6).networkAddressFromCIDR(cidr);
+  const isSame = first.toNormalizedString() === parsed.toNormalizedString();
+  return { address: first.toString(), isSame };
 };
 
 /**

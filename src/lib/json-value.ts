@@ -47,16 +47,9 @@ const findNodeProblem = (root: object): string | null => {
     if (left < 0) return TOO_LARGE;
     if (isJsonLeaf(value)) return null;
     if (depth > MAX_DEPTH) return `Must not be nested deeper than ${MAX_DEPTH} levels.`;
-    if (Array.isArray(value)) {
-      for (const child of value) {
-        const reason = findProblem(child, depth + 1);
-        if (reason !== null) return reason;
-      }
-      return null;
-    }
-    if (!isJsonObject(value)) return 'Must contain only JSON values.';
-    for (const key in value) {
-      const reason = findProblem(value[key], depth + 1);
+    if (!Array.isArray(value) && !isJsonObject(value)) return 'Must contain only JSON values.';
+    for (const child of Object.values(value)) {
+      const reason = findProblem(child, depth + 1);
       if (reason !== null) return reason;
     }
     return null;

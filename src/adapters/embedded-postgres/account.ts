@@ -47,7 +47,6 @@ export const serverAccount = async (dataDir: string, clusterDir: string): Promis
 
 const isDedicated = (uid: number): boolean => uid >= FIRST_UID && uid < FIRST_UID + UID_COUNT;
 
-/** Changes the owner of a directory and its contents. */
 export const chownTree = async (dir: string, { uid, gid }: Account): Promise<void> => {
   await run('chown', ['-Rh', `${uid}:${gid}`, dir]);
 };

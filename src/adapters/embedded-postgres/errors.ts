@@ -1,6 +1,5 @@
 import { OperatorError } from '../../lib/errno.ts';
 
-/** The embedded database cannot run. */
 export class EmbeddedPostgresError extends OperatorError {}
 
 /** Another Steward uses the data directory. */

@@ -42,19 +42,14 @@ type EmbeddedPostgresOptions = {
   upgrade?: UpgradeOptions;
 };
 
-export type EmbeddedPostgres = {
-  connection: Connection;
-  stop(): Promise<void>;
-  /** Resolves with the exit status if the server exits unexpectedly; never resolves after `stop`. */
-  exited: Promise<number>;
-};
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 
 /**
  * Starts PostgreSQL on the cluster under `dataDir`, which the first start creates. It listens only on a private Unix socket,
  * and stops if this process exits or is killed.
  * @throws DataDirInUse if another Steward uses it, EmbeddedPostgresError if it cannot run
  */
-export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
+export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions) => {
   const dataDir = resolve(options.dataDir);
   await ensureDirectory(dataDir, 0o700).catch((cause: Error) => {
     throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be used (${cause.message}).`, { cause });
@@ -67,6 +62,7 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
       stopping ??= closing.disposeAsync();
       return stopping;
     };
+    /** Resolves with the exit status if the server exits unexpectedly; never resolves after `stop`. */
     const exited = new Promise<number>((resolve) => {
       server.exited.then((status) => stopping ?? resolve(status));
     });

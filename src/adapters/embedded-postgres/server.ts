@@ -85,7 +85,6 @@ const SHUTDOWN = [
   ['KILL', 2_000],
 ] as const;
 
-/** Stops the server and waits for its exit. */
 export const stopServer = async (server: WatchedProcess): Promise<void> => {
   for (const [signal, timeoutMs] of SHUTDOWN) {
     server.send(signal);

@@ -41,7 +41,6 @@ import { tracing } from '../../lib/tracing.ts';
 type Options = {
   config: TracingConfig;
   version: string;
-  /** The names of all tables. */
   tables: ReadonlySet<string>;
   logger: Pick<Logger, 'warn'>;
   warnIntervalMs?: number;
@@ -208,12 +207,8 @@ const NAMED = 3;
  */
 export const createStatementSummary = (tables: ReadonlySet<string>) => {
   const tablesOf = (text: string): string[] => {
-    const found = new Set<string>();
-    for (const [, name = ''] of text.matchAll(TABLE)) {
-      if (tables.has(name)) found.add(name);
-      if (found.size === MAX_TABLES) break;
-    }
-    return [...found];
+    const names = [...text.matchAll(TABLE)].map(([, name = '']) => name);
+    return [...new Set(names.filter((name) => tables.has(name)))].slice(0, MAX_TABLES);
   };
 
   const summarize = (text: string) => ({

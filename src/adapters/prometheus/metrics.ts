@@ -57,7 +57,6 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
 /** In seconds: from reading one user to the largest exports. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** What this process counts and times, from the events of `src/lib/telemetry.ts`. */
 const countEvents = (registry: Registry): void => {
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: string[] = []) =>

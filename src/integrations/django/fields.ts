@@ -86,24 +86,19 @@ export const collectProfiles = (sources: Sources) => {
       const wanted = fieldsOf.get(model);
       if (!wanted || fields.user === null) return;
       const userKey = keyOf(fields.user);
-      const refuse = (message: string) =>
-        faults.push({
-          ...{ position, email: '', outcome: 'faulty', field: 'user', message },
-          pk: keyOf(Object(value).pk) ?? '',
-        });
-      if (userKey === null) {
-        refuse('Must be the primary key of a user: dump without --natural-foreign.');
-        return;
+      const refuse = (message: string): void => {
+        const pk = keyOf(Object(value).pk) ?? '';
+        faults.push({ position, pk, email: '', outcome: 'faulty', field: 'user', message });
+      };
+      if (userKey === null) refuse('Must be the primary key of a user: dump without --natural-foreign.');
+      else if (seen.has(`${model} ${userKey}`)) refuse(`Another record of ${model} has the same user.`);
+      else {
+        seen.add(`${model} ${userKey}`);
+        const values = byUser.get(userKey) ?? new Map();
+        byUser.set(userKey, values);
+        for (const { field } of wanted)
+          if (Object.hasOwn(fields, field)) values.set(`${model}.${field}`, fields[field]);
       }
-      if (seen.has(`${model} ${userKey}`)) {
-        refuse(`Another record of ${model} has the same user.`);
-        return;
-      }
-      seen.add(`${model} ${userKey}`);
-      const values = byUser.get(userKey) ?? new Map();
-      byUser.set(userKey, values);
-      for (const { field } of wanted)
-        if (Object.hasOwn(fields, field)) values.set(`${model}.${field}`, fields[field]);
     },
 
     /** Of the user of a record. */

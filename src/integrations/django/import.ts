@@ -194,13 +194,10 @@ const checkHash = (record: DjangoRecord, { reasonAgainstHash, resetsUnsupported 
   const reason = user?.password ? reasonAgainstHash(user.password) : null;
   if (!user || reason === null) return record;
   const field = 'password';
-  return resetsUnsupported
-    ? {
-        ...record,
-        user: { ...user, password: null },
-        remarks: [{ outcome: 'imported', field, message: `${reason} Imported without a password.` }],
-      }
-    : { ...record, user: null, remarks: [{ outcome: 'faulty', field, message: reason }] };
+  if (!resetsUnsupported)
+    return { ...record, user: null, remarks: [{ outcome: 'faulty', field, message: reason }] };
+  const message = `${reason} Imported without a password.`;
+  return { ...record, user: { ...user, password: null }, remarks: [{ outcome: 'imported', field, message }] };
 };
 
 /** Inserts the users whose addresses are new. Sets `isRefused` if the caller has to roll back. */
@@ -236,12 +233,10 @@ const insertUsers = async (tx: Em, task: Import, users: readonly FoundUser[], to
   await refuseCostlyHashes(tx, task, totals);
 };
 
-type Insertion = { allocateHandle: (base: string) => string; clients: number[]; now: Date };
-
 const insertChunk = async (
   tx: Em,
   users: readonly DjangoUser[],
-  { allocateHandle, clients, now }: Insertion,
+  { allocateHandle, clients, now }: { allocateHandle: HandleAllocator; clients: number[]; now: Date },
 ): Promise<void> => {
   if (users.length === 0) return;
   const rows = users.map(({ password, ...user }) => ({
@@ -260,6 +255,8 @@ const insertChunk = async (
   );
   if (memberships.length > 0) await db.insertInto('memberships').values(memberships).execute();
 };
+
+type HandleAllocator = ReturnType<typeof createHandleAllocator>;
 
 /**
  * Returns a function that finds a free handle for a base: the base itself, or the base with the lowest free number from 2.
