@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { POLICIES } from '../src/services/auth/factor-policy.ts';
+import { FACTOR_POLICIES } from '../src/services/auth/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
@@ -9,7 +9,7 @@ import { adminProcedure, viewerProcedure } from './trpc.ts';
 const route = routesOf('Clients');
 
 const FactorPolicyOutput = Output('FactorPolicy', {
-  factor_policy: z.enum(POLICIES),
+  factor_policy: z.enum(FACTOR_POLICIES),
   /** Days that members have to set up a second factor. */
   factor_grace_days: z.int(),
   /** Whether members without a second factor are mailed about it. */
@@ -18,7 +18,7 @@ const FactorPolicyOutput = Output('FactorPolicy', {
   factor_policy_since: Instant.nullable(),
 });
 
-const Policy = z.enum(POLICIES);
+const Policy = z.enum(FACTOR_POLICIES);
 const GraceDays = z.int().min(0).max(365);
 const MAX_PREVIEW_LIMIT = 1_000;
 

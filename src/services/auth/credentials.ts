@@ -1,6 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import { expressionBuilder, type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -65,24 +64,16 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
   return condition`id is not distinct from ${id}::bigint`.as('is_current');
 };
 
-type Table = 'sessions' | 'api_tokens';
-
 /**
  * SQL: when and from where a row of sessions or tokens was last used, as far as the viewer may know it; otherwise when it was created, and
  * no address.
  */
-export const lastUseFor = (viewer: Viewer, table: Table) => {
-  const row = expressionBuilder<Database, Table>();
-  const known = row.case().when(isOutsideSharedTime(viewer, sql`user_id`, sql.ref(`${table}.last_used`)));
+export const lastUseFor = (viewer: Viewer, table: 'sessions' | 'api_tokens') => {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  const isKnown = isOutsideSharedTime(viewer, sql`user_id`, column('last_used'));
   return {
-    at: known
-      .then(row.ref(`${table}.last_used`))
-      .else(row.ref(`${table}.created_at`))
-      .end(),
-    address: known
-      .then(row.ref(`${table}.last_address`))
-      .else('')
-      .end(),
+    at: sql<Date>`case when ${isKnown} then ${column('last_used')} else ${column('created_at')} end`,
+    address: sql<string>`case when ${isKnown} then ${column('last_address')} else '' end`,
   };
 };
 

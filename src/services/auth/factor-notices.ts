@@ -24,11 +24,8 @@ const enqueue = async (tx: Em, { kind, now }: Notice, isWanted: RawBuilder<unkno
     ) affected order by user_id`.execute(kysely(tx));
 };
 
-type Members = {
-  clientIds: readonly number[] /** Null means all. */;
-  userIds: readonly number[] | null;
-  now: Date;
-};
+/** `userIds`: null means all. */
+type Members = { clientIds: readonly number[]; userIds: readonly number[] | null; now: Date };
 
 /** Informs members without a second factor of the policies of these clients, in the transaction that has written these or them. */
 export const enqueuePolicyNotices = (tx: Em, { clientIds, userIds, now }: Members): Promise<void> =>
@@ -43,9 +40,8 @@ export const enqueuePolicyNotices = (tx: Em, { clientIds, userIds, now }: Member
 export const enqueuePolicyReminders = (em: Em, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     // Instances remind one after another, so that each sees the mails of the others.
-    await sql`select pg_advisory_xact_lock(hashtextextended('reminders of second factors', 0))`.execute(
-      kysely(tx),
-    );
+    const lock = sql`select pg_advisory_xact_lock(hashtextextended('reminders of second factors', 0))`;
+    await lock.execute(kysely(tx));
     const within = new Date(now.getTime() + REMINDER_DAYS * DAY_MS);
     const dayAgo = new Date(now.getTime() - DAY_MS);
     await enqueue(

@@ -18,8 +18,7 @@ export const STRENGTH_OF_POLICY: Record<FactorPolicy, Strength> = {
   passkey: 2,
 };
 
-/** From the weakest to the strictest. */
-export const POLICIES = FACTOR_POLICIES;
+export { FACTOR_POLICIES };
 
 /** What a login has proven, by its methods of RFC 8176. */
 export const strengthOf = (methods: readonly string[]): Strength => {

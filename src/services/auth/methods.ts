@@ -14,10 +14,6 @@ export const byPasskey = (isBackedUp: boolean): readonly AuthMethod[] => [isBack
 /** Values of the claim `amr` that stand for a second factor. */
 const SECOND_FACTORS = ['mfa', 'otp', 'hwk', 'swk', 'sc'];
 
-/** Whether the methods include a second factor. */
-const hasFactor = (methods: readonly string[]): boolean =>
-  methods.some((method) => SECOND_FACTORS.includes(method));
-
 /** All names of RFC 8176. Others could be any text, and apps would read them in tickets. */
 const REGISTERED = [
   ...['face', 'fpt', 'geo', 'hwk', 'iris', 'kba', 'mca', 'mfa', 'otp', 'pin', 'pwd'],
@@ -27,7 +23,8 @@ const REGISTERED = [
 /** Those of a login by single sign-on: `sso`, and what the identity provider states in `amr`. */
 export const byProvider = (amr: readonly string[]): string[] => {
   const stated = amr.filter((method) => REGISTERED.includes(method));
-  return addMethods(['sso', ...stated], hasFactor(stated) ? ['mfa'] : []);
+  const hasFactor = stated.some((method) => SECOND_FACTORS.includes(method));
+  return addMethods(['sso', ...stated], hasFactor ? ['mfa'] : []);
 };
 
 export const BY_BOTH: readonly AuthMethod[] = [...BY_PASSWORD, ...BY_CODE];

@@ -66,13 +66,10 @@ const recoveryCodeDigest = (userId: number, code: string): string =>
 
 /** Replaces the recovery codes of a locked user by ten new ones, and returns them in groups of four. */
 export const replaceRecoveryCodes = async (tx: Em, userId: number): Promise<string[]> => {
-  const db = kysely(tx);
   await deleteRecoveryCodes(tx, userId);
   const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
-  await db
-    .insertInto('recovery_codes')
-    .values(codes.map((code) => ({ user_id: userId, digest: recoveryCodeDigest(userId, code) })))
-    .execute();
+  const rows = codes.map((code) => ({ user_id: userId, digest: recoveryCodeDigest(userId, code) }));
+  await kysely(tx).insertInto('recovery_codes').values(rows).execute();
   return codes.map((code) => code.match(/.{4}/g)?.join('-') ?? code);
 };
 

@@ -39,8 +39,6 @@ type NewPasskey = {
 
 /** Adds passkeys to the account of the actor. */
 export const createPasskeyEnrolment = (unit: UnitOfWork) => {
-  const { baseUrl } = unit;
-
   return {
     /**
      * Starts the enrolment of a passkey, which counts after `add`. Another start replaces it.
@@ -63,10 +61,10 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
      */
     add: (actor: Actor, { credential, name, userAgent }: NewPasskey) =>
       changeOwnFactors(unit, actor, async (tx, change) => {
-        const now = change.now;
+        const { now } = change;
         const started = await findEnrolment(tx, actor.id, 'passkey', new Date(now.getTime() - PASSKEY_MS));
         if (!started?.challenge) throw new Problem('not-found', NOT_STARTED);
-        const created = await verifyCreation(relyingPartyOf(baseUrl), started.challenge, credential);
+        const created = await verifyCreation(relyingPartyOf(unit.baseUrl), started.challenge, credential);
         await addPasskey(unit, tx, { userId: actor.id, factorId: started.id, created });
         started.name = name ?? describeUserAgent(userAgent);
         const methods = byPasskey(created.is_backed_up);

@@ -122,13 +122,13 @@ export const createSessions = (unit: UnitOfWork) => {
     revoke: (actor: Actor, id: number, email?: string): Promise<void> =>
       em.transactional(async (tx) => {
         const owner = await lockOwner(tx, actor, email);
-        const deleted = await kysely(tx)
+        await kysely(tx)
           .deleteFrom('sessions')
           .where('user_id', '=', owner.id)
           .where('id', '=', id)
           .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
-          .executeTakeFirst();
-        if (deleted.numDeletedRows === 0n) throw notFound('session');
+          .returning('id')
+          .executeTakeFirstOrThrow(() => notFound('session'));
         const { email: target, clientIds: clients } = owner;
         await audit.record(tx, [{ action: 'session.end', actor, target, clients }]);
       }),

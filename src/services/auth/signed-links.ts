@@ -21,7 +21,6 @@ export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; b
     createHmac('sha256', secretKey).update(parts.join('\0')).digest('base64url');
   const passwordSignature = ({ id, userId, createdAt }: PasswordLink): string =>
     sign('password link', id, userId, createdAt.getTime());
-
   const emailSignature = (kind: EmailLinkKind, { id, userId, requestedAt }: EmailLink): string =>
     sign(`email ${kind}`, id, userId, requestedAt.getTime());
 

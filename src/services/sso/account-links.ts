@@ -50,7 +50,6 @@ export const createAccountLinks = (unit: UnitOfWork) => {
       const { stated, proof, connection, user, next } = await openLink(state, browser);
       const source = { deviceCookie: device };
       const verified = await passwordVerification.verify(user.email, password, source);
-      const hasFactor = verified.factors.enrolled > 0;
       const isUnchanged = (found: Decision): boolean =>
         found.kind === 'link' &&
         found.user.id === verified.id &&
@@ -69,6 +68,7 @@ export const createAccountLinks = (unit: UnitOfWork) => {
           const entry = { connection, proof, hasConfirmed: true, userAgent };
           return openSession(unit, tx, person, entry, entered);
         });
+      const hasFactor = verified.factors.enrolled > 0;
       if (hasFactor && code === undefined) throw new Problem('otp-required');
       const result = await (hasFactor && code !== undefined
         ? factorProofs.verify(verified, source, { code }, link)
