@@ -7,8 +7,6 @@ import { createSealedBox } from '../lib/sealed-box.ts';
 /** The version of the archive's layout. */
 export const FORMAT = 1;
 
-const TableColumns = z.object({ name: z.string(), columns: z.array(z.string()) });
-
 /** The first file: what a restore has to know before it reads the data. */
 export const BackupHeader = z.object({
   format: z.literal(FORMAT),
@@ -20,7 +18,7 @@ export const BackupHeader = z.object({
   /** The applied migrations, in their order. */
   migrations: z.array(z.string()).min(1),
   /** In an order in which each table comes after those that it refers to. */
-  tables: z.array(TableColumns),
+  tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()) })),
   /** The next value of each sequence by its name: larger than all ids of the snapshot, and than those that were deleted. */
   sequences: z.record(z.string(), z.string().regex(/^-?\d+$/)),
   /** First days of the months of the usage log, as `YYYY-MM-DD`. */

@@ -14,13 +14,12 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
   const bucket = openBucket(location, limits);
   const locate = (name: string): string =>
     `s3://${[location.bucket, location.prefix, name].filter((part) => part !== '').join('/')}`;
-  const failure = (name: string, verb: string) => (error: unknown) =>
-    new BackupStoreError(`${locate(name)} cannot be ${verb}: ${toSafeError(error).message}`);
-  const orFail = <T>(work: Promise<T>, name: string, verb: string): Promise<T> =>
-    work.catch((error: unknown) => {
-      throw failure(name, verb)(error);
-    });
-  const sizeOf = (name: string) => orFail(bucket.sizeOf(name), name, 'found');
+  const failToBe =
+    (verb: string, name: string) =>
+    (error: unknown): never => {
+      throw new BackupStoreError(`${locate(name)} cannot be ${verb}: ${toSafeError(error).message}`);
+    };
+  const sizeOf = (name: string) => bucket.sizeOf(name).catch(failToBe('found', name));
 
   return {
     locate,
@@ -48,18 +47,18 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
         produced.status === 'rejected' &&
         CUT_STREAMS.has(errorCodeOf(produced.reason) ?? '');
       if (produced.status === 'rejected' && !isCut) throw produced.reason;
-      if (uploaded.status === 'rejected') throw failure(name, 'written')(uploaded.reason);
+      if (uploaded.status === 'rejected') failToBe('written', name)(uploaded.reason);
       return sizeBytes;
     },
 
     open: async (name) => {
       if ((await sizeOf(name)) === null) throw new BackupStoreError(`${locate(name)} does not exist.`);
-      return readLater(bucket, name, failure(name, 'read'));
+      return readLater(bucket, name, failToBe('read', name));
     },
 
-    list: () => orFail(bucket.names(''), '', 'listed'),
+    list: () => bucket.names('').catch(failToBe('listed', '')),
 
-    remove: (name) => orFail(bucket.remove(name), name, 'removed'),
+    remove: (name) => bucket.remove(name).catch(failToBe('removed', name)),
 
     // Parts of an upload that never completed are not visible as objects.
     sweep: async () => ({ removed: [], kept: [] }),

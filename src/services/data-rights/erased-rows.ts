@@ -19,20 +19,14 @@ const isIn = ({ clientIds }: RunningErasure, clientId: RawBuilder<unknown>): Raw
 
 const OF_APP = sql`(select client_id from apps where apps.id = app_id)`;
 
-type Options = {
-  now: Date;
-  /** Entries of the usage log, and of the audit trail. */
-  limit: number;
-};
-
 /**
- * Replaces the person in all rows that hold their address, but in at most `limit` entries of each log. Idempotent:
- * replaced rows are no longer found.
+ * Replaces the person in all rows that hold their address, but in at most `limit` entries of the usage log, and of the audit
+ * trail. Idempotent: replaced rows are no longer found.
  */
 export const replaceRows = async (
   tx: Em,
   erasure: RunningErasure,
-  { now, limit }: Options,
+  { now, limit }: { now: Date; limit: number },
 ): Promise<ReplacedRows> => {
   const count = async (statement: RawBuilder<unknown>): Promise<number> =>
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);

@@ -71,9 +71,11 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       known = { keys: await readOrAddFirst(), readAt: now.getTime() };
     return rateKeys(known.keys, now);
   };
+  /** As a JWK set. Creates the first key if there is none. */
   const publishedKeys = async () => ({
     keys: (await currentKeys()).filter(({ isPublished }) => isPublished).map((key): JWK => key.public_key),
   });
+  /** Adds a key and returns it, unless there is one that does not sign yet. */
   const rotate = async (tx: Em, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
     await lockSigningKeys(tx);
     const keys = await list(tx);
@@ -89,8 +91,9 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
   };
 
   return {
-    /** As a JWK set. Creates the first key if there is none. */
     publishedKeys,
+    list,
+    rotate,
 
     sign: async (claims: TicketClaims): Promise<string> => {
       const signing = (await currentKeys()).find(({ state }) => state === 'signing');
@@ -116,11 +119,6 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
         throw error;
       }
     },
-
-    list,
-
-    /** Adds a key and returns it, unless there is one that does not sign yet. */
-    rotate,
 
     /** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
     maintain: async (audit: Audit): Promise<void> => {

@@ -25,7 +25,11 @@ export type IssuedTicket = { ticket: string; expires_at: Date };
 /** Issues tickets, with which apps know who opens them, and checks them. */
 export const createTickets = (unit: UnitOfWork) => {
   const { em, clock, read, signingKeys, baseUrl } = unit;
-  /** @throws Problem `not-found`, `client-closed`, `app-in-maintenance`, `second-factor-required` */
+  /**
+   * What opens, if the app may be opened now.
+   * @throws Problem `not-found`, also for an app that the user may not open, or a stack that it does not offer, `client-closed`,
+   * `app-in-maintenance`, `second-factor-required`
+   */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
     const [opening] = await read(openingsOf(em, subject));
     if (!opening) throw notFound('app');
@@ -38,6 +42,7 @@ export const createTickets = (unit: UnitOfWork) => {
     }
     return opening;
   };
+  /** @throws Problem as `requireOpening` */
   const issueTicket = async (subject: TicketSubject): Promise<IssuedTicket> => {
     try {
       const opening = await requireOpening(subject);
@@ -53,16 +58,7 @@ export const createTickets = (unit: UnitOfWork) => {
   };
 
   return {
-    /**
-     * What a ticket would say, if the app may be opened now.
-     * @throws Problem as `issueTicket`
-     */
     requireOpening,
-
-    /**
-     * Issues a ticket, if the app may be opened now.
-     * @throws Problem `not-found`, also for an app that the user may not open, or a stack that it does not offer, `client-closed`, `app-in-maintenance`
-     */
     issueTicket,
 
     /**
