@@ -32,14 +32,17 @@ export const parseBodiesAsBuffers = (app: FastifyInstance): void => {
 };
 
 /**
- * Parses the body as JSON, or as a form where `takesForms`. An empty body is `{}`, regardless of its content type.
+ * Parses the body as JSON, or as a form where the endpoint takes them. An empty body is `{}`, regardless of its content type.
  * @throws Problem `unsupported-media-type`, `malformed-body`, or `invalid-input` for too many JSON values
  */
-export const readBody = async (request: FastifyRequest, takesForms: boolean): Promise<unknown> => {
-  const bytes = request.body;
+export const readBody = async (
+  endpoint: Endpoint,
+  { body: bytes, state }: FastifyRequest,
+): Promise<unknown> => {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return {};
-  const { mediaType } = request.state;
-  if (takesForms && FORM_TYPE.test(mediaType)) return readForm(bytes, mediaType);
+  const { mediaType } = state;
+  if (endpoint.rest.forms && FORM_TYPE.test(mediaType))
+    return parseFormFields(endpoint, await readForm(bytes, mediaType));
   if (FORM_TYPE.test(mediaType))
     throw new Problem('unsupported-media-type', {
       detail: 'The request body must be JSON (Content-Type: application/json), not a form.',
@@ -47,9 +50,6 @@ export const readBody = async (request: FastifyRequest, takesForms: boolean): Pr
   if (!isJson(mediaType)) throw new Problem('unsupported-media-type');
   return parseJson(bytes);
 };
-
-/** Whether the body is a form, which `readBody` parses to texts. */
-export const isForm = ({ state }: FastifyRequest): boolean => FORM_TYPE.test(state.mediaType);
 
 /** RFC 8259 §8.1: JSON is UTF-8. A body without a content type is read as JSON. */
 const isJson = (mediaType: string): boolean => {
@@ -118,8 +118,6 @@ type Parts = {
   params: Record<string, string>;
   query: Record<string, unknown>;
   body: unknown;
-  /** Whether the body is a form, whose values are texts. */
-  isForm?: boolean;
 };
 
 /** The input of the procedure, and how its result and its errors are arranged: like the body, as one object or an array. */
@@ -134,7 +132,7 @@ type RestInput = {
  * from the query. The path overrides the query, and the query the body, so that the body cannot address another resource.
  * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
  */
-export const readInput = (endpoint: Endpoint, { params, query, body, isForm = false }: Parts): RestInput => {
+export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
   const { many, body: bodyKey, query: queryKeys = [] } = endpoint.rest;
   const sentKeys = inputKeysOf(endpoint).query.filter((key) => Object.hasOwn(query, key));
   const urlInput = {
@@ -152,7 +150,7 @@ export const readInput = (endpoint: Endpoint, { params, query, body, isForm = fa
     const contentOf = (result: unknown) => (isSingle && Array.isArray(result) ? result[0] : result);
     return { input: { ...urlInput, [many]: items }, contentOf, errors };
   }
-  const content = isForm ? parseFormFields(endpoint, objectBody(body)) : objectBody(body);
+  const content = objectBody(body);
   // In the body, the keys of the query are ignored like unknown keys.
   for (const key of queryKeys) delete content[key];
   return singleInput(
@@ -222,11 +220,11 @@ const parseTexts = ({ input }: Endpoint, keys: readonly string[], texts: Record<
   );
 
 /** The values of a form as their types: Python writes `True`, objects are JSON, and an empty field may mean null. */
-const parseFormFields = ({ input }: Endpoint, form: Record<string, unknown>) =>
+const parseFormFields = ({ input }: Endpoint, form: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(form).map(([key, text]) => {
       const schema = input.shape[key];
-      return [key, schema && typeof text === 'string' ? parseFormText(schema, text) : text];
+      return [key, schema ? parseFormText(schema, text) : text];
     }),
   );
 

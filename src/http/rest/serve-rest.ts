@@ -7,7 +7,7 @@ import { isFault } from '../../lib/problems.ts';
 import { limitListInput, sendProblemResponse } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { callEndpoint, type Endpoint, REST_ENDPOINTS } from './endpoints.ts';
-import { isForm, parseBodiesAsBuffers, readBody, readInput } from './input.ts';
+import { parseBodiesAsBuffers, readBody, readInput } from './input.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { EVENT_STREAM_TYPE, HTML_TYPE, JSON_TYPE, responseTypeFor } from './negotiation.ts';
 import { sendResult } from './responses.ts';
@@ -27,10 +27,7 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
       url: endpoint.url,
       ...(endpoint.rest.maxBodyBytes && { bodyLimit: endpoint.rest.maxBodyBytes }),
       onRequest: (_request, reply) => negotiateAndAuthenticate(endpoint, reply, deps),
-      handler: (_request, reply) =>
-        endpoint.rest.isEventStream
-          ? handleStream(endpoint, reply, deps)
-          : handleRequest(endpoint, reply, deps),
+      handler: (_request, reply) => handleRequest(endpoint, reply, deps),
     });
   }
   const urls = REST_ENDPOINTS.map(({ url }) => url);
@@ -51,9 +48,13 @@ const negotiateAndAuthenticate = async (endpoint: Endpoint, reply: FastifyReply,
 
 const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
-  const body = await readBody(request, endpoint.rest.forms === true);
+  const { isEventStream } = endpoint.rest;
+  const body = await readBody(endpoint, request);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both to strings
-  const { input, contentOf, errors } = readInput(endpoint, { params, query, body, isForm: isForm(request) });
+  // A client of a stream that connects again sends the id of the last event that it has got.
+  const { 'last-event-id': lastEventId } = request.headers;
+  const sent = isEventStream && lastEventId ? { ...query, lastEventId } : query;
+  const { input, contentOf, errors } = readInput(endpoint, { params, query: sent, body });
   const type = endpoint.rest.status === 204 ? JSON_TYPE : responseTypeFor(endpoint, request);
   const isPage = endpoint.method === 'GET' && type === HTML_TYPE;
   const ctx: Context = {
@@ -62,24 +63,15 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
     isDownload: endpoint.rest.download !== undefined,
   };
   try {
-    const result = await callEndpoint(endpoint, ctx, isPage ? limitListInput(endpoint, input) : input);
+    const signal = isEventStream ? disconnectSignal(reply) : undefined;
+    const result = await callEndpoint(
+      endpoint,
+      ctx,
+      isPage ? limitListInput(endpoint, input) : input,
+      signal,
+    );
+    if (isEventStream) return sendEventStream(reply, result as AsyncIterable<Tracked>); // what a subscription returns
     return await sendResult(endpoint, reply, { content: contentOf(result), type, baseUrl: deps.baseUrl });
-  } catch (error) {
-    const problem = problemOf(error);
-    return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));
-  }
-};
-
-/** A client that connects again sends the id of the last event that it has got. */
-const handleStream = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
-  const { request } = reply;
-  const { 'last-event-id': lastEventId } = request.headers;
-  const query = { ...(request.query as object), ...(lastEventId && { lastEventId }) };
-  const { input, errors } = readInput(endpoint, { params: {}, query, body: undefined, isForm: false });
-  try {
-    const signal = disconnectSignal(reply);
-    const events = await callEndpoint(endpoint, contextOf(request, deps), input, signal);
-    return sendEventStream(reply, events as Parameters<typeof sendEventStream>[1]); // what a subscription returns
   } catch (error) {
     const problem = problemOf(error);
     return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));
