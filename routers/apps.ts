@@ -301,15 +301,11 @@ export const appPackagesRouter = router({
   })
     .input(AppVersionInput)
     .output(MessageOutput)
-    .mutation(async ({ ctx, input }) => {
+    .mutation(async ({ ctx, input: { app_slug: appSlug, app_version: wanted } }) => {
       // The download may take longer than a request.
       ctx.timeLimit.lift();
-      const { slug, version } = await ctx.services.appPackages.fetch(
-        ctx.actor,
-        input.app_slug,
-        input.app_version,
-        ctx.idempotencyKey(),
-      );
+      const { appPackages } = ctx.services;
+      const { slug, version } = await appPackages.fetch(ctx.actor, appSlug, wanted, ctx.idempotencyKey());
       return { message: `Loaded ${slug} version ${version}` };
     }),
 

@@ -100,16 +100,18 @@ type TypedEvent = {
 // Only the types know the shapes: what was recorded is not checked again.
 const EventOutput = EventFields as z.ZodType as z.ZodType<TypedEvent>;
 
-const EventTypes = z
-  .string()
-  .transform((types) => types.split(','))
-  .pipe(z.array(EventType))
-  .optional();
+const eventConditions = {
+  /** Separated by commas. */
+  types: z
+    .string()
+    .transform((types) => types.split(','))
+    .pipe(z.array(EventType))
+    .optional(),
+  client: Id.optional(),
+};
 
 const EventFilter = OptionalInput({
-  /** Separated by commas. */
-  types: EventTypes,
-  client: Id.optional(),
+  ...eventConditions,
   from: InstantKey.optional(),
   /** The id of the last event that you have read. */
   cursor: LongIdKey.optional(),
@@ -117,9 +119,7 @@ const EventFilter = OptionalInput({
 });
 
 const EventStreamFilter = OptionalInput({
-  /** Separated by commas. */
-  types: EventTypes,
-  client: Id.optional(),
+  ...eventConditions,
   /** The id of the last event that you have read. Without it, the stream begins with the next event. */
   cursor: LongIdKey.optional(),
   /** As `cursor`, sent by clients that connect again: the header `Last-Event-ID`. */

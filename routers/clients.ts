@@ -12,7 +12,7 @@ import {
   invitationOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
-import { AppKey, ById, Id, IdCursor, IdKey } from './schemas/keys.ts';
+import { AppKey, ById, distinct, Id, IdCursor, IdKey } from './schemas/keys.ts';
 import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
 import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas/users.ts';
@@ -40,6 +40,15 @@ const branding = {
 
 const BrandingOutput = z.object({ client_name: z.string(), ...branding });
 
+/** What passwords may or must have. */
+const passwordFlags = {
+  password_allow_common: z.boolean(),
+  password_require_numeric: z.boolean(),
+  password_require_upper: z.boolean(),
+  password_require_lower: z.boolean(),
+  password_require_special: z.boolean(),
+};
+
 const ClientOutput = Output('Client', {
   id: z.int(),
   site: z.object({ domain: z.string(), formatted_name: z.string().meta({ examples: ['localhost'] }) }),
@@ -49,11 +58,7 @@ const ClientOutput = Output('Client', {
   invitation_body: z.string(),
   ...branding,
   password_min_length: z.int().meta({ examples: [8] }),
-  password_allow_common: z.boolean(),
-  password_require_numeric: z.boolean(),
-  password_require_upper: z.boolean(),
-  password_require_lower: z.boolean(),
-  password_require_special: z.boolean(),
+  ...passwordFlags,
   password_expiration_days: z.int().meta({ examples: [0] }),
 });
 
@@ -69,21 +74,17 @@ const MAX_ORIGINS = 50;
 /** In the header X-Steward-Frame-Ancestors, which stays below the 4 KB that proxies accept. */
 const MAX_ORIGINS_LENGTH = 4_000;
 
-const EmbedOrigins = z
-  .array(
-    Text(255).transform((text, context) => {
-      const origin = originOf(text);
-      if (origin !== null) return origin;
-      context.addIssue({ code: 'custom', message: 'Must be an origin, such as https://portal.example.com.' });
-      return z.NEVER;
-    }),
-  )
-  .max(MAX_ORIGINS)
-  .transform((origins) => [...new Set(origins)])
-  .refine(
-    (origins) => origins.join(' ').length <= MAX_ORIGINS_LENGTH,
-    `Must have at most ${MAX_ORIGINS_LENGTH} characters in total.`,
-  );
+const Origin = Text(255).transform((text, context) => {
+  const origin = originOf(text);
+  if (origin !== null) return origin;
+  context.addIssue({ code: 'custom', message: 'Must be an origin, such as https://portal.example.com.' });
+  return z.NEVER;
+});
+
+const EmbedOrigins = distinct(Origin, MAX_ORIGINS).refine(
+  (origins) => origins.join(' ').length <= MAX_ORIGINS_LENGTH,
+  `Must have at most ${MAX_ORIGINS_LENGTH} characters in total.`,
+);
 
 const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');
 const ClientName = Line.regex(/\S/, 'Must not be empty.');
@@ -106,11 +107,7 @@ const ClientChanges = z.object({
   subtitle_500: Line,
   message_500: Html,
   password_min_length: z.int().min(8).max(128),
-  password_allow_common: z.boolean(),
-  password_require_numeric: z.boolean(),
-  password_require_upper: z.boolean(),
-  password_require_lower: z.boolean(),
-  password_require_special: z.boolean(),
+  ...passwordFlags,
   password_expiration_days: z.int().min(0).max(3650),
 });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { FACTOR_POLICIES } from '../src/services/auth/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdKey } from './schemas/keys.ts';
+import { PreviewLimit } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, viewerProcedure } from './trpc.ts';
@@ -20,7 +21,6 @@ const FactorPolicyOutput = Output('FactorPolicy', {
 
 const Policy = z.enum(FACTOR_POLICIES);
 const GraceDays = z.int().min(0).max(365);
-const MAX_PREVIEW_LIMIT = 1_000;
 
 const FactorPolicyPreviewOutput = Output('FactorPolicyPreview', {
   members: z.int(),
@@ -81,7 +81,7 @@ export const factorPolicyProcedures = {
         id: IdKey,
         policy: Policy.default('required'),
         grace_days: GraceDays.default(14),
-        limit: z.int().min(1).max(MAX_PREVIEW_LIMIT).default(100),
+        limit: PreviewLimit,
       }),
     )
     .output(FactorPolicyPreviewOutput)

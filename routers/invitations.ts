@@ -3,6 +3,7 @@ import { MINUTES } from '../src/services/auth/login-challenges.ts';
 import type { InvitationElement } from '../src/services/invitations/invite.ts';
 import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
+import { startUrl } from '../src/services/sso/connections.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { InvitationsBulkResultOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -16,7 +17,6 @@ import {
   invitationFilter,
   invitationOffer,
   invitationOutput,
-  invitationPageOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
 import { ById, EmailKey, Id, IdCursor, Slug } from './schemas/keys.ts';
@@ -152,8 +152,17 @@ export const invitationsRouter = router({
     .output(InvitationPageOutput)
     .mutation(async ({ ctx, input }) => {
       const actor = await ctx.authenticate();
-      const opened = await ctx.services.invitationAcceptance.open(input.key, input.signature, actor);
-      return { ...invitationPageOutput(opened, ctx.baseUrl), rules: passwordRules(opened.policy) };
+      const { invitationAcceptance } = ctx.services;
+      const opened = await invitationAcceptance.open(input.key, input.signature, actor);
+      const { invitation, needs, connection, policy } = opened;
+      return {
+        ...invitation,
+        inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
+        apps: invitation.app_labels,
+        needs,
+        sso: connection ? { ...connection, url: startUrl(ctx.baseUrl, connection.id) } : null,
+        rules: passwordRules(policy),
+      };
     }),
 
   accept: route(publicProcedure, 'POST', '/invitations/{key}/accept/', {

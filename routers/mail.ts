@@ -79,14 +79,9 @@ const TimelineEntryOutput = Output('TimelineEntry', {
   }).nullable(),
 });
 
-const timelineEntryOutput = ({
-  key,
-  at,
-  mail,
-  invitation,
-}: TimelineEntry): z.input<typeof TimelineEntryOutput> => ({
-  id: key,
-  timestamp: at,
+const timelineEntryOutput = ({ key: id, at: timestamp, mail, invitation }: TimelineEntry) => ({
+  id,
+  timestamp,
   mail: mail && mailOutput(mail),
   invitation: invitation && {
     ...invitation,

@@ -3,12 +3,11 @@ import { MAX_PASSWORD_LENGTH, passwordRules } from '../src/services/passwords/pa
 import { routesOf } from './procedure-meta.ts';
 import { Email, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { IdKey, LinkToken } from './schemas/keys.ts';
+import { PreviewLimit } from './schemas/lists.ts';
 import { Instant } from './schemas/outputs.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Passwords', { hasSecrets: true });
-
-const MAX_PREVIEW_LIMIT = 1000;
 
 /** A rule of the password policy, with a message for users. */
 const RuleOutput = z.object({ rule: z.string(), message: z.string() });
@@ -109,7 +108,7 @@ export const passwordsRouter = router({
       z.object({
         id: IdKey,
         days: z.int().min(0).max(3650),
-        limit: z.int().min(1).max(MAX_PREVIEW_LIMIT).default(100),
+        limit: PreviewLimit,
       }),
     )
     .output(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdKey } from './schemas/keys.ts';
+import { PreviewLimit } from './schemas/lists.ts';
 import { Instant, integers, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -77,8 +78,6 @@ const RemindersPreviewOutput = Output('RemindersPreview', {
   }),
 });
 
-const MAX_PREVIEW_LIMIT = 1_000;
-
 export const remindersRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/clients/{id}/reminders/', {
     summary: 'Get what a client reminds of',
@@ -109,7 +108,7 @@ export const remindersRouter = router({
       z.object({
         id: IdKey,
         ...Changes,
-        limit: z.int().min(1).max(MAX_PREVIEW_LIMIT).default(100),
+        limit: PreviewLimit,
       }),
     )
     .output(RemindersPreviewOutput)

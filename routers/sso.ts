@@ -82,11 +82,12 @@ const fields = {
 
 const ByConnection = ById.extend({ connection_id: IdKey });
 
-type Connection = Omit<z.output<typeof ConnectionOutput>, keyof ReturnType<typeof providerPaths>>;
-
 const connectionOutput =
   ({ baseUrl }: Context) =>
-  (connection: Connection) => ({ ...connection, ...providerPaths(baseUrl, connection.id) });
+  <Connection extends { id: number }>(connection: Connection) => ({
+    ...connection,
+    ...providerPaths(baseUrl, connection.id),
+  });
 
 export const ssoRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/{id}/sso/', {
@@ -178,9 +179,7 @@ const DomainOutput = Output('ClientDomain', {
   checked_at: Instant.nullable(),
 });
 
-type Domain = Omit<z.output<typeof DomainOutput>, 'record_name' | 'record_value'> & { token: string };
-
-const domainOutput = (domain: Domain) => ({
+const domainOutput = <Domain extends { domain: string; token: string }>(domain: Domain) => ({
   ...domain,
   record_name: recordName(domain),
   record_value: recordValue(domain),

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { csvLine, csvText } from '../src/lib/csv-line.ts';
+import { csvLine, csvRecords } from '../src/lib/csv-line.ts';
 import { Download } from '../src/lib/files.ts';
 import { opaque } from '../src/lib/json-value.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
@@ -93,13 +93,9 @@ async function* tablePages(
     });
 }
 
-const csvOf = (pages: AsyncIterable<TableUser[]>, columns: readonly Column[]): Readable =>
-  Readable.from(linesOf(pages, columns), { objectMode: false });
-
-async function* linesOf(pages: AsyncIterable<TableUser[]>, columns: readonly Column[]) {
+async function* csvOf(pages: AsyncIterable<TableUser[]>, columns: readonly Column[]) {
   yield csvLine(columns);
-  for await (const users of pages)
-    yield users.map((user) => csvLine(columns.map((column) => csvText(user[column])))).join('');
+  for await (const users of pages) yield csvRecords(users, columns);
 }
 
 export const usersRouter = router({
@@ -156,7 +152,8 @@ export const usersRouter = router({
     .query(async ({ ctx, input: { columns, ...filter } }) => {
       const users = await ctx.services.users.openTable(ctx.actor, filter);
       const pages = tablePages(users, columns, ctx);
-      return ctx.isDownload ? new Download('users.csv', csvOf(pages, columns)) : pages;
+      if (!ctx.isDownload) return pages;
+      return new Download('users.csv', Readable.from(csvOf(pages, columns), { objectMode: false }));
     }),
 
   get: route(protectedProcedure, 'GET', '/jb/users/{email}/', {

@@ -35,7 +35,7 @@ export const problemOf = (error: unknown): Problem => {
   const cause = error instanceof TRPCError ? (error.cause ?? error) : error;
   if (cause instanceof Problem) return cause;
   const code = error instanceof TRPCError ? PROTOCOL_ERRORS[error.code] : undefined;
-  if (code === 'malformed-body') return inputProblem(cause);
+  if (cause instanceof ZodError && code === 'malformed-body') return invalid(fieldErrors(cause), cause);
   if (code === 'unsupported-media-type' && cause instanceof TRPCError && /stream/.test(cause.message)) {
     return new Problem(code, { detail: STREAMED, cause });
   }
@@ -50,9 +50,6 @@ export const trpcErrorOf = (problem: Problem): TRPCError =>
     message: problem.message,
     cause: problem,
   });
-
-const inputProblem = (cause: unknown): Problem =>
-  cause instanceof ZodError ? invalid(fieldErrors(cause), cause) : new Problem('malformed-body', { cause });
 
 /** Bounds the response to a hostile body. */
 const MAX_ISSUES = 1_000;

@@ -1,7 +1,6 @@
 import { canonicalJson, isOpaque, opaque } from '../../src/lib/json-value.ts';
 import { invalid, Problem } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
-import type { IdempotentRequest } from '../../src/services/idempotency/idempotency.ts';
 import type { Services } from '../../src/services/index.ts';
 import type { ConfirmBeforeCommit, Context, Precondition } from '../context.ts';
 
@@ -48,41 +47,26 @@ export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<
   const run = precondition
     ? (services: Services) => proceedIfMatching(call, precondition, services)
     : proceed;
-  const runInTransaction = (work: (services: Services) => Promise<R>) =>
-    ctx.inTransaction(work, confirmBeforeCommit);
-  if (!idempotencyKey) return runInTransaction(run);
+  if (!idempotencyKey) return ctx.inTransaction(run, confirmBeforeCommit);
 
   const input = canonicalJson(await call.rawInput());
   const request = { actor: ctx.actor, idempotencyKey, operation: call.path, input };
-  return ctx
-    .openServices()
-    .idempotency.oneAtATime(request, () =>
-      runInTransaction((services) => proceedOnce({ request, meta, services, run })),
-    );
+  const runOnce = async (services: Services): Promise<R> => {
+    const stored = await services.idempotency.claim(request);
+    if (stored !== null && meta.isShownOnce) throw new Problem('idempotency-key-reused', NOT_STORED);
+    // tRPC reads these members only; the type has more.
+    if (stored !== null) return { ok: true, data: responseJson.parse(stored) } as R;
+    const result = throwIfFailed(await run(services));
+    await services.idempotency.store(request, meta.isShownOnce ? '' : responseJson.stringify(result.data));
+    return result;
+  };
+  const { idempotency } = ctx.openServices();
+  return idempotency.oneAtATime(request, () => ctx.inTransaction(runOnce, confirmBeforeCommit));
 };
 
 const NOT_STORED = {
   detail:
     'This request was already carried out. Its response had secrets that are shown once, and was not stored. Get new ones with another Idempotency-Key.',
-};
-
-type Once<R> = {
-  request: IdempotentRequest;
-  meta: GuardMeta;
-  services: Services;
-  run: (services: Services) => Promise<R>;
-};
-
-const proceedOnce = async <R extends MiddlewareResult>(once: Once<R>): Promise<R> => {
-  const { request, meta, services, run } = once;
-  const stored = await services.idempotency.claim(request);
-  if (stored !== null && meta.isShownOnce) throw new Problem('idempotency-key-reused', NOT_STORED);
-  // tRPC reads these members only; the type has more.
-  if (stored !== null) return { ok: true, data: responseJson.parse(stored) } as R;
-  const result = throwIfFailed(await run(services));
-  const response = meta.isShownOnce ? '' : responseJson.stringify(result.data);
-  await services.idempotency.store(request, response);
-  return result;
 };
 
 const proceedIfMatching = async <R extends MiddlewareResult>(

@@ -21,22 +21,19 @@ const TYPE_NAMES: Record<string, string> = {
 const describeIssue = (issue: Issue): string | undefined => {
   if (issue.input === undefined && issue.code !== 'custom') return 'This field is required.';
   if (issue.code === 'invalid_type') return `Must be ${TYPE_NAMES[issue.expected] ?? issue.expected}.`;
-  if (issue.code === 'too_big')
-    return `Must ${verbOf(issue.origin)} at most ${issue.maximum}${unitOf(issue.origin)}.`;
+  if (issue.code === 'too_big') return `Must ${amountOf(issue.origin, `at most ${issue.maximum}`)}.`;
   if (issue.code === 'too_small') {
     if (issue.origin === 'string' && issue.minimum === 1) return 'Must not be empty.';
-    return `Must ${verbOf(issue.origin)} at least ${issue.minimum}${unitOf(issue.origin)}.`;
+    return `Must ${amountOf(issue.origin, `at least ${issue.minimum}`)}.`;
   }
   if (issue.code === 'invalid_value')
     return `Must be one of ${issue.values.map((value) => `"${String(value)}"`).join(', ')}.`;
   return undefined;
 };
 
-const verbOf = (origin: string): string => (origin === 'string' || origin === 'array' ? 'have' : 'be');
-
-const unitOf = (origin: string): string => {
-  if (origin === 'string') return ' characters';
-  return origin === 'array' ? ' elements' : '';
+const amountOf = (origin: string, limit: string): string => {
+  if (origin === 'string') return `have ${limit} characters`;
+  return origin === 'array' ? `have ${limit} elements` : `be ${limit}`;
 };
 
 z.config({ customError: describeIssue });

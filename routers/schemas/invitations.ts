@@ -1,12 +1,7 @@
 import { z } from 'zod';
-import type {
-  AcceptanceRequirement,
-  InvitationByLink,
-} from '../../src/services/invitations/invitation-acceptance.ts';
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
-import { startUrl } from '../../src/services/sso/connections.ts';
 import type { Context } from '../context.ts';
 import { Expiry, Extra, PersonName } from './fields.ts';
 import { AppIds, GroupIds, IdCursor } from './keys.ts';
@@ -118,22 +113,6 @@ export const InvitationPageOutput = Output('InvitationPage', {
     .nullable(),
   home_location: z.string(),
   rules: z.array(z.object({ rule: z.string(), message: z.string() })),
-});
-
-type Opened = {
-  invitation: InvitationByLink;
-  needs: AcceptanceRequirement;
-  connection: { id: number; name: string; is_required: boolean } | undefined;
-};
-
-export const invitationPageOutput = ({ invitation, needs, connection }: Opened, baseUrl: string) => ({
-  ...invitation,
-  inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
-  apps: invitation.app_labels,
-  needs,
-  sso: connection
-    ? { name: connection.name, url: startUrl(baseUrl, connection.id), is_required: connection.is_required }
-    : null,
 });
 
 /**

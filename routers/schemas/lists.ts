@@ -28,10 +28,12 @@ export const pagingFields = <C extends z.ZodType>(cursor: C) => ({
 
 /** Paging of a list that is always paged. `cursor` identifies the last item of the previous page. */
 export const limitedPagingFields = <C extends z.ZodType>(cursor: C) => ({
-  ...pageNumberFields,
-  cursor: cursor.optional(),
+  ...pagingFields(cursor),
   limit: z.int().min(1).max(200).default(50),
 });
+
+/** How many people a preview lists. */
+export const PreviewLimit = z.int().min(1).max(1_000).default(100);
 
 /** Words that must all match, also inside of longer words. */
 export const Search = Text(254).refine(

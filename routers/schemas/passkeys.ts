@@ -12,70 +12,47 @@ const ClientData = Bytes(4096);
 const ID = 'Zm9vYmFyYmF6cXV4cXV1eGNvcmdlZ3JhdWx0Z2FycGx5';
 const USER = 'hCsGGPlHsTePyqPjPNNDVmYKFQJ1TTKUgRBSZ7oBLXY';
 const CHALLENGE = { examples: ['q1XU7jJm3GmJ7Zv2hYpXvJc4wT0sQwK0m8e0b5aPz2I'] };
-const COMMON_EXAMPLE = { id: ID, rawId: ID, type: 'public-key' };
-
-const common = {
-  id: CredentialId,
-  rawId: CredentialId,
-  type: z.literal('public-key'),
-};
-
 /** The extensions that a browser has used: none has a meaning here. */
 const NO_EXTENSIONS = { clientExtensionResults: {} };
 
+const credentialWith = <Response extends z.ZodType>(response: Response, example: object) =>
+  z
+    .object({ id: CredentialId, rawId: CredentialId, type: z.literal('public-key'), response })
+    .meta({ examples: [{ id: ID, rawId: ID, type: 'public-key', response: example }] });
+
 /** What `PublicKeyCredential.toJSON()` returns for a new passkey. */
-export const NewCredential = z
-  .object({
-    ...common,
-    response: z.object({
-      clientDataJSON: ClientData,
-      attestationObject: Bytes(16_384),
-      transports: z.array(z.string().max(32)).max(8).default([]),
-    }),
-  })
-  .meta({
-    examples: [
-      {
-        ...COMMON_EXAMPLE,
-        response: {
-          clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
-          attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVik',
-          transports: ['internal'],
-        },
-      },
-    ],
-  })
-  .transform((credential) => ({ ...credential, ...NO_EXTENSIONS }));
+export const NewCredential = credentialWith(
+  z.object({
+    clientDataJSON: ClientData,
+    attestationObject: Bytes(16_384),
+    transports: z.array(z.string().max(32)).max(8).default([]),
+  }),
+  {
+    clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
+    attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVik',
+    transports: ['internal'],
+  },
+).transform((credential) => ({ ...credential, ...NO_EXTENSIONS }));
 
 /** What `PublicKeyCredential.toJSON()` returns for a signature. */
-export const Assertion = z
-  .object({
-    ...common,
-    response: z.object({
-      clientDataJSON: ClientData,
-      authenticatorData: Bytes(4096),
-      signature: Bytes(2048),
-      userHandle: z.string().max(128).nullish(),
-    }),
-  })
-  .meta({
-    examples: [
-      {
-        ...COMMON_EXAMPLE,
-        response: {
-          clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0',
-          authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ',
-          signature: 'MEUCIQDVvOnb0gUYsm2bS4',
-          userHandle: USER,
-        },
-      },
-    ],
-  })
-  .transform(({ response: { userHandle, ...signed }, ...assertion }) => ({
-    ...assertion,
-    response: { ...signed, ...(userHandle && { userHandle }) },
-    ...NO_EXTENSIONS,
-  }));
+export const Assertion = credentialWith(
+  z.object({
+    clientDataJSON: ClientData,
+    authenticatorData: Bytes(4096),
+    signature: Bytes(2048),
+    userHandle: z.string().max(128).nullish(),
+  }),
+  {
+    clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0',
+    authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ',
+    signature: 'MEUCIQDVvOnb0gUYsm2bS4',
+    userHandle: USER,
+  },
+).transform(({ response: { userHandle, ...signed }, ...assertion }) => ({
+  ...assertion,
+  response: { ...signed, ...(userHandle && { userHandle }) },
+  ...NO_EXTENSIONS,
+}));
 
 export const Purpose = z.enum(PASSKEY_PURPOSES);
 

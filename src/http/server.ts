@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
-import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  LogController,
+} from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
@@ -126,9 +131,6 @@ const refuseSchemas = (): never => {
 
 const NO_SUCH_PATH = 'No such path. REST paths begin with /api/v1/: see /docs/.';
 
-type Server = Awaited<ReturnType<typeof createServer>>;
-type Hookable = Pick<Server, 'addHook'>;
-
 /** The policy of responses with data, which load nothing and are never framed. Pages set their own. */
 const securityHeadersOf = (baseUrl: string) => ({
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -150,7 +152,10 @@ const wellFormedId = (header: string | string[] | undefined): string | undefined
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
 
 /** Runs before all hooks that may fail, so that failures have the headers too. Handlers may replace them. */
-const setCommonHeaders = (app: Hookable, securityHeaders: Record<string, string>): void => {
+const setCommonHeaders = (
+  app: Pick<FastifyInstance, 'addHook'>,
+  securityHeaders: Record<string, string>,
+): void => {
   app.addHook('onRequest', (request, reply, done) => {
     // Most responses depend on the caller and the time. Others set their own header.
     reply.headers(securityHeaders).header('x-request-id', request.id).header('cache-control', 'no-store');

@@ -7,6 +7,10 @@ const FORMULA = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋�
 /** A CSV record (RFC 4180). Formulas get a leading apostrophe, which makes them text. */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
+/** CSV records of some fields of objects. */
+export const csvRecords = (objects: readonly Record<string, unknown>[], fields: readonly string[]): string =>
+  objects.map((object) => csvLine(fields.map((field) => csvText(object[field])))).join('');
+
 const csvCell = (cell: string): string => {
   const text = FORMULA.test(cell) || /^[\t\r\n]/.test(cell) ? `'${cell}` : cell;
   return /[",;\t\r\n]/.test(text) ? `"${withoutInnerFormulas(text).replaceAll('"', '""')}"` : text;

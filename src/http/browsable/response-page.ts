@@ -97,13 +97,13 @@ const codeCard = (endpoint: Endpoint, request: FastifyRequest): Html => html`
 <section class="card" aria-labelledby="code">
 <h2 id="code">Call it from code</h2>
 <h3>TypeScript (tRPC)</h3>
-<pre class="call">${trpcCall({ endpoint, request })}</pre>
+<pre class="call">${trpcCall(endpoint, request)}</pre>
 <h3>Shell (JSON)</h3>
-<pre class="call">${curlCommand({ endpoint, request }, 'application/json')}</pre>
+<pre class="call">${curlCommand(endpoint, request, 'application/json')}</pre>
 ${
   endpoint.csv &&
   html`<h3>Shell (CSV)</h3>
-<pre class="call">${curlCommand({ endpoint, request }, 'text/csv')}</pre>`
+<pre class="call">${curlCommand(endpoint, request, 'text/csv')}</pre>`
 }
 </section>`;
 
@@ -199,10 +199,8 @@ const objectShape = (schema: z.core.$ZodType): Shape => {
 /** Longer objects are split into one property per line. On a phone, this fits beside the name of the procedure. */
 const MAX_OBJECT_WIDTH = 16;
 
-type Call = { endpoint: Endpoint; request: FastifyRequest };
-
 /** The request as a call of the TypeScript client: `client.users.get.query({ email: 'ada@acme.test' })`. */
-const trpcCall = ({ endpoint, request }: Call): string => {
+const trpcCall = (endpoint: Endpoint, request: FastifyRequest): string => {
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
   // The body is left out: it may contain a password.
   const { input } = readInput(endpoint, { params, query, body: {} });
@@ -231,7 +229,7 @@ const literal = (value: unknown): string => {
 };
 
 /** The request as a curl command. */
-const curlCommand = ({ endpoint, request }: Call, accept: string): string => {
+const curlCommand = (endpoint: Endpoint, request: FastifyRequest, accept: string): string => {
   const lines = [endpoint.method === 'GET' ? 'curl' : `curl -X ${endpoint.method}`];
   if (!endpoint.isPublic) lines.push(`-H ${shellQuote('Authorization: Token …')}`);
   lines.push(`-H ${shellQuote(`Accept: ${accept}`)}`);

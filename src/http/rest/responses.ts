@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
 import { type ListChunk, ListStream } from '../../db/list-pages.ts';
-import { csvLine, csvText } from '../../lib/csv-line.ts';
+import { csvLine, csvRecords } from '../../lib/csv-line.ts';
 import { Download } from '../../lib/files.ts';
 import { sendResultPage } from '../browsable/serve-browsable.ts';
 import { isNotModified, responseEtag } from '../middleware/conditional-requests.ts';
@@ -40,10 +40,11 @@ export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, t
   return sendText(reply, status, type, text);
 };
 
-const serialize = (content: unknown, type: string, { csv }: Endpoint): string =>
-  csv && type === 'text/csv'
-    ? toCsv(Array.isArray(content) ? content : [content], csv)
-    : JSON.stringify(content);
+const serialize = (content: unknown, type: string, { csv }: Endpoint): string => {
+  if (!csv || type !== 'text/csv') return JSON.stringify(content);
+  const items = [content].flat() as Record<string, unknown>[]; // the schema of a list lets only objects through
+  return csvLine(csv) + csvRecords(items, csv);
+};
 
 /** The headers of a response to HEAD include the length of the body, which Fastify drops. */
 const sendNotModified = (reply: FastifyReply, type: string, text: string) =>
@@ -158,13 +159,6 @@ async function* textsOf(
 const MAX_NAME_LENGTH = 100;
 /** Path segments that say nothing about the content. */
 const COMMON_SEGMENTS = new Set(['api', 'v1', 'jb', 'hashr']);
-
-const toCsv = (items: readonly unknown[], columns: readonly string[]): string => {
-  const records = items as Record<string, unknown>[]; // the schema of a list lets only objects through
-  return [columns, ...records.map((record) => columns.map((field) => csvText(record[field])))]
-    .map(csvLine)
-    .join('');
-};
 
 /** Names the file after the path: `/api/v1/jb/clients/:id/users/` with id 1 is `clients-1-users.csv`. */
 export const csvFileName = (url: string, params: Record<string, string>): string => {
