@@ -203,8 +203,11 @@ export const appsRouter = router({
     .output(TicketOutput)
     .mutation(({ ctx: { actor, services }, input: { app_id: appId, stack: stackSlug } }) =>
       services.tickets.issueTicket({
-        ...{ kind: 'user', userId: actor.id, proof: proofOf(actor) },
-        ...{ appId, stackSlug },
+        kind: 'user',
+        userId: actor.id,
+        proof: proofOf(actor),
+        appId,
+        stackSlug,
       }),
     ),
 

@@ -67,7 +67,8 @@ export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest =>
   const { emails, filter, action, apps, groups, expires_at: expiresAt, reason, operation, cursor } = input;
   requireSupported(action, input);
   const change = {
-    ...{ action, apps },
+    action,
+    apps,
     ...(groups.length > 0 && { groups }),
     ...(expiresAt && { expires_at: expiresAt.toISOString() }),
     ...(reason && { reason }),

@@ -213,8 +213,10 @@ const openResources = async (deps: AppDeps) => {
     signingKeys: createSigningKeys({ ...config, em: fork(), secretKey, clock, logger }),
     sendMessage: createSender(
       createGuardedFetch({
-        ...{ allowsPrivate: config.webhookPrivateNetworks, timeoutMs: WEBHOOK_TIMEOUT_MS },
-        ...{ maxBytes: MAX_RESPONSE_BYTES, truncates: true },
+        allowsPrivate: config.webhookPrivateNetworks,
+        timeoutMs: WEBHOOK_TIMEOUT_MS,
+        maxBytes: MAX_RESPONSE_BYTES,
+        truncates: true,
       }),
     ),
     sinks: createEventSinks(config.sinks, config.baseUrl),

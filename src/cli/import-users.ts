@@ -68,7 +68,11 @@ const importFile = async (
       deps,
       () => readDump(dump.createReadStream({ start: 0, autoClose: false }), (bytes) => bar.advance(bytes)),
       {
-        ...{ model: model ?? null, map, drop, clientId: client ?? null, dryRun },
+        model: model ?? null,
+        map,
+        drop,
+        clientId: client ?? null,
+        dryRun,
         resetsUnsupported: resetUnsupportedPasswords === true,
       },
       { remark: report.write, advance },

@@ -78,7 +78,11 @@ export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void>
 const invitationsOf = (now: Date) => [
   ...MEMBERS.filter(({ joinedDaysAgo }) => joinedDaysAgo < USAGE_DAYS).map(
     ({ email, clientIds: [clientId = 1], apps, joinedDaysAgo }, index) => ({
-      ...{ email, clientId, apps, status: 'accepted' as const, isRejected: false },
+      email,
+      clientId,
+      apps,
+      status: 'accepted' as const,
+      isRejected: false,
       invitedAt: daysBefore(now, joinedDaysAgo + 1 + (index % 5), index),
       closedAt: daysBefore(now, joinedDaysAgo, index),
     }),
@@ -150,7 +154,10 @@ const addMails = async (
   const oldest = daysBefore(now, MAIL_DAYS);
   const ofInvitations = invitations.map(({ id, email, clientId, isRejected, invitedAt }) => ({
     ...deliveryOf(invitedAt, isRejected ? `550 5.1.1 <${email}>: Recipient address rejected` : null),
-    ...{ kind: 'invitation' as const, recipient: email, client_id: clientId, invitation_id: id },
+    kind: 'invitation' as const,
+    recipient: email,
+    client_id: clientId,
+    invitation_id: id,
   }));
   const ofPasswords = MEMBERS.flatMap(({ email, lastSeenDaysAgo, leftDaysAgo }, index) => {
     if (index % 9 !== 4 || leftDaysAgo !== null || lastSeenDaysAgo === null) return [];
@@ -177,7 +184,10 @@ const addMails = async (
 const deliveryOf = (createdAt: Date, error: string | null) => {
   const attemptedAt = new Date(createdAt.getTime() + DELIVERY_MS);
   return {
-    ...{ created_at: createdAt, attempts: 1, last_attempt_at: attemptedAt, next_attempt_at: attemptedAt },
+    created_at: createdAt,
+    attempts: 1,
+    last_attempt_at: attemptedAt,
+    next_attempt_at: attemptedAt,
     last_error: error,
     sent_at: error === null ? attemptedAt : null,
     failed_at: error === null ? null : attemptedAt,

@@ -16,7 +16,10 @@ const { signal } = new AbortController();
 
 const eventsOf = (...ids: number[]) =>
   ids.map((id) => ({
-    ...{ id, type: 'user.updated', timestamp: new Date(0), actor: null },
+    id,
+    type: 'user.updated',
+    timestamp: new Date(0),
+    actor: null,
     subject: `line\nbreak ${'x'.repeat(50)}`,
   }));
 

@@ -15,7 +15,11 @@ const http = suite('events to an HTTPS URL');
 const { signal } = new AbortController();
 
 const EVENTS = [1, 2].map((id) => ({
-  ...{ id, type: 'user.updated', timestamp: new Date(0), subject: 'é\n', actor: null },
+  id,
+  type: 'user.updated',
+  timestamp: new Date(0),
+  subject: 'é\n',
+  actor: null,
 }));
 
 const startCollector = async () => {

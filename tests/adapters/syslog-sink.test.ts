@@ -40,8 +40,14 @@ const parseSyslog = (message: string): SyslogMessage => {
     ([, name = '', value = '']) => [name, value.replaceAll(/\\(.)/gsu, '$1')],
   );
   return {
-    ...{ priority: Number(priority), timestamp, hostname, appName, msgId, sdId },
-    ...{ parameters: Object.fromEntries(parameters), text: match[9] ?? '' },
+    priority: Number(priority),
+    timestamp,
+    hostname,
+    appName,
+    msgId,
+    sdId,
+    parameters: Object.fromEntries(parameters),
+    text: match[9] ?? '',
   };
 };
 
@@ -109,7 +115,10 @@ const syslog = suite('events to a syslog server');
 
 const eventsOf = (count: number, text = '') =>
   Array.from({ length: count }, (_, n) => ({
-    ...{ id: n + 1, type: 'user.updated', timestamp: new Date(0), actor: null },
+    id: n + 1,
+    type: 'user.updated',
+    timestamp: new Date(0),
+    actor: null,
     subject: `subject ${n}`,
     data: { text },
   }));
@@ -119,7 +128,8 @@ const sinkTo = (port: number, tls?: TlsFiles) =>
     server: { host: tls ? 'localhost' : '127.0.0.1', port, isEncrypted: tls !== undefined },
     tls: tls ?? {},
     baseUrl: 'https://steward.acme.test:8443',
-    ...{ refusalMs: 50, settleMs: 100 },
+    refusalMs: 50,
+    settleMs: 100,
   });
 
 const limit = (ms = 20_000): AbortSignal => AbortSignal.timeout(ms);

@@ -120,8 +120,16 @@ load.run();
 const tables = suite('bench: tables');
 
 const measurement = (peer: string, round: number, changes: Partial<Measurement> = {}): Measurement => ({
-  ...{ scenario: 'patch', peer, round, perSecond: 100, p50: 1, p99: 2 },
-  ...{ serverCpu: 1, postgresCpu: 1, peakMb: 100, probeP99: Number.NaN },
+  scenario: 'patch',
+  peer,
+  round,
+  perSecond: 100,
+  p50: 1,
+  p99: 2,
+  serverCpu: 1,
+  postgresCpu: 1,
+  peakMb: 100,
+  probeP99: Number.NaN,
   ...changes,
 });
 

@@ -85,7 +85,9 @@ config('names sinks of events without credentials in their URLs', () => {
   assert.equal(sinks.syslog, { host: '2001:db8::1', port: 6514, isEncrypted: true });
   assert.is(sinks.http, 'https://logs.test/ingest?x=1');
   assert.equal(readConfig({ EVENT_SYSLOG_URL: 'syslog+tcp://logs.test:10514' }).sinks.syslog, {
-    ...{ host: 'logs.test', port: 10_514, isEncrypted: false },
+    host: 'logs.test',
+    port: 10_514,
+    isEncrypted: false,
   });
   assert.is(readConfig({ EVENT_HTTP_URL: 'http://127.0.0.1:8080/' }).sinks.http, 'http://127.0.0.1:8080/');
   const login = 'must not hold a user or a password';

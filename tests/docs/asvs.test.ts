@@ -7,9 +7,22 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 
 /** How many requirements of levels 1 and 2 each section has, by ASVS 5.0. Those of level 3 come last. */
 const SECTIONS: Record<string, number> = {
-  ...{ '6.1': 3, '6.2': 12, '6.3': 4, '6.4': 4, '6.5': 5, '6.6': 3, '6.8': 4 },
-  ...{ '7.1': 3, '7.2': 4, '7.3': 2, '7.4': 5, '7.5': 2, '7.6': 2 },
-  ...{ '10.1': 2, '10.2': 2, '10.5': 5 },
+  '6.1': 3,
+  '6.2': 12,
+  '6.3': 4,
+  '6.4': 4,
+  '6.5': 5,
+  '6.6': 3,
+  '6.8': 4,
+  '7.1': 3,
+  '7.2': 4,
+  '7.3': 2,
+  '7.4': 5,
+  '7.5': 2,
+  '7.6': 2,
+  '10.1': 2,
+  '10.2': 2,
+  '10.5': 5,
 };
 
 /** What only the code shows: that something does not exist, or is not stored. */

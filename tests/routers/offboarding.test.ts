@@ -61,9 +61,18 @@ offboarding(
     await app.as(GLOBEX).clients.invite({ id: 2, email });
     const preview = await app.as(ACME).users.previewOffboarding({ email });
     assert.equal(preview, {
-      ...{ is_active: true, deactivates_account: true, clients: [], sessions: 0, tokens: 1 },
-      ...{ apps: [{ id: SALES, label: 'Sales' }], groups: [groupName], roles: [], access_views: 1 },
-      ...{ invitations: 0, mails: 0, requests: 0 },
+      is_active: true,
+      deactivates_account: true,
+      clients: [],
+      sessions: 0,
+      tokens: 1,
+      apps: [{ id: SALES, label: 'Sales' }],
+      groups: [groupName],
+      roles: [],
+      access_views: 1,
+      invitations: 0,
+      mails: 0,
+      requests: 0,
     });
     assert.is((await app.as(ROOT).users.previewOffboarding({ email })).invitations, 1);
 

@@ -74,7 +74,8 @@ settings('fails with an ETag of other settings', async ({ app }) => {
   const { headers } = await app.send(`GET ${line}`, { as: ACME });
   const change = (days: number) =>
     app.send(`PATCH ${line}`, {
-      ...{ as: ACME, headers: { 'if-match': String(headers.etag) } },
+      as: ACME,
+      headers: { 'if-match': String(headers.etag) },
       payload: { access_days: days },
     });
 
@@ -86,7 +87,8 @@ settings('fails with other settings than those that were expected', async ({ app
   await update(app, { access_days: 7 });
   await rejectsWith(update(app, { access_days: 9, expected: { access_days: 0 } }), 'precondition-failed');
   const { access_days, inactive_days } = await update(app, {
-    ...{ inactive_days: 90, expected: { inactive_days: 0 } },
+    inactive_days: 90,
+    expected: { inactive_days: 0 },
   });
   assert.equal([access_days, inactive_days], [7, 90]);
 });
@@ -111,8 +113,12 @@ const announced = (found: Preview): string[] => {
 };
 
 const WANTED = {
-  ...{ access_days: 7, access_admins: true, invitation_days: 3 },
-  ...{ inactive_days: 30, suspend_days: 14, weekly_digest: true },
+  access_days: 7,
+  access_admins: true,
+  invitation_days: 3,
+  inactive_days: 30,
+  suspend_days: 14,
+  weekly_digest: true,
 };
 
 /** Ada's access and an invitation end soon, and Grace was not seen for long. */

@@ -39,7 +39,9 @@ const read = async (app: TestApp, who: string, id: number) => {
 type Written = Awaited<ReturnType<typeof send>>[number];
 
 const asSent = ({ subject, from, text }: Written) => ({
-  ...{ subject, from, text: withoutLink(text) },
+  subject,
+  from,
+  text: withoutLink(text),
   is_as_sent: true,
 });
 

@@ -55,7 +55,11 @@ recording('stores an entry as sent, and fills in omitted fields', async ({ app }
 
   assert.equal(kept, { ...report(sent), timestamp: ago(1), extra: JSON.stringify(extra) });
   assert.equal(filled, {
-    ...{ email: ADA, full_name: 'Ada Lovelace', timestamp: NOON, action: 'KEPT', action_description: '' },
+    email: ADA,
+    full_name: 'Ada Lovelace',
+    timestamp: NOON,
+    action: 'KEPT',
+    action_description: '',
     extra: '{}',
   });
 });

@@ -63,8 +63,17 @@ export const usedView = async (app: TestApp, { user = null, ...columns }: UsedVi
     .db()
     .insertInto('access_view_uses')
     .values({
-      ...{ access_view_id: view.id, used_at: now, raw_key: key, user_id, selections: {}, autorotate: false },
-      ...{ show_header: true, show_footer: false, language_code: 'de', ip_address: '', user_agent: '' },
+      access_view_id: view.id,
+      used_at: now,
+      raw_key: key,
+      user_id,
+      selections: {},
+      autorotate: false,
+      show_header: true,
+      show_footer: false,
+      language_code: 'de',
+      ip_address: '',
+      user_agent: '',
     })
     .returning('id')
     .executeTakeFirstOrThrow();

@@ -100,7 +100,9 @@ export const startLemonldap = async ({ port, redirectUri, postLogoutUri, options
   const settings = `LLNG_DEFAULTCONFFILE=${path('settings.ini')}`;
   const listens = ['-s', 'HTTP::Server::PSGI', '-o', '127.0.0.1', '-p', String(port)];
   const portal = await runProxy(['env', settings, 'plackup', ...listens, PORTAL], {
-    ...{ name: 'LemonLDAP::NG', port, folder },
+    name: 'LemonLDAP::NG',
+    port,
+    folder,
   });
   return { ...portal, issuer, openBrowser: () => createBrowser(issuer) };
 };

@@ -106,8 +106,11 @@ runPeer(async ({ connection, baseUrl }) => {
   const query = async ({ name, text }: Statement, request: FastifyRequest, values: unknown[]) =>
     (
       await pool.query<Row>({
-        ...{ name, text, values: [digestOf(request), ...values] },
-        ...{ rowMode: 'array', types: AS_TEXT },
+        name,
+        text,
+        values: [digestOf(request), ...values],
+        rowMode: 'array',
+        types: AS_TEXT,
       })
     ).rows;
 

@@ -46,13 +46,15 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
     { value: 'overview', label: 'Overview', panel: <Overview {...props} />, isKept: true },
     { value: 'texts', label: 'General', panel: <TextsForm {...props} />, isKept: true },
     {
-      ...{ value: 'versions', label: 'Versions' },
+      value: 'versions',
+      label: 'Versions',
       panel: <AppVersions app={app} isOperator={canOperate(roles)} />,
     },
   ];
   if (roles.is_superuser)
     tabs.push({
-      ...{ value: 'remove', label: 'Remove' },
+      value: 'remove',
+      label: 'Remove',
       panel: <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />,
     });
   return (

@@ -33,23 +33,30 @@ export const ClientScreen = () => {
     { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
     { value: 'passwords', label: 'Passwords', panel: <PasswordPolicy {...props} />, isKept: true },
     {
-      ...{ value: 'sign-in', label: 'Sign-in', isKept: true },
+      value: 'sign-in',
+      label: 'Sign-in',
+      isKept: true,
       panel: <SignInTab client={id} isReadOnly={props.isReadOnly} />,
     },
     {
-      ...{ value: 'reminders', label: 'Reminders', isKept: true },
+      value: 'reminders',
+      label: 'Reminders',
+      isKept: true,
       panel: <Reminders {...props} isShown={asked === 'reminders'} />,
     },
     { value: 'admins', label: 'Admins', panel: <ClientAdmins client={client} /> },
     {
-      ...{ value: 'gate', label: 'Opening apps', isKept: true },
+      value: 'gate',
+      label: 'Opening apps',
+      isKept: true,
       panel: <ClientGate id={id} isReadOnly={props.isReadOnly} />,
     },
   ];
   if (!props.isReadOnly)
     tabs.push({ value: 'webhooks', label: 'Webhooks', panel: <WebhooksTab client={id} /> });
   const close: ScreenTab<Tab> = {
-    ...{ value: 'close', label: 'Close or remove' },
+    value: 'close',
+    label: 'Close or remove',
     panel: (
       <>
         <ClientClosing id={id} name={client.name} />

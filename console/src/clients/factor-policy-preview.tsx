@@ -12,7 +12,10 @@ type Props = { clientId: number; policy: 'required' | 'passkey'; days: number; s
 export const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: Props) => {
   const preview = useQuery(
     trpc.clients.previewFactorPolicy.queryOptions({
-      ...{ id: clientId, policy, grace_days: days, limit: SHOWN },
+      id: clientId,
+      policy,
+      grace_days: days,
+      limit: SHOWN,
     }),
   );
   if (preview.isPending) return <Skeleton height={120} />;

@@ -84,7 +84,9 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
         label="About this person"
         value={tab}
         tabs={tabs.map((value) => ({
-          ...{ value, label: LABELS[value], panel: panels[value] },
+          value,
+          label: LABELS[value],
+          panel: panels[value],
           isKept: value === 'profile' && hasOpenedProfile,
         }))}
         onShow={(value) =>

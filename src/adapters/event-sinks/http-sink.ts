@@ -15,7 +15,10 @@ type Options = { url: string; authorizationFile?: string | undefined; tls: TlsFi
 export const createHttpSink = ({ url, authorizationFile, tls }: Options): EventSink => {
   // The operator has named the address.
   const fetch = createGuardedFetch({
-    ...{ allowsPrivate: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_RESPONSE_BYTES, truncates: true },
+    allowsPrivate: true,
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_RESPONSE_BYTES,
+    truncates: true,
   });
   const target = new URL(url);
   const { protocol, port, host } = target;

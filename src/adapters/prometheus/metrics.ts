@@ -25,7 +25,10 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
   const registers = [registry];
   const stateGauge = (name: string, help: string, read: () => Record<string, number>) =>
     new Gauge({
-      ...{ name, help, labelNames: ['state'], registers },
+      name,
+      help,
+      labelNames: ['state'],
+      registers,
       collect() {
         for (const [state, count] of Object.entries(read())) this.set({ state }, count);
       },
@@ -248,7 +251,10 @@ const describeService = (registry: Registry, sources: StateSources): void => {
   });
   for (const [name, field, help] of STATE_GAUGES) {
     new Gauge({
-      ...{ name, help, aggregator: 'max', registers },
+      name,
+      help,
+      aggregator: 'max',
+      registers,
       async collect() {
         const value = (await state())?.[field] ?? null;
         // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
@@ -259,7 +265,11 @@ const describeService = (registry: Registry, sources: StateSources): void => {
   }
   for (const [name, readValue, help] of SINK_GAUGES) {
     new Gauge({
-      ...{ name, help, labelNames: ['sink'], aggregator: 'max', registers },
+      name,
+      help,
+      labelNames: ['sink'],
+      aggregator: 'max',
+      registers,
       async collect() {
         this.reset();
         for (const sink of (await state())?.sinks ?? []) this.set({ sink: sink.name }, readValue(sink));

@@ -182,7 +182,8 @@ const createRepetitionFinder = () => {
     const repeated = keys.filter(({ key }) => firstPositions.has(key));
     if (repeated.length === 0) for (const { key } of keys) firstPositions.set(key, position);
     return repeated.map(({ field, key, noun }) => ({
-      ...{ outcome: 'faulty', field },
+      outcome: 'faulty',
+      field,
       message: `Record ${firstPositions.get(key)} has the same ${noun}.`,
     }));
   };
@@ -304,7 +305,11 @@ const refuseCostlyHashes = async (tx: Em, { failureCostMs, remark }: Import, tot
 };
 
 const existsRemark = ({ position, pk, user: { email } }: FoundUser): Remark => ({
-  ...{ position, pk, email, outcome: 'exists', field: '' },
+  position,
+  pk,
+  email,
+  outcome: 'exists',
+  field: '',
   message: 'A user with this email address already exists and was not changed.',
 });
 

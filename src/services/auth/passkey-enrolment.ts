@@ -50,7 +50,7 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
         const challenge = newSecret();
         const factor = { user_id: actor.id, kind: 'passkey', name: '', challenge, created_at: now } as const;
         await startEnrolment(tx, factor);
-        return readCreationOptions(unit, tx, { ...{ user: actor, challenge, host }, timeoutMs: PASSKEY_MS });
+        return readCreationOptions(unit, tx, { user: actor, challenge, host, timeoutMs: PASSKEY_MS });
       }),
 
     /**

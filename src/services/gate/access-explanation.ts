@@ -162,7 +162,13 @@ const isVisible = (actor: Actor, { user_id, client_id, is_member_active }: Expla
 
 const rolePaths = ({ roles }: Opening): AccessPath[] =>
   roles.map((role) => ({
-    ...{ kind: 'role', role, group: null, since: null, granted_by: null, expires_at: null, reason: '' },
+    kind: 'role',
+    role,
+    group: null,
+    since: null,
+    granted_by: null,
+    expires_at: null,
+    reason: '',
   }));
 
 /** The grant of the app, also one that has expired, and the groups that give it. */

@@ -236,9 +236,17 @@ type Texts = {
 
 /** An invitation that does not exist. */
 const EXAMPLE = {
-  ...{ id: 0, kind: 'invitation' as const, recipient: 'ada@example.com', invitation_key: 'preview' },
-  ...{ request_address: null, change_id: null, change_user_id: null, change_requested_at: null },
-  ...{ link_id: null, link_user_id: null, link_created_at: null },
+  id: 0,
+  kind: 'invitation' as const,
+  recipient: 'ada@example.com',
+  invitation_key: 'preview',
+  request_address: null,
+  change_id: null,
+  change_user_id: null,
+  change_requested_at: null,
+  link_id: null,
+  link_user_id: null,
+  link_created_at: null,
 };
 
 /** `key` identifies the entry in the list: `mail-12`. */

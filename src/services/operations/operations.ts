@@ -164,7 +164,8 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>
     (undone?.skipped ?? []).map(({ group_id = null, kind, ...change }) => ({
-      ...{ email, group_id },
+      email,
+      group_id,
       ...change,
       kind: kind ?? kindOf(change.app_id, group_id),
     })),

@@ -77,9 +77,14 @@ const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
 /** A compressed tar stream of files: their content, path and executable bit, without owners and times. */
 const createArchive = (dir: string, paths: readonly string[]): Pack => {
   const archive = new Pack({
-    ...{ cwd: dir, noDirRecurse: true, preservePaths: true, strict: true },
+    cwd: dir,
+    noDirRecurse: true,
+    preservePaths: true,
+    strict: true,
     // Also leaves the operating system out of the gzip header.
-    ...{ portable: true, mtime: MODIFIED, gzip: { level: 9 } },
+    portable: true,
+    mtime: MODIFIED,
+    gzip: { level: 9 },
     filter: (_path, stat) => {
       const permissions = Number(stat.mode) & 0o111 ? 0o755 : 0o644;
       stat.mode = (Number(stat.mode) & constants.S_IFMT) | permissions;

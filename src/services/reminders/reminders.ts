@@ -116,8 +116,13 @@ const readSettings = async (em: Em, actor: Actor, id: number): Promise<Settings>
 const findOrCreate = async (tx: Em, client: number) =>
   (await tx.findOne(ClientReminders, { client })) ??
   tx.create(ClientReminders, {
-    ...{ client, accessDays: 0, accessAdmins: false, invitationDays: 0 },
-    ...{ inactiveDays: 0, suspendDays: 0, weeklyDigest: false },
+    client,
+    accessDays: 0,
+    accessAdmins: false,
+    invitationDays: 0,
+    inactiveDays: 0,
+    suspendDays: 0,
+    weeklyDigest: false,
   });
 
 /** SQL: a table with the row that `update` would store. */

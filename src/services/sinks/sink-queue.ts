@@ -114,7 +114,10 @@ export const createSinkQueue = (deps: Deps) => {
         failure === null
           ? {
               position: batch.events.at(-1)?.id ?? batch.position,
-              ...{ attempts: 0, next_attempt_at: now, failing_since: null, last_error: null },
+              attempts: 0,
+              next_attempt_at: now,
+              failing_since: null,
+              last_error: null,
             }
           : {
               next_attempt_at: new Date(now.getTime() + backoffOf(batch.attempts, backoffMs, MAX_BACKOFF_MS)),

@@ -42,7 +42,10 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     const now = clock.now();
     const change = tx.create(EmailChange, {
       user: tx.getReference(User, user.id),
-      ...{ oldEmail: user.email, newEmail: to, requestedAt: now, requestedBy: actor.id },
+      oldEmail: user.email,
+      newEmail: to,
+      requestedAt: now,
+      requestedBy: actor.id,
       isOwn: user.id === actor.id,
     });
     await tx.flush();

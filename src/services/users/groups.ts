@@ -249,12 +249,16 @@ const isUserOf = (emails: string[]) =>
 /** Where the members and the apps of a group are stored. `name`: what audit entries call the row with the id `changed.id`. */
 const PARTS = {
   members: {
-    ...{ table: sql.table('group_members'), column: sql.ref('user_id'), type: sql.raw('int') },
-    name: sql<string>`(select email from users where users.id = changed.id)`,
+    table: sql.table('group_members'),
+    column: sql.ref('user_id'),
+    type: sql.raw('int'),
+    name: sql`(select email from users where users.id = changed.id)`,
   },
   apps: {
-    ...{ table: sql.table('group_apps'), column: sql.ref('app_id'), type: sql.raw('varchar') },
-    name: sql<string>`changed.id`,
+    table: sql.table('group_apps'),
+    column: sql.ref('app_id'),
+    type: sql.raw('varchar'),
+    name: sql`changed.id`,
   },
 };
 

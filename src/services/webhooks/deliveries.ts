@@ -96,7 +96,10 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
         const at = clock.now();
         const data = { webhook: webhookId };
         const message = {
-          ...{ id: `evt_test_${randomUUID()}`, url: webhook.url, secrets: [secret], at },
+          id: `evt_test_${randomUUID()}`,
+          url: webhook.url,
+          secrets: [secret],
+          at,
           body: JSON.stringify({ type: 'webhook.test', timestamp: at, data }),
         };
         return sendMessage(message, AbortSignal.timeout(TEST_TIMEOUT_MS));

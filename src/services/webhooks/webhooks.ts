@@ -87,8 +87,10 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         if ((await tx.count(Webhook, { client })) >= MAX_WEBHOOKS)
           throw invalid({ client: [`There can be ${MAX_WEBHOOKS} webhooks. Remove one first.`] });
         const created = tx.create(Webhook, {
-          ...{ client: client === null ? null : tx.getReference(Client, client), ...fields },
-          ...{ createdBy: actor.id, createdAt: clock.now() },
+          client: client === null ? null : tx.getReference(Client, client),
+          ...fields,
+          createdBy: actor.id,
+          createdAt: clock.now(),
         });
         await tx.flush();
         const { id } = created;

@@ -131,10 +131,18 @@ imports('records each user in the audit trail, under their client', async ({ dat
 
   assert.equal(
     audit.map(({ action, actor_email: actor, target, client_ids: clients, details }) => ({
-      ...{ action, actor, target, clients, details },
+      action,
+      actor,
+      target,
+      clients,
+      details,
     })),
     ['one@example.org', 'two@example.org'].map((target) => ({
-      ...{ action: 'user.import', actor: '', target, clients: [1], details: {} },
+      action: 'user.import',
+      actor: '',
+      target,
+      clients: [1],
+      details: {},
     })),
   );
 });

@@ -22,14 +22,23 @@ logins.before(async (context) => {
   const port = await freePort();
   const { id: group } = await app.as(ACME).groups.create({ id: ACME_ID, name: 'Lords of time' });
   const created = await app.as(ROOT).sso.create({
-    ...{ id: ACME_ID, name: 'Acme ID', issuer: `http://127.0.0.1:${port}` },
-    ...{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scopes: 'openid email profile groups' },
-    ...{ first_name_claim: 'name', last_name_claim: '', provisions: true },
-    ...{ groups_claim: 'groups', group_mapping: [{ claim: 'timelords', group }] },
+    id: ACME_ID,
+    name: 'Acme ID',
+    issuer: `http://127.0.0.1:${port}`,
+    client_id: CLIENT_ID,
+    client_secret: CLIENT_SECRET,
+    scopes: 'openid email profile groups',
+    first_name_claim: 'name',
+    last_name_claim: '',
+    provisions: true,
+    groups_claim: 'groups',
+    group_mapping: [{ claim: 'timelords', group }],
   });
   Object.assign(context, { connection: created.id, group });
   context.portal = await startLemonldap({
-    ...{ port, redirectUri: created.redirect_uri, postLogoutUri: created.post_logout_redirect_uri },
+    port,
+    redirectUri: created.redirect_uri,
+    postLogoutUri: created.post_logout_redirect_uri,
   });
   await activate(app, created.id);
   await verifyDomain(app, ACME_ID, 'badwolf.org');

@@ -22,14 +22,20 @@ const portalSuite = (name: string, hasFrontChannel: boolean) => {
     const { app } = context;
     const port = await freePort();
     const created = await app.as(ROOT).sso.create({
-      ...{ id: ACME_ID, name: 'Acme ID', issuer: `http://127.0.0.1:${port}`, provisions: true },
-      ...{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
+      id: ACME_ID,
+      name: 'Acme ID',
+      issuer: `http://127.0.0.1:${port}`,
+      provisions: true,
+      client_id: CLIENT_ID,
+      client_secret: CLIENT_SECRET,
       scopes: `openid email profile${hasFrontChannel ? ' session' : ''}`,
     });
     context.connection = created.id;
     const { redirect_uri: redirectUri, post_logout_redirect_uri: postLogoutUri } = created;
     const frontChannel = {
-      ...{ LogoutUrl: created.frontchannel_logout_uri, LogoutType: 'front', LogoutSessionRequired: 1 },
+      LogoutUrl: created.frontchannel_logout_uri,
+      LogoutType: 'front',
+      LogoutSessionRequired: 1,
       IDTokenForceClaims: 1,
     };
     const options = hasFrontChannel ? frontChannel : {};

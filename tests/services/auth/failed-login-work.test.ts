@@ -85,8 +85,12 @@ const addUsers = async (app: TestApp, hashes: Record<string, string>): Promise<v
     .insertInto('users')
     .values(
       Object.entries(hashes).map(([email, hash]) => ({
-        ...{ email, handle: `@${email}`, profile_color: '1f77b4', password_hash: hash },
-        ...{ date_joined: app.clock.now(), last_password_set: app.clock.now() },
+        email,
+        handle: `@${email}`,
+        profile_color: '1f77b4',
+        password_hash: hash,
+        date_joined: app.clock.now(),
+        last_password_set: app.clock.now(),
       })),
     )
     .execute();

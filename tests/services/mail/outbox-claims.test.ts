@@ -51,8 +51,11 @@ claims('return password mails before notices that were due earlier', async ({ ap
   const due = app.clock.now();
   const notices = (['password-expiry', 'failed-logins'] as const).flatMap((kind) =>
     Array.from({ length: 10 }, () => ({
-      ...{ kind, recipient: GRACE, user_id },
-      ...{ created_at: due, next_attempt_at: due },
+      kind,
+      recipient: GRACE,
+      user_id,
+      created_at: due,
+      next_attempt_at: due,
     })),
   );
   await app.db().insertInto('outbox_mails').values(notices).execute();

@@ -49,7 +49,10 @@ const listed = (app: TestApp) => app.as(ROOT).events.list({ limit: 1_000 });
 sinks('get each event as events.list shows it to superusers, in the order of ids', async ({ app, path }) => {
   const entries = AUDIT_ACTIONS.flatMap((action) =>
     [[], [1], [1, 2]].map((clients) => ({
-      ...{ action, actor: { email: ROOT }, target: `${action} of ${clients}`, clients },
+      action,
+      actor: { email: ROOT },
+      target: `${action} of ${clients}`,
+      clients,
       details: { name: { from: 'before', to: 'after' }, reason: 'why\n', id: 7 },
     })),
   ) as Parameters<ReturnType<typeof createAudit>['record']>[1]; // the shapes of details do not matter here

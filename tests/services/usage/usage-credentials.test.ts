@@ -88,8 +88,17 @@ credentials('are not repeated in the error that names their path', () => {
 
 credentials('are not confused with similar names', () => {
   const extra = {
-    ...{ token: 'BTC', auth: 'saml', key: 'x', monkey: 1, tokens: 3, secretary: 'x', cookiecutter: 1 },
-    ...{ password_reset: true, author: 'x', meta: { page: 3 }, columns: ['Name', 'Password'] },
+    token: 'BTC',
+    auth: 'saml',
+    key: 'x',
+    monkey: 1,
+    tokens: 3,
+    secretary: 'x',
+    cookiecutter: 1,
+    password_reset: true,
+    author: 'x',
+    meta: { page: 3 },
+    columns: ['Name', 'Password'],
     request: { session: 'abc', path: '/x/', vary: ['x', 'cookie'], headers: ['vary', 'Cookie'] },
   };
   assert.equal(placesIn(extra), []);

@@ -35,7 +35,10 @@ const entries = (): AuditEvent[] =>
     [[], [1], [2], [1, 2]].map(
       (clients) =>
         ({
-          ...{ action, actor: { email: ACME }, target: `${action} of ${clients}`, clients },
+          action,
+          actor: { email: ACME },
+          target: `${action} of ${clients}`,
+          clients,
           details: { name: { from: 'before', to: 'after' }, reason: 'why', id: 7 },
         }) as AuditEvent, // the shapes of details do not matter here
     ),
