@@ -18,19 +18,19 @@ export type EndedPart = {
   is_superseded?: boolean;
 };
 
-/**
- * What the undo has reverted of a user's changes, and why it has left the others. `app_id` and `group_id` are null for the activation;
- * older rows have no `group_id`.
- */
+/** What can be undone of a user's changes. `app_id` and `group_id` are null for what is no app and no group. */
+export const UNDONE_KINDS = ['app', 'activation', ...ENDED_KINDS] as const;
+
+export type UndoablePart = {
+  kind: (typeof UNDONE_KINDS)[number];
+  app_id: string | null;
+  group_id: number | null;
+};
+
+/** What the undo has reverted of a user's changes, and why it has left the others. */
 export type UndoneChange = {
   reverted: number;
-  skipped: {
-    app_id: string | null;
-    group_id?: number | null;
-    /** Of what an offboarding has ended. */
-    kind?: EndedPart['kind'];
-    problem: { code: string; detail: string };
-  }[];
+  skipped: (UndoablePart & { problem: { code: string; detail: string } })[];
 };
 
 /** Terms of a grant. Times are ISO 8601. */

@@ -7,7 +7,7 @@ import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf, requireConfirmedCredential } from '../access/actor.ts';
 import { type Happening, ofOneself } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
-import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
+import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { hasSecondFactor, recordProof, renewSession } from './credentials.ts';
@@ -185,7 +185,7 @@ const finishEnrolment = async (
 ): Promise<string[]> => {
   await resetConfirmations(tx, user);
   const notice = { userId: user.id, now, address: origin.address };
-  await enqueueFactorNotice(tx, FACTOR_MAILS[details.kind].added, notice);
+  await enqueueNotice(tx, FACTOR_MAILS[details.kind].added, notice);
   await audit.record(tx, [{ action: 'mfa.enroll', ...ofOneself(user), details }]);
   return isFirst ? replaceRecoveryCodes(tx, user.id) : [];
 };

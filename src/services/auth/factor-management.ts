@@ -10,7 +10,7 @@ import {
 } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
-import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
+import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
@@ -71,7 +71,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
           .executeTakeFirstOrThrow(() => notFound('second factor'));
         if (!(await hasSecondFactor(tx, actor.id))) await deleteFactors(tx, actor.id);
         const notice = { userId: actor.id, now, address: origin.address };
-        await enqueueFactorNotice(tx, FACTOR_MAILS[kind].removed, notice);
+        await enqueueNotice(tx, FACTOR_MAILS[kind].removed, notice);
         await recordOwn(unit, tx, actor, { action: 'mfa.remove', details: { id, kind, name } });
       }),
 
@@ -172,7 +172,7 @@ export const resetFactors = async (
   const db = kysely(tx);
   await db.deleteFrom('sessions').where('user_id', '=', id).execute();
   await db.updateTable('api_tokens').set({ authenticated_at: null }).where('user_id', '=', id).execute();
-  await enqueueFactorNotice(tx, 'second-factor-reset', { userId: id, now, address: null });
+  await enqueueNotice(tx, 'second-factor-reset', { userId: id, now, address: null });
   const details = reason === '' ? {} : { reason };
   await audit.record(tx, [{ action: 'mfa.reset', actor, target: email, clients, details }]);
 };

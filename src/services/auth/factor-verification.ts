@@ -1,7 +1,7 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ofOneself } from '../audit/audit.ts';
-import { enqueueFactorNotice, enqueueFailedCodesNotice } from '../mail/enqueue-mails.ts';
+import { enqueueDailyNotice, enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { FACTOR_SINCE } from './factor-policy.ts';
 import { type AuthMethod, BY_CODE } from './methods.ts';
@@ -64,7 +64,7 @@ export const createFactorProofs = (deps: Deps) => {
     }
     const now = clock.now();
     if (!(await consumeRecoveryCode(tx, user.id, code, now))) throw new Problem('invalid-otp');
-    await enqueueFactorNotice(tx, 'recovery-code-used', { userId: user.id, now, address: origin.address });
+    await enqueueNotice(tx, 'recovery-code-used', { userId: user.id, now, address: origin.address });
     await audit.record(tx, [{ action: 'mfa.use-recovery-code', ...ofOneself(user) }]);
     return BY_CODE;
   };
@@ -84,7 +84,7 @@ export const createFactorProofs = (deps: Deps) => {
       await audit.record(tx, [{ action: 'mfa.fail', ...event }]);
       if (cause instanceof CopiedPasskey) await audit.record(tx, [{ action: 'mfa.detect-copy', ...event }]);
       const notice = { userId: user.id, now: clock.now(), address: origin.address };
-      if (isLast) await enqueueFailedCodesNotice(tx, notice);
+      if (isLast) await enqueueDailyNotice(tx, 'failed-codes', notice);
     });
 
   return {

@@ -8,7 +8,7 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
+import { enqueueDailyNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
 import { REQUIRES_SSO } from '../sso/domains.ts';
@@ -61,7 +61,7 @@ export const createPasswordVerification = (deps: Deps) => {
     if (hasLocked) {
       await em.transactional(async (tx) => {
         await record(tx);
-        await enqueueFailedLoginsNotice(tx, notice);
+        await enqueueDailyNotice(tx, 'failed-logins', notice);
       });
     } else await record(em);
     throw refusal ?? new Problem('invalid-credentials');

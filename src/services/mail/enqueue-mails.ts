@@ -135,11 +135,12 @@ export const enqueueDecisionMail = async (tx: Em, requestId: number, now: Date):
     where r.id = ${requestId}::int`.execute(kysely(tx));
 };
 
-const enqueueNotice = async (
+/** Enqueues a mail that informs a user about their account. @param isDue SQL over the user */
+export const enqueueNotice = async (
   tx: Em,
   kind: MailKind,
   { userId, now, address }: Notice,
-  isDue: RawBuilder<boolean>,
+  isDue: RawBuilder<boolean> = sql`true`,
 ): Promise<void> => {
   await sql`
     insert into outbox_mails (kind, recipient, user_id, request_address, ${NEW_MAIL})
@@ -154,34 +155,15 @@ const enqueueNotice = async (
 export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
   enqueueNotice(tx, 'password-changed', change, condition`password_hash is not null`);
 
-/** Enqueues the mail that informs a user that a provider can log in to their account from now on. */
-export const enqueueLinkedNotice = (tx: Em, link: Notice): Promise<void> =>
-  enqueueNotice(tx, 'identity-linked', link, condition`true`);
-
-type FactorMail =
-  | 'second-factor-added'
-  | 'second-factor-removed'
-  | 'second-factor-reset'
-  | 'passkey-added'
-  | 'passkey-removed'
-  | 'recovery-code-used';
-
-/** Enqueues a mail about the second factors of a user. */
-export const enqueueFactorNotice = (tx: Em, kind: FactorMail, change: Notice): Promise<void> =>
-  enqueueNotice(tx, kind, change, condition`true`);
-
 /**
- * Enqueues the mail that informs a user of failed logins, at most one a day: an attack must not flood the mailbox. Inserts
- * nothing for an unknown or inactive account.
+ * Enqueues a mail about failed attempts, at most one a day: an attack must not flood the mailbox. Inserts nothing for an unknown or inactive
+ * account.
  */
-export const enqueueFailedLoginsNotice = (tx: Em, logins: Notice): Promise<void> =>
-  enqueueDailyNotice(tx, 'failed-logins', logins);
-
-/** As `enqueueFailedLoginsNotice`, about wrong codes of second factors. */
-export const enqueueFailedCodesNotice = (tx: Em, codes: Notice): Promise<void> =>
-  enqueueDailyNotice(tx, 'failed-codes', codes);
-
-const enqueueDailyNotice = (tx: Em, kind: MailKind, notice: Notice): Promise<void> => {
+export const enqueueDailyNotice = (
+  tx: Em,
+  kind: 'failed-logins' | 'failed-codes',
+  notice: Notice,
+): Promise<void> => {
   const dayAgo = new Date(notice.now.getTime() - DAY_MS);
   const isFirst = condition`is_active and not exists (select from outbox_mails earlier
     where earlier.user_id = users.id and earlier.kind = ${kind} and earlier.created_at > ${dayAgo})`;

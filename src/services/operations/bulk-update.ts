@@ -89,15 +89,12 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
   const updateUsers = async (actor: Actor, change: BulkChange, plan: Plan): Promise<BulkResult> => {
     const { emails, ...operation } = plan;
     const done = await findDone(em, actor, plan.operation, emails);
-    const changeUser = createRowUpdate(
-      { ...unit, audit: audit.withDetails({ operation: plan.operation }) },
-      plan.operation,
-      change,
-    );
+    const tagged = { ...unit, audit: audit.withDetails({ operation: plan.operation }) };
+    const what = { operationId: plan.operation, change };
     const outcomes = new Map<string, RowResult>();
     const rest = emails.filter((email) => !done.has(email));
     for await (const [current, email] of withCurrentActor(em, actor, rest))
-      outcomes.set(email, await resultOf(email, () => changeUser(current, email)));
+      outcomes.set(email, await resultOf(email, () => changeUser(tagged, current, email, what)));
     // Also those whom another instance has changed.
     for (const email of await findDone(em, actor, plan.operation, emails))
       outcomes.set(email, changed(email));
@@ -159,61 +156,50 @@ const resultOf = async (email: string, change: () => Promise<boolean>): Promise<
 };
 
 /** Returns whether the user was changed. */
-const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChange) => {
-  const { action, apps } = change;
-  const changes: Record<
-    Exclude<BulkChange['action'], 'send-password-link' | 'add-to-groups' | 'offboard'>,
-    UserChanges
-  > = {
-    'grant-apps': { grant: apps },
-    'revoke-apps': { revoke: apps },
-    deactivate: { is_active: false },
-    reactivate: { is_active: true },
-  };
-  return async (actor: Actor, email: string): Promise<boolean> => {
-    // A flush compares all entities that its entity manager has read.
-    const row = { ...unit, em: unit.em.fork() };
-    if (action === 'send-password-link') return sendPasswordLink(row, actor, email, operationId);
-    return row.em.transactional(async (tx) => {
-      const now = unit.clock.now();
-      const deps = { tx, now, audit: unit.audit };
-      if (action === 'offboard') return offboard(deps, actor, email, operationId);
-      if (action === 'add-to-groups')
-        return addToGroups(deps, actor, email, { operationId, ids: change.groups ?? [] });
-      const terms = termsOf(actor, change, now);
-      const { isChanged, undoable } = await updateUser(deps, actor, email, { ...changes[action], terms });
-      await recordChanges(tx, operationId, [undoable], now);
-      return isChanged;
-    });
-  };
-};
-
-/** Returns whether there was anything to end. */
-const offboard = async (
-  deps: Transaction,
+const changeUser = async (
+  unit: UnitOfWork,
   actor: Actor,
   email: string,
-  operationId: string,
+  { operationId, change }: { operationId: string; change: BulkChange },
 ): Promise<boolean> => {
-  const { isChanged, undoable } = await offboardUser(deps, actor, email);
-  await recordChanges(deps.tx, operationId, [undoable], deps.now);
-  return isChanged;
+  // A flush compares all entities that its entity manager has read.
+  const em = unit.em.fork();
+  const { action } = change;
+  if (action === 'send-password-link') return sendPasswordLink({ ...unit, em }, actor, email, operationId);
+  return em.transactional(async (tx) => {
+    const deps = { tx, now: unit.clock.now(), audit: unit.audit };
+    const { isChanged, undoable } = await applyChange(deps, actor, email, { ...change, action });
+    await recordChanges(tx, operationId, [undoable], deps.now);
+    return isChanged;
+  });
 };
 
-/** Returns whether the user was in fewer of the groups. */
-const addToGroups = async (
-  deps: Transaction,
-  actor: Actor,
-  email: string,
-  { operationId, ids }: { operationId: string; ids: readonly number[] },
-): Promise<boolean> => {
-  const { tx, now } = deps;
-  const found = await lockGroups(tx, actor, ids);
-  const user = await lockUser(tx, actor, email, requireUserUpdatable);
+type UserChange = BulkChange & { action: Exclude<BulkChange['action'], 'send-password-link'> };
+
+const applyChange = (deps: Transaction, actor: Actor, email: string, change: UserChange) => {
+  const { action, apps, groups = [] } = change;
+  const update = (changes: UserChanges) => updateUser(deps, actor, email, changes);
+  switch (action) {
+    case 'grant-apps':
+      return update({ grant: apps, terms: termsOf(actor, change, deps.now) });
+    case 'revoke-apps':
+      return update({ revoke: apps });
+    case 'deactivate':
+    case 'reactivate':
+      return update({ is_active: action === 'reactivate' });
+    case 'add-to-groups':
+      return addToGroups(deps, actor, email, groups);
+    case 'offboard':
+      return offboardUser(deps, actor, email);
+  }
+};
+
+const addToGroups = async (deps: Transaction, actor: Actor, email: string, ids: readonly number[]) => {
+  const found = await lockGroups(deps.tx, actor, ids);
+  const user = await lockUser(deps.tx, actor, email, requireUserUpdatable);
   const groups = await joinGroups(deps, actor, user, found);
-  const change = { granted: [], revoked: [], joined: [], isActive: null, membersOf: [] };
-  await recordChanges(tx, operationId, [{ ...change, userId: user.id, groups }], now);
-  return groups.length > 0;
+  const undoable = { granted: [], revoked: [], joined: [], isActive: null, membersOf: [] };
+  return { isChanged: groups.length > 0, undoable: { ...undoable, userId: user.id, groups } };
 };
 
 /** Undefined without an end and a reason: the terms are then those of `changeAccess`. */

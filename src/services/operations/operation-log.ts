@@ -76,7 +76,10 @@ export const recordChanges = async (
 ): Promise<void> => {
   const rows = changes
     .map((change) => ({ groups: [], ended: [], ...change }))
-    .filter((change) => isUndoable(change))
+    .filter(
+      ({ isActive, granted, revoked, joined, groups, ended }) =>
+        isActive !== null || [granted, revoked, joined, groups, ended].some((list) => list.length > 0),
+    )
     .map((change) => ({
       ...change,
       granted: idsOf(change.granted),
@@ -95,11 +98,6 @@ export const recordChanges = async (
       ("userId" int, granted varchar[], revoked varchar[], terms json, joined int[], groups int[],
         "isActive" boolean, "membersOf" int[], ended json)`.execute(kysely(tx));
 };
-
-const isUndoable = ({ isActive, ...change }: UndoableChange): boolean =>
-  [change.granted, change.revoked, change.joined, change.groups ?? [], change.ended ?? []].some(
-    (ids) => ids.length > 0,
-  ) || isActive !== null;
 
 /** Those of these addresses whose user the operation has changed or mailed. Without users whom the actor does not see any more. */
 export const findDone = async (

@@ -2,7 +2,13 @@ import type { InferEntity } from '@mikro-orm/core';
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
-import { ENDED_KINDS, OperationChange, type UndoneChange } from '../../../entities/operation.ts';
+import {
+  type EndedPart,
+  OperationChange,
+  UNDONE_KINDS,
+  type UndoablePart,
+  type UndoneChange,
+} from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
@@ -20,22 +26,13 @@ import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 
-export const UNDONE_KINDS = ['app', 'activation', ...ENDED_KINDS] as const;
-
-/** What was not undone. `app_id` and `group_id` are null for the activation of the user. */
-type SkippedChange = {
-  email: string;
-  app_id: string | null;
-  group_id: number | null;
-  kind: (typeof UNDONE_KINDS)[number];
-  problem: RowProblem;
-};
+export { UNDONE_KINDS };
 
 /** What all requests so far have undone. */
 type UndoResult = {
   operation: string;
   reverted: number;
-  skipped: SkippedChange[];
+  skipped: (UndoneChange['skipped'][number] & { email: string })[];
   is_finished: boolean;
 };
 
@@ -89,10 +86,7 @@ export const createOperations = (unit: UnitOfWork) => {
     em.fork().transactional(async (tx) => {
       const change = await lockChange(tx, id, userId);
       if (!change) return;
-      change.undone = {
-        reverted: 0,
-        skipped: changesIn(change).map(({ key: _, ...part }) => ({ ...part, problem })),
-      };
+      change.undone = { reverted: 0, skipped: changesIn(change).map((part) => skipped(part, problem)) };
       await tx.flush();
     });
 
@@ -163,12 +157,7 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
     .orderBy('change.user_id')
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>
-    (undone?.skipped ?? []).map(({ group_id = null, kind, ...change }) => ({
-      email,
-      group_id,
-      ...change,
-      kind: kind ?? kindOf(change.app_id, group_id),
-    })),
+    (undone?.skipped ?? []).map((part) => ({ email, ...part })),
   );
   return { reverted, skipped, is_finished };
 };
@@ -206,26 +195,22 @@ const endMemberships = (tx: Em, { id }: User, { joined }: Change) =>
     .returning(['m.user_id', 'm.client_id', 'm.joined_at'])
     .execute();
 
-const kindOf = (appId: string | null, groupId: number | null) => {
-  if (appId !== null) return 'app' as const;
-  return groupId === null ? ('activation' as const) : ('group' as const);
-};
+/** `key`: of what an offboarding has ended. */
+type Part = UndoablePart & { key?: string };
 
-/** What can be undone: apps, groups, what an offboarding has ended, and null for the activation. */
+const appPart = (app_id: string): Part => ({ kind: 'app', app_id, group_id: null });
+const groupPart = (group_id: number): Part => ({ kind: 'group', app_id: null, group_id });
+const endedPart = ({ kind, key }: EndedPart): Part =>
+  kind === 'group' ? { ...groupPart(Number(key)), key } : { kind, app_id: null, group_id: null, key };
+
 const changesIn = ({ granted, revoked, superseded, groups, isActive, ended }: Change): Part[] => [
-  ...[...granted, ...revoked, ...superseded].map((app_id) => ({ app_id, group_id: null })),
-  ...groups.map((group_id) => ({ app_id: null, group_id })),
-  ...(isActive === null ? [] : [{ app_id: null, group_id: null }]),
-  ...(ended ?? []).map(({ kind, key }) => ({
-    app_id: null,
-    group_id: kind === 'group' ? Number(key) : null,
-    kind,
-    key,
-  })),
+  ...[...granted, ...revoked, ...superseded].map(appPart),
+  ...groups.map(groupPart),
+  ...(isActive === null ? [] : [{ kind: 'activation', app_id: null, group_id: null } as const]),
+  ...(ended ?? []).map(endedPart),
 ];
 
-/** `key`: of what an offboarding has ended. */
-type Part = Omit<UndoneChange['skipped'][number], 'problem'> & { key?: string };
+const skipped = ({ key: _, ...part }: Part, problem: RowProblem) => ({ ...part, problem });
 
 /** Whether the revoked grant of the app would have ended by now. */
 const hasExpired = ({ revokedTerms }: Change, appId: string, now: Date): boolean => {
@@ -239,16 +224,17 @@ const undoneBy = (
   now: Date,
 ): UndoneChange => {
   const apps = new Set(idsOf([...granted, ...revoked]));
-  const isReverted = ({ app_id, group_id = null, kind, key }: Part): boolean => {
+  const isReverted = ({ app_id, group_id, kind, key }: Part): boolean => {
     if (key !== undefined) return ended.some((part) => part.kind === kind && part.key === key);
     if (app_id !== null) return apps.has(app_id);
     return group_id === null ? isActive !== null : groups.includes(group_id);
   };
   const changes = changesIn(change);
   const left = changes.filter((part) => !isReverted(part));
-  const skipped = left.map(({ key: _, ...part }) => ({
-    ...part,
-    problem: part.app_id !== null && hasExpired(change, part.app_id, now) ? EXPIRED : CHANGED_SINCE,
-  }));
-  return { reverted: changes.length - left.length, skipped };
+  const problemOf = ({ app_id }: Part) =>
+    app_id !== null && hasExpired(change, app_id, now) ? EXPIRED : CHANGED_SINCE;
+  return {
+    reverted: changes.length - left.length,
+    skipped: left.map((part) => skipped(part, problemOf(part))),
+  };
 };

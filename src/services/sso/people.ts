@@ -9,7 +9,7 @@ import { MINUTES } from '../auth/login-challenges.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { type AuthMethod, addMethods, byProvider } from '../auth/methods.ts';
 import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
-import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
+import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups, groupEvents, groupsOf } from '../users/group-joining.ts';
@@ -73,7 +73,7 @@ export const admitPerson = async (
   else await addIdentity(deps, connection, stated, user);
   // Others have got their account by this login.
   if (decision.kind === 'link' || decision.kind === 'adopt')
-    await enqueueLinkedNotice(deps.tx, { userId: user.id, now: deps.now, address: null });
+    await enqueueNotice(deps.tx, 'identity-linked', { userId: user.id, now: deps.now, address: null });
   const person = await deps.tx.findOneOrFail(User, user.id);
   person.lastLogin = deps.now;
   await deps.tx.flush();
