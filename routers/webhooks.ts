@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../src/services/webhooks/deliveries.ts';
-import type { Attempt } from '../src/services/webhooks/webhook-sending.ts';
 import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
 import { EventType } from './audit.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -96,8 +95,6 @@ const fields = {
   description: Text(200).default(''),
 };
 
-const attemptOutput = ({ durationMs, ...attempt }: Attempt) => ({ ...attempt, duration_ms: durationMs });
-
 export const webhooksRouter = router({
   list: route(adminProcedure, 'GET', '/jb/webhooks/', {
     summary: 'List webhooks',
@@ -182,9 +179,7 @@ export const webhooksRouter = router({
   })
     .input(ById)
     .output(AttemptOutput)
-    .mutation(({ ctx, input }) =>
-      ctx.services.webhookDeliveries.test(ctx.actor, input.id).then(attemptOutput),
-    ),
+    .mutation(({ ctx, input }) => ctx.services.webhookDeliveries.test(ctx.actor, input.id)),
 
   replay: route(adminProcedure, 'POST', '/jb/webhooks/{id}/replay/', {
     summary: 'Replay events',

@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
 import type { SessionProof } from '../auth/methods.ts';
-import { can, clientsWhere, type Roles, rolesThatMay } from './permissions.ts';
+import { can, clientsWhere, MEMBER, type Roles, rolesThatMay } from './permissions.ts';
 
 /** The token or session that authenticates a call. */
 export type Credential =
@@ -27,6 +27,16 @@ export type Actor = Roles & {
   /** Null when the operator acts as a user from the command line. */
   readonly credential: Credential | null;
 };
+
+/**
+ * The service itself: with the role of an admin of this client alone, or of a superuser. No user has the id 0. Receivers of events see what it
+ * sees, and of what it does, the audit trail records no actor.
+ */
+export const serviceActor = (clientId: number | null): Actor => ({
+  ...MEMBER,
+  ...(clientId === null ? { isSuperuser: true } : { adminOf: [clientId] }),
+  ...{ id: 0, email: '', credential: null },
+});
 
 /** What the login of a request has proven. A token proves nothing: who holds it need not be its user. */
 export const proofOf = ({ credential }: Pick<Actor, 'credential'>): SessionProof | null =>

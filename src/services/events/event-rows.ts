@@ -2,7 +2,6 @@ import { type InferResult, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { MEMBER } from '../access/permissions.ts';
 import { clientsSeenIn } from '../audit/audit-trail.ts';
 import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
 import { deleteInBatches } from '../pruning.ts';
@@ -28,15 +27,6 @@ export type EventRow = InferResult<ReturnType<typeof eventRows>>[number];
 
 /** That of the shape of `data`. */
 const VERSION = 1;
-
-/** Whose view receivers outside have: that of an admin of their client alone, or without a client of a superuser. */
-export const readerOf = (clientId: number | null): Actor => ({
-  ...MEMBER,
-  ...(clientId === null ? { isSuperuser: true } : { adminOf: [clientId] }),
-  id: 0,
-  email: '',
-  credential: null,
-});
 
 /** What a reader hears of an event, which was redacted for them. */
 export const contentOf = (row: EventRow, reader: Actor) => ({

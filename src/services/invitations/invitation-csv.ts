@@ -67,28 +67,16 @@ const headerFaults = (header: string[], line: number): CsvFault[] => {
       .filter((name) => !isKnown(name))
       .map((name) => fault(name, `Unknown column. Known columns: ${known}.`)),
     ...COLUMNS.filter((column) => header.indexOf(column) !== header.lastIndexOf(column)).map((column) =>
-      fault(
-        column,
-        column === 'apps'
-          ? `This column appears twice: ${REST_NAME} is the same.`
-          : 'This column appears twice.',
-      ),
+      fault(column, `This column appears twice${column === 'apps' ? `: ${REST_NAME} is the same` : ''}.`),
     ),
   ];
 };
 
-const cellsOf = (header: string[], fields: string[]): Record<Column, string> => {
-  const cell = (column: Column): string => fields[header.indexOf(column)]?.trim() ?? '';
-  return {
-    email: cell('email'),
-    first_name: cell('first_name'),
-    last_name: cell('last_name'),
-    client: cell('client'),
-    apps: cell('apps'),
-    is_demo_user: cell('is_demo_user'),
-    extra: cell('extra'),
-  };
-};
+/** Each column is given, which the type of the entries does not say. */
+const cellsOf = (header: string[], fields: string[]) =>
+  Object.fromEntries(
+    COLUMNS.map((column) => [column, fields[header.indexOf(column)]?.trim() ?? '']),
+  ) as CsvRow['cells'];
 
 /** Decoding replaces invalid UTF-8 with this character. */
 const REPLACEMENT = '\ufffd';

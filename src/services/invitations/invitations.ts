@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
-import { condition, type Em, hasWords, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, hasWords, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -149,18 +149,12 @@ export const createInvitations = (unit: UnitOfWork) => {
         invitation.lastName = names.last_name ?? invitation.lastName;
         await tx.flush();
         const isRenamed = names.first_name !== undefined || names.last_name !== undefined;
-        if (apps || groups || end !== undefined || extra || isRenamed) {
-          const event = eventOf('invitation.update', actor, invitation);
-          const changed = { extra: extra && CHANGED, name: isRenamed ? CHANGED : undefined };
-          const details = {
-            ...event.details,
-            apps,
-            groups,
-            apps_expire_at: end ? end.toISOString() : end,
-            ...changed,
-          };
-          await audit.record(tx, [{ ...event, details }]);
-        }
+        const changed = pickDefined({
+          ...{ apps, groups, apps_expire_at: end ? end.toISOString() : end },
+          ...{ extra: extra && CHANGED, name: isRenamed ? CHANGED : undefined },
+        });
+        const event = eventOf('invitation.update', actor, invitation);
+        if (changed) await audit.record(tx, [{ ...event, details: { ...event.details, ...changed } }]);
         return readInvitation(tx, actor, invitation.id);
       }),
 

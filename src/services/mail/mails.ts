@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { Invitation } from '../../../entities/invitation.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, condition, type Em, hasWords, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
@@ -76,7 +75,8 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
     const isShown = showsLink(actor, row, mailRoute);
     if (isShown) {
       await record(tx, 'mail.read-link', actor, row);
-      await markAsShown(tx, row.invitation_id);
+      const invitation = kysely(tx).updateTable('invitations').set({ is_link_shown: true });
+      await invitation.where('id', '=', row.invitation_id).execute();
     }
     return { row, mail: mailWriter.write(row, { showsLink: isShown }) };
   };
@@ -107,9 +107,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
 
     /** The mail as it was sent, or would be sent now. Showing a link is audited. @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
-      em.transactional(async (tx) => {
-        return show(tx, actor, await visibleMail(tx, actor, id));
-      }),
+      em.transactional(async (tx) => show(tx, actor, await visibleMail(tx, actor, id))),
 
     /**
      * Makes a failed or waiting mail due now; with a rate limit, one minute after its last attempt.
@@ -166,12 +164,6 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       return readEntries(em, actor, await readPage(rows, 'key', page), options());
     },
   };
-};
-
-const markAsShown = async (tx: Em, invitationId: number | null): Promise<void> => {
-  const invitation = invitationId === null ? null : await tx.findOne(Invitation, invitationId);
-  if (invitation) invitation.isLinkShown = true;
-  await tx.flush();
 };
 
 const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {

@@ -73,22 +73,17 @@ const linesOf = (digest: DigestFacts): string[] => {
   );
   const unused = digest.unused_apps.slice(0, SHOWN_UNUSED).map(oneLine);
   const others = digest.unused_apps.length - unused.length;
-  const lines: [isTrue: boolean, line: string][] = [
-    [digest.new_people > 0, `New: ${countOf(digest.new_people, 'person', 'people')}`],
-    [digest.left_people > 0, `Left: ${countOf(digest.left_people, 'person', 'people')}`],
-    [
-      digest.ending_grants > 0,
+  return [
+    digest.new_people > 0 && `New: ${countOf(digest.new_people, 'person', 'people')}`,
+    digest.left_people > 0 && `Left: ${countOf(digest.left_people, 'person', 'people')}`,
+    digest.ending_grants > 0 &&
       `Access that ends this week: ${countOf(digest.ending_grants, 'grant', 'grants')}`,
-    ],
-    [waiting > 0, `Invitations that wait: ${waiting.toLocaleString('en-GB')}${bounces}`],
-    [
-      digest.waiting_requests > 0,
+    waiting > 0 && `Invitations that wait: ${waiting.toLocaleString('en-GB')}${bounces}`,
+    digest.waiting_requests > 0 &&
       `Requests for apps that wait: ${digest.waiting_requests.toLocaleString('en-GB')}`,
-    ],
-    [used.length > 0, `Most used apps (actions): ${used.join(', ')}`],
-    [unused.length > 0, `Unused apps: ${unused.join(', ')}${others > 0 ? ` and ${others} more` : ''}`],
-  ];
-  return lines.flatMap(([isTrue, line]) => (isTrue ? line : []));
+    used.length > 0 && `Most used apps (actions): ${used.join(', ')}`,
+    unused.length > 0 && `Unused apps: ${unused.join(', ')}${others > 0 ? ` and ${others} more` : ''}`,
+  ].filter((line) => line !== false);
 };
 
 const SHOWN_UNUSED = 5;

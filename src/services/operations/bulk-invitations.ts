@@ -19,22 +19,15 @@ type Result = { results: RowResult[] };
 export const createBulkInvitations = (unit: UnitOfWork) => {
   const { em, clock, idempotency } = unit;
 
-  const update = async (
-    actor: Actor,
-    id: number,
-    action: InvitationsRequest['action'],
-    operation: string,
-  ) => {
-    const fork = em.fork();
-    if (action === 'resend')
-      await fork.transactional((tx) => renewInvitation(tx, unit, actor, id, operation));
-    else await createInvitations({ ...unit, em: fork }).revoke(actor, id);
-  };
-
   const updateAll = async (actor: Actor, { ids, action }: InvitationsRequest, operation: string) => {
     const results: RowResult[] = [];
     for await (const [current, id] of withCurrentActor(em, actor, [...new Set(ids)])) {
-      const problem = await update(current, id, action, operation).then(() => null, rowProblemOf);
+      const row = { ...unit, em: em.fork() };
+      const done =
+        action === 'resend'
+          ? row.em.transactional((tx) => renewInvitation(tx, unit, current, id, operation))
+          : createInvitations(row).revoke(current, id);
+      const problem = await done.then(() => null, rowProblemOf);
       results.push({ id, status: problem === null ? 'ok' : 'failed', problem });
     }
     return { results };

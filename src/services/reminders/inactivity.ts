@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Actor, requireAccessAdmin } from '../access/actor.ts';
-import { MEMBER } from '../access/permissions.ts';
+import { requireAccessAdmin, serviceActor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
@@ -14,15 +13,6 @@ type Deps = { em: Em; clock: Clock; audit: Audit; signal?: AbortSignal | undefin
 
 /** Members of one page. */
 const BATCH = 1_000;
-
-/** The service itself, which acts for a client. No user has the id 0; the audit trail records no actor. */
-const serviceOf = (client: number): Actor => ({
-  ...MEMBER,
-  adminOf: [client],
-  id: 0,
-  email: '',
-  credential: null,
-});
 
 /** Warns people who do not use a client, and suspends their membership in it if they still do not, as the client wants. */
 export const runInactivity = async (deps: Deps): Promise<void> => {
@@ -82,7 +72,7 @@ const reviewPage = async ({ em, clock }: Deps, client: number, after: number): P
 
 /** As an admin suspends a member, if it is still due once the member is locked. */
 const suspend = async ({ em, clock, audit }: Deps, client: number, member: Due): Promise<void> => {
-  const service = serviceOf(client);
+  const service = serviceActor(client);
   // Forked, so that it does not keep all members in memory.
   const done = em.fork().transactional(async (tx) => {
     const now = clock.now();

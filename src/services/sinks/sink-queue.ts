@@ -4,8 +4,9 @@ import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/ky
 import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errno.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { serviceActor } from '../access/actor.ts';
 import { redactFor } from '../audit/audit-trail.ts';
-import { contentOf, newestEventId, publishEvents, readerOf } from '../events/event-rows.ts';
+import { contentOf, newestEventId, publishEvents } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import { backoffOf, createQueueWorker, throttle, type WorkerOptions } from '../outbox/queue-worker.ts';
 
@@ -54,7 +55,7 @@ export type ClaimedBatch = {
 export type SinkQueue = ReturnType<typeof createSinkQueue>;
 
 /** What sinks receive is what `events.list` shows to superusers. */
-const READER = readerOf(null);
+const READER = serviceActor(null);
 
 /** The positions of sinks, for any number of workers in any number of instances: one at a time sends to a sink. */
 export const createSinkQueue = (deps: Deps) => {
@@ -161,10 +162,10 @@ const HAS_EVENTS = condition`exists (select from events where id > s.position)`;
 const isOf = (em: Em, { name, position }: ClaimedBatch) =>
   kysely(em).updateTable('event_sinks').where('name', '=', name).where('position', '=', position);
 
-const lockDue = async (tx: Em, names: readonly SinkName[], now: Date) => {
+const lockDue = (tx: Em, names: readonly SinkName[], now: Date) => {
   // Later than any lease or wait: the clock was ahead when it was stored.
   const impossible = new Date(latestPossible(now).getTime() + 2 * MAX_BACKOFF_MS);
-  const rows = await kysely(tx)
+  return kysely(tx)
     .selectFrom('event_sinks as s')
     .select(['name', 'position', 'attempts', 'failing_since'])
     .where(isNamed(names))
@@ -173,11 +174,8 @@ const lockDue = async (tx: Em, names: readonly SinkName[], now: Date) => {
     .orderBy('name')
     .forNoKeyUpdate()
     .skipLocked()
+    .$narrowType<{ name: SinkName }>() // one of `names`
     .execute();
-  return rows.flatMap((row) => {
-    const name = names.find((each) => each === row.name);
-    return name ? [{ ...row, name }] : [];
-  });
 };
 
 const readBatch = async (tx: Em, { position, attempts }: { position: number; attempts: number }) => {

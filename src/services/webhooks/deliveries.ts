@@ -3,13 +3,13 @@ import { type InferResult, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
-import { publishEvents, readerOf } from '../events/event-rows.ts';
+import { type Actor, serviceActor } from '../access/actor.ts';
+import { publishEvents } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, UNREADABLE } from './webhook-sending.ts';
-import { aboutWebhook, readWebhook, type WebhookRow } from './webhooks.ts';
+import { aboutWebhook, lockForUpdate, readWebhook, type WebhookRow } from './webhooks.ts';
 
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -57,13 +57,8 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
         const webhook = await readWebhook(tx, actor, webhookId);
         const field = event === undefined ? 'from' : 'event';
         if (!webhook.is_active) throw invalid({ [field]: ['Activate the webhook first.'] });
-        // Excludes the transactions that enqueue events, so that a subject has one due delivery.
-        await kysely(tx)
-          .selectFrom('webhooks')
-          .select('id')
-          .where('id', '=', webhookId)
-          .forUpdate()
-          .execute();
+        // So that a subject has one due delivery.
+        await lockForUpdate(tx, webhookId);
         const isWanted = sql`events.id = any(${ids}::bigint[])`;
         const queued = await enqueueDeliveries(tx, isWanted, { webhookId, now: clock.now() });
         if (queued === 0 && event !== undefined)
@@ -116,7 +111,7 @@ const idsToReplay = async (
 ): Promise<number[]> => {
   const place = event === undefined ? { from, limit: MAX_REPLAYED + 1 } : { cursor: event - 1, limit: 1 };
   const filter = { types: types.length > 0 ? types : undefined, ...place };
-  const rows = await visibleEvents(em, readerOf(client), filter).execute();
+  const rows = await visibleEvents(em, serviceActor(client), filter).execute();
   return rows.map(({ id }) => id).filter((id) => event === undefined || id === event);
 };
 

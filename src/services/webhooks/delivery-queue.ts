@@ -2,14 +2,15 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, latestPossible } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
+import { serviceActor } from '../access/actor.ts';
 import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
 import { redactFor } from '../audit/audit-trail.ts';
-import { contentOf, eventRows, publishEvents, readerOf } from '../events/event-rows.ts';
+import { contentOf, eventRows, publishEvents } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
 import { isVisibleToWebhook, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, isSuccess } from './webhook-sending.ts';
-import { disableWebhook, failWaiting } from './webhooks.ts';
+import { disableWebhook, failWaiting, lockForUpdate } from './webhooks.ts';
 
 /** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. Those of a killed worker wait so long. */
 const LEASE_MS = 20_000;
@@ -82,11 +83,11 @@ export const createDeliveryQueue = (deps: Deps) => {
           webhook.failing_since.getTime() <= now.getTime() - FAILING_MS;
         const reason = attempt.status === 410 ? 'gone' : isFailing ? 'failing' : null;
         // Before any delivery is locked: the transaction that enqueues others must be able to wait for this one.
-        if (reason && webhook.is_active) await lockForDisabling(tx, webhook.id);
+        if (reason && webhook.is_active) await lockForUpdate(tx, webhook.id);
         const isLast = reason !== null || now.getTime() - delivery.queued_at.getTime() >= MAX_AGE_MS;
         const nextAt = new Date(now.getTime() + backoffOf(delivery.attempts, BACKOFF_MS, MAX_BACKOFF_MS));
         const { numAffectedRows } = await sql`
-          update webhook_deliveries d set claimed_until = null, status = ${attempt.status}, duration_ms = ${attempt.durationMs},
+          update webhook_deliveries d set claimed_until = null, status = ${attempt.status}, duration_ms = ${attempt.duration_ms},
             response = case when d.body::text = ${delivery.body} then ${attempt.response}::text end, error = ${attempt.error},
             delivered_at = ${isDelivered ? now : null}::timestamptz,
             failed_at = ${!isDelivered && isLast ? now : null}::timestamptz,
@@ -217,7 +218,7 @@ const readContents = async (tx: Em, due: readonly Key[], now: Date) => {
   if (due.length === 0) return [];
   const rows = await dueContents(tx, due).execute();
   return rows.map((row) => {
-    const reader = readerOf(row.client_id);
+    const reader = serviceActor(row.client_id);
     const data = contentOf(redactFor(reader, row), reader);
     const isRotating = row.previous_until !== null && row.previous_until > now;
     return {
@@ -290,6 +291,3 @@ const lockWebhook = (tx: Em, id: number) =>
     .where('id', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst();
-
-const lockForDisabling = (tx: Em, id: number) =>
-  kysely(tx).selectFrom('webhooks').select('id').where('id', '=', id).forUpdate().execute();

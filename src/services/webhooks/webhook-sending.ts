@@ -37,7 +37,7 @@ export type Message = {
 /** `error`: why there was no response. */
 export type Attempt = {
   status: number | null;
-  durationMs: number;
+  duration_ms: number;
   /** The first kilobyte of its body. */
   response: string | null;
   error: string | null;
@@ -46,7 +46,7 @@ export type Attempt = {
 /** The result of an attempt without a secret to sign with. */
 export const UNREADABLE: Attempt = {
   status: null,
-  durationMs: 0,
+  duration_ms: 0,
   response: null,
   error: 'The secret was stored with another SECRET_KEY. Rotate it.',
 };
@@ -72,20 +72,17 @@ export const createSender =
         .join(' '),
     };
     const startedAt = performance.now();
-    const durationMs = () => Math.round(performance.now() - startedAt);
+    const attempt = (result: Omit<Attempt, 'duration_ms'>): Attempt => ({
+      ...result,
+      duration_ms: Math.round(performance.now() - startedAt),
+    });
     try {
       const response = await fetch(url, { method: 'POST', headers, body, signal });
       const text = await response.text();
-      return {
-        status: response.status,
-        durationMs: durationMs(),
-        response: isStorableText(text) ? text : null,
-        error: null,
-      };
+      return attempt({ status: response.status, response: isStorableText(text) ? text : null, error: null });
     } catch (error) {
       const reason = isAborted(error) ? 'There was no response in time.' : reasonOf(error);
-      const text = reason.slice(0, MAX_ERROR_LENGTH);
-      return { status: null, durationMs: durationMs(), response: null, error: text };
+      return attempt({ status: null, response: null, error: reason.slice(0, MAX_ERROR_LENGTH) });
     }
   };
 

@@ -182,6 +182,10 @@ export const readWebhook = (em: Em, actor: Actor, id: number): Promise<WebhookRo
     .where('w.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('webhook'));
 
+/** Excludes the transactions that enqueue events for it. */
+export const lockForUpdate = (tx: Em, id: number) =>
+  kysely(tx).selectFrom('webhooks').select('id').where('id', '=', id).forUpdate().execute();
+
 /** Gives up on waiting deliveries. @param which SQL over `d` */
 export const failWaiting = (tx: Em, which: RawBuilder<unknown>, error: string, now: Date) =>
   sql`
