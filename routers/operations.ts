@@ -49,10 +49,7 @@ const FIELDS_OF_ACTIONS = [
 ] as const;
 
 /** @throws Problem `invalid-input` */
-const requireSupported = (
-  action: BulkRequest['change']['action'],
-  input: z.output<typeof BulkInput>,
-): void => {
+const requireSupported = (action: BulkRequest['change']['action'], input: z.output<typeof BulkInput>) => {
   for (const { field, actions, isRequired } of FIELDS_OF_ACTIONS) {
     const value = input[field];
     const isGiven = Array.isArray(value) ? value.length > 0 : Boolean(value);

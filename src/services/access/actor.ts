@@ -35,7 +35,9 @@ export type Actor = Roles & {
 export const serviceActor = (clientId: number | null): Actor => ({
   ...MEMBER,
   ...(clientId === null ? { isSuperuser: true } : { adminOf: [clientId] }),
-  ...{ id: 0, email: '', credential: null },
+  id: 0,
+  email: '',
+  credential: null,
 });
 
 /** What the login of a request has proven. A token proves nothing: who holds it need not be its user. */

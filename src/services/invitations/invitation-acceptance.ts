@@ -132,10 +132,7 @@ type ProviderAcceptance = {
 };
 
 /** Locks the open invitation of a client to an address, then its groups, before the user is locked. */
-export const lockInvitation = async (
-  tx: Em,
-  { clientId, email }: { clientId: number; email: string },
-): Promise<void> => {
+export const lockInvitation = async (tx: Em, { clientId, email }: { clientId: number; email: string }) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const locked = await tx.findOne(Invitation, { client: clientId, email, status: 'pending' }, { lockMode });
   if (locked) await lockGroups(tx, locked.id);

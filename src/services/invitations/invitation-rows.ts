@@ -81,11 +81,7 @@ export const readExpiry = async (em: Em, client: number, mailedAt: Date, lifetim
 };
 
 /** Invitations with their inviters, in the order of the ids. */
-export const readInvitations = async (
-  em: Em,
-  actor: Actor,
-  ids: readonly number[],
-): Promise<InvitationRow[]> => {
+export const readInvitations = async (em: Em, actor: Actor, ids: readonly number[]) => {
   const rows = await withInviters(
     em,
     actor,

@@ -150,8 +150,11 @@ export const createInvitations = (unit: UnitOfWork) => {
         await tx.flush();
         const isRenamed = names.first_name !== undefined || names.last_name !== undefined;
         const changed = pickDefined({
-          ...{ apps, groups, apps_expire_at: end ? end.toISOString() : end },
-          ...{ extra: extra && CHANGED, name: isRenamed ? CHANGED : undefined },
+          apps,
+          groups,
+          apps_expire_at: end ? end.toISOString() : end,
+          extra: extra && CHANGED,
+          name: isRenamed ? CHANGED : undefined,
         });
         const event = eventOf('invitation.update', actor, invitation);
         if (changed) await audit.record(tx, [{ ...event, details: { ...event.details, ...changed } }]);
@@ -253,9 +256,8 @@ const replaceListed = async (
   const db = kysely(tx);
   const { noun, type } = LISTS[field];
   const { rows } = await sql<{ id: string | number }>`
-    select id from ${sql.table(`${noun}s`)} where client_id = ${client.id} and ${isAnyOf('id', ids, type)}`.execute(
-    db,
-  );
+    select id from ${sql.table(`${noun}s`)}
+    where client_id = ${client.id} and ${isAnyOf('id', ids, type)}`.execute(db);
   const foreign = ids.filter((id) => !rows.some((row) => row.id === id));
   if (foreign.length > 0)
     throw invalid({ [field]: foreign.map((id) => `This client has no ${noun} ${id}.`) });
@@ -263,7 +265,5 @@ const replaceListed = async (
   await sql`delete from ${links} where invitation_id = ${invitationId}`.execute(db);
   await sql`
     insert into ${links} (invitation_id, ${sql.ref(`${noun}_id`)})
-    select ${invitationId}::int, id from unnest(${rows.map(({ id }) => id)}::${sql.raw(type)}[]) id`.execute(
-    db,
-  );
+    select ${invitationId}::int, unnest(${rows.map(({ id }) => id)}::${sql.raw(type)}[])`.execute(db);
 };

@@ -95,9 +95,8 @@ export const enqueueEmailMail = async (
 ): Promise<void> => {
   await sql`
     insert into outbox_mails (kind, recipient, user_id, email_change_id, request_address, ${NEW_MAIL})
-    values (${kind}, ${recipient}, ${userId}, ${changeId}, ${address}, ${newMailValues(now)})`.execute(
-    kysely(tx),
-  );
+    values (${kind}, ${recipient}, ${userId}, ${changeId}, ${address},
+      ${newMailValues(now)})`.execute(kysely(tx));
 };
 
 type RequestRow = { id: number; app: string; client: number; user_id: number };
@@ -159,11 +158,7 @@ export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
  * Enqueues a mail about failed attempts, at most one a day: an attack must not flood the mailbox. Inserts nothing for an unknown or inactive
  * account.
  */
-export const enqueueDailyNotice = (
-  tx: Em,
-  kind: 'failed-logins' | 'failed-codes',
-  notice: Notice,
-): Promise<void> => {
+export const enqueueDailyNotice = (tx: Em, kind: 'failed-logins' | 'failed-codes', notice: Notice) => {
   const dayAgo = new Date(notice.now.getTime() - DAY_MS);
   const isFirst = condition`is_active and not exists (select from outbox_mails earlier
     where earlier.user_id = users.id and earlier.kind = ${kind} and earlier.created_at > ${dayAgo})`;

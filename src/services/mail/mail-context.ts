@@ -71,13 +71,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
     .select([variablesOf(options).as('variables'), isAsWritten.as('is_as_sent')])
     .select([writtenAt(options.now).as('written_at'), 'mail.request_address', 'mail.traceparent'])
-    .select([
-      'invitation.key as invitation_key',
-      'change.id as change_id',
-      'change.user_id as change_user_id',
-    ])
-    .select(['change.requested_at as change_requested_at', 'link.id as link_id'])
-    .select(['link.user_id as link_user_id', 'link.created_at as link_created_at']);
+    .select(['invitation.key as invitation_key', LINK.as('link'), CHANGE.as('change')]);
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
@@ -85,9 +79,19 @@ export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 export type LetterContext = { variables: MailVariables } & Pick<
   MailContext,
   | ('id' | 'kind' | 'recipient' | 'created_at' | 'written_at' | 'request_address')
-  | ('invitation_key' | 'change_id' | 'change_user_id' | 'change_requested_at')
-  | ('link_id' | 'link_user_id' | 'link_created_at')
+  | ('invitation_key' | 'link' | 'change')
 >;
+
+/** SQL: what the links of a mail are made of. Times are ISO 8601. */
+const LINK = sql<{ id: number; user_id: number; created_at: string } | null>`case when link.id is not null
+  then json_build_object('id', link.id, 'user_id', link.user_id, 'created_at', link.created_at) end`;
+
+const CHANGE = sql<{
+  id: number;
+  user_id: number;
+  requested_at: string;
+} | null>`case when change.id is not null
+  then json_build_object('id', change.id, 'user_id', change.user_id, 'requested_at', change.requested_at) end`;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
 const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-renewal', 'password-reset')`;

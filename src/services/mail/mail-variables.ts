@@ -118,10 +118,7 @@ export const asWritten = (name: 'client_name' | 'invitation_subject', column: st
 export const isAsWritten = sql<boolean>`(${IS_KEPT})`;
 
 /** Stores what was written into these mails. */
-export const keepVariables = async (
-  tx: Em,
-  mails: readonly { id: number; variables: MailVariables }[],
-): Promise<void> => {
+export const keepVariables = async (tx: Em, mails: readonly { id: number; variables: MailVariables }[]) => {
   const rows = mails.map(({ id, variables }) => ({ id, variables }));
   await sql`
     update outbox_mails set variables = kept.variables

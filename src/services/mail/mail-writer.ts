@@ -12,22 +12,17 @@ export type MailWriter = ReturnType<typeof createMailWriter>;
 
 /** Renders mails with the texts and the sender name of their client. */
 export const createMailWriter = ({ links, mailFrom }: Deps) => {
-  const linkOf = (mail: LetterContext): string | null => {
-    if (mail.kind === 'invitation' || mail.kind === 'invitation-reminder')
-      return mail.invitation_key && links.invitation(mail.invitation_key);
-    if (mail.kind in EMAIL_LINKS) return emailLinkOf(mail);
-    const { link_id: id, link_user_id: userId, link_created_at: createdAt } = mail;
-    return id === null || userId === null || createdAt === null
-      ? null
-      : links.passwordLink({ id, userId, createdAt });
-  };
-
-  const emailLinkOf = (mail: LetterContext): string | null => {
-    const { change_id: id, change_user_id: userId, change_requested_at: requestedAt } = mail;
-    const kind = EMAIL_LINKS[mail.kind];
-    return kind === undefined || id === null || userId === null || requestedAt === null
-      ? null
-      : links.emailLink(kind, { id, userId, requestedAt });
+  const linkOf = ({ kind, invitation_key, change, link }: LetterContext): string | null => {
+    if (kind === 'invitation' || kind === 'invitation-reminder')
+      return invitation_key && links.invitation(invitation_key);
+    const emailLink = EMAIL_LINKS[kind];
+    if (emailLink) {
+      if (!change) return null;
+      const { id, user_id: userId } = change;
+      return links.emailLink(emailLink, { id, userId, requestedAt: new Date(change.requested_at) });
+    }
+    if (!link) return null;
+    return links.passwordLink({ id: link.id, userId: link.user_id, createdAt: new Date(link.created_at) });
   };
 
   const senderOf = ({ variables: { default_from_email: address } }: LetterContext): string =>

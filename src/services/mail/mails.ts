@@ -167,11 +167,11 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
 };
 
 const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {
-  const { kind, client_id, link_id, change_id } = mail;
+  const { kind, client_id, link, change } = mail;
   if (kind === 'invitation' || kind === 'invitation-reminder')
     return client_id !== null && showsInvitationLink(actor, client_id, route);
   // A link to set a password or to change the address gives access to the account.
-  return (link_id ?? change_id) !== null && can(actor, 'administer') && !route.hasServer;
+  return (link ?? change) !== null && can(actor, 'administer') && !route.hasServer;
 };
 
 /**
@@ -233,12 +233,8 @@ const EXAMPLE = {
   recipient: 'ada@example.com',
   invitation_key: 'preview',
   request_address: null,
-  change_id: null,
-  change_user_id: null,
-  change_requested_at: null,
-  link_id: null,
-  link_user_id: null,
-  link_created_at: null,
+  link: null,
+  change: null,
 };
 
 /** `key` identifies the entry in the list: `mail-12`. */
@@ -264,12 +260,7 @@ const entryKeys = (em: Em, actor: Actor, addresses: readonly PersonAddress[]) =>
     .orderBy('type', 'desc')
     .orderBy('id', 'desc');
 
-const readEntries = async (
-  em: Em,
-  actor: Actor,
-  keys: readonly EntryKey[],
-  options: MailOptions,
-): Promise<TimelineEntry[]> => {
+const readEntries = async (em: Em, actor: Actor, keys: readonly EntryKey[], options: MailOptions) => {
   const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
   const mails = mailRows(em, options).where(isAnyOf('mail.id', idsOf('mail'), 'bigint'));
   const invitations = await detailedInvitations(em, actor, options.now)

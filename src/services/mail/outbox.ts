@@ -214,9 +214,8 @@ const createLinks = async (tx: Em, { ids, userIds }: Unlinked, options: MailOpti
       and person.email = recipient and person.is_active and ${isLocked}`.execute(db);
   await sql`
     delete from outbox_mails where id = ${these} and kind = 'password-reset' and user_id is null
-      and not exists (select from users person where person.email = recipient and not ${isLocked})`.execute(
-    db,
-  );
+      and not exists (select from users person
+        where person.email = recipient and not ${isLocked})`.execute(db);
 
   // No link if the password was set after the request, or if a new user already has one.
   await sql`

@@ -13,7 +13,6 @@ export const MAX_BULK_INVITATIONS = 1_000;
 
 type InvitationsRequest = { ids: number[]; action: (typeof INVITATION_ACTIONS)[number] };
 type RowResult = { id: number; status: 'ok' | 'failed'; problem: RowProblem | null };
-type Result = { results: RowResult[] };
 
 /** Resends or revokes many invitations, each in a separate transaction, as bulk changes of users do. */
 export const createBulkInvitations = (unit: UnitOfWork) => {
@@ -35,11 +34,7 @@ export const createBulkInvitations = (unit: UnitOfWork) => {
 
   return {
     /** With an idempotency key, a repeat after a crash continues, and sends no mail twice. */
-    update: (
-      actor: Actor,
-      input: InvitationsRequest,
-      idempotencyKey: IdempotencyKey | null,
-    ): Promise<Result> =>
+    update: (actor: Actor, input: InvitationsRequest, idempotencyKey: IdempotencyKey | null) =>
       idempotency.runPlan(
         { actor, idempotencyKey, operation: 'invitations.bulkUpdate', input },
         async (tx) => (await startOperation(tx, actor, `${input.action} invitations`, clock.now())).id,

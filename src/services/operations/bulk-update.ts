@@ -219,12 +219,7 @@ const RETRY_AFTER_SECONDS = 3_600;
  * again.
  * @throws Problem `not-found`, `forbidden`, `account-inactive`, `ambiguous-invitation`, `throttled`
  */
-const sendPasswordLink = async (
-  unit: UnitOfWork,
-  actor: Actor,
-  email: string,
-  operationId: string,
-): Promise<true> => {
+const sendPasswordLink = async (unit: UnitOfWork, actor: Actor, email: string, operationId: string) => {
   const { em, clock } = unit;
   if (await isInvited(em, actor, email)) {
     const { id } = await findPending(em, actor, { email, client: undefined, now: clock.now() });

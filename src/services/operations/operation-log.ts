@@ -100,12 +100,7 @@ export const recordChanges = async (
 };
 
 /** Those of these addresses whose user the operation has changed or mailed. Without users whom the actor does not see any more. */
-export const findDone = async (
-  em: Em,
-  actor: Actor,
-  operationId: string,
-  emails: readonly string[],
-): Promise<Set<string>> => {
+export const findDone = async (em: Em, actor: Actor, operationId: string, emails: readonly string[]) => {
   const changed = kysely(em)
     .selectFrom('users')
     .select('email')

@@ -32,25 +32,24 @@ export const runInactivity = async (deps: Deps): Promise<void> => {
 };
 
 type Due = { user_id: number; email: string; is_admin: boolean };
-type Page = { last: number | null; due: Due[] };
 
+/**
+ * Forgets the warnings of those who have used the client since, so that they can be warned again, and suspends those who are due. Reads a page
+ * of members at a time.
+ */
 const reviewWarned = async (deps: Deps, client: number): Promise<void> => {
   for (let after: number | null = 0; after !== null; ) {
-    const { due, last } = await reviewPage(deps, client, after);
-    for (const member of due) {
+    const page: { last: number | null; due: Due[] } = await reviewPage(deps, client, after);
+    for (const member of page.due) {
       deps.signal?.throwIfAborted();
       await suspend(deps, client, member);
     }
-    after = last;
+    after = page.last;
   }
 };
 
-/**
- * Forgets the warnings of those who have used the client since, so that they can be warned again, and finds those to suspend, among the members
- * after this one.
- */
-const reviewPage = async ({ em, clock }: Deps, client: number, after: number): Promise<Page> => {
-  const { rows } = await sql<Page>`
+const reviewPage = async ({ em, clock }: Deps, client: number, after: number) => {
+  const { rows } = await sql<{ last: number | null; due: Due[] }>`
     with page as materialized (
       select * from memberships
       where client_id = ${client} and inactivity_warned_at is not null and user_id > ${after}

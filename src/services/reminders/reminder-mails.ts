@@ -97,10 +97,7 @@ export const enqueueInvitationReminders = (batch: Batch): Promise<void> =>
 type Page = { last: number | null };
 
 /** Warns the inactive members of a client. Reads its members a batch at a time, by their ids. */
-export const enqueueInactivityWarnings = async (
-  { em, now, signal }: Batch,
-  client: number,
-): Promise<void> => {
+export const enqueueInactivityWarnings = async ({ em, now, signal }: Batch, client: number) => {
   for (let after: number | null = 0; after !== null; ) {
     signal?.throwIfAborted();
     const { rows }: { rows: Page[] } = await sql<Page>`

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import { ClientReminders } from '../../../entities/reminders.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
@@ -126,23 +126,13 @@ const findOrCreate = async (tx: Em, client: number) =>
   });
 
 /** SQL: a table with the row that `update` would store. */
-const considered = async (
-  em: Em,
-  actor: Actor,
-  id: number,
-  changes: Changes,
-  now: Date,
-): Promise<RawBuilder<unknown>> => {
+const considered = async (em: Em, actor: Actor, id: number, changes: Changes, now: Date) => {
   const stored = await readSettings(em, actor, id);
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-  const settings: Settings = { ...stored, ...Object.fromEntries(given) };
+  const settings: Settings = { ...stored, ...pickDefined(changes) };
   const isRestarted =
     settings.inactive_days !== stored.inactive_days || settings.suspend_days !== stored.suspend_days;
-  return sql`(select ${id}::int as client_id, ${settings.access_days}::int as access_days,
-    ${settings.access_admins}::boolean as access_admins, ${settings.invitation_days}::int as invitation_days,
-    ${settings.inactive_days}::int as inactive_days, ${settings.suspend_days}::int as suspend_days,
-    ${settings.weekly_digest}::boolean as weekly_digest, case when ${isRestarted}::boolean then ${now}::timestamptz
-      else stored.inactive_since end as inactive_since, stored.access_told_until
+  const row = { ...settings, client_id: id, ...(isRestarted && { inactive_since: now }) };
+  return sql`(select (json_populate_record(stored, ${JSON.stringify(row)}::json)).*
     from (select) one left join client_reminders stored on stored.client_id = ${id})`;
 };
 
@@ -159,9 +149,8 @@ const readSection = async (em: Em, due: RawBuilder<unknown>, at: string, limit: 
 const readDigest = async (em: Em, id: number, now: Date) => {
   const facts = digestFacts(sql`${id}::int`, sql`${now}::timestamptz`, now);
   const { rows } = await sql<{ facts: DigestFacts; has_news: boolean }>`
-    select facts, ${hasNews(sql`facts`)} as has_news from (select ${facts} as facts) found`.execute(
-    kysely(em),
-  );
+    select facts, ${hasNews(sql`facts`)} as has_news
+    from (select ${facts} as facts) found`.execute(kysely(em));
   const [row] = rows;
   if (!row) throw new Error('The facts of a digest are one row.');
   return { facts: row.facts, hasNews: sql`${row.has_news}::boolean` };

@@ -29,18 +29,14 @@ export const mondayBefore = (at: RawBuilder<unknown>): RawBuilder<Date> =>
   sql`(date_trunc('week', ${at} at time zone 'UTC') at time zone 'UTC')`;
 
 /** SQL: what happened in a client within seven days until a time, and what is to do in the next seven. */
-export const digestFacts = (
-  client: RawBuilder<number>,
-  until: RawBuilder<Date>,
-  now: Date,
-): RawBuilder<DigestFacts> => {
+export const digestFacts = (client: RawBuilder<number>, until: RawBuilder<Date>, now: Date) => {
   const isWithin = (at: RawBuilder<unknown>) => sql`${at} >= ${until} - ${WEEK} and ${at} < ${until}`;
   const isPresent = sql`m.client_id = ${client} and m.is_active_member and u.is_active`;
   const count = (rows: RawBuilder<unknown>) => sql`(select count(*) from ${rows})`;
   const waiting = sql`invitations i where i.client_id = ${client} and i.status = 'pending'
     and i.expires_at > ${now}::timestamptz`;
   const day = (at: RawBuilder<unknown>) => sql`((${at}) at time zone 'UTC')::date`;
-  return sql`json_build_object(
+  return sql<DigestFacts>`json_build_object(
     'new_people', ${count(sql`memberships m join users u on u.id = m.user_id
       where ${isPresent} and ${isWithin(sql`m.joined_at`)}`)},
     'left_people', (select count(distinct left_entry.target) from audit_entries left_entry

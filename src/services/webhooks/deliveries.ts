@@ -44,11 +44,7 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
      * Enqueues events that the webhook hears, whether they were delivered or not.
      * @throws Problem `not-found`, `invalid-input` on `event`, `from`
      */
-    replay: async (
-      actor: Actor,
-      webhookId: number,
-      { event, from }: ReplayInput,
-    ): Promise<{ queued: number }> => {
+    replay: async (actor: Actor, webhookId: number, { event, from }: ReplayInput) => {
       await publishEvents(em);
       const ids = await idsToReplay(em, await readWebhook(em, actor, webhookId), { event, from });
       if (ids.length > MAX_REPLAYED)

@@ -92,9 +92,8 @@ export const createDeliveryQueue = (deps: Deps) => {
             delivered_at = ${isDelivered ? now : null}::timestamptz,
             failed_at = ${!isDelivered && isLast ? now : null}::timestamptz,
             next_attempt_at = ${isDelivered || isLast ? null : nextAt}::timestamptz
-          where ${isOf(delivery)} and ${isDelivered ? sql`delivered_at is null` : sql`${isWaiting()} and attempts = ${delivery.attempts}`}`.execute(
-          kysely(tx),
-        );
+          where ${isOf(delivery)}
+            and ${isDelivered ? sql`delivered_at is null` : isClaimed(delivery)}`.execute(kysely(tx));
         if (!numAffectedRows) return;
         if (isDelivered || isLast) await makeNextDue(tx, delivery, now);
         await kysely(tx)
@@ -114,9 +113,7 @@ export const createDeliveryQueue = (deps: Deps) => {
           await sql`
             update webhook_deliveries d set attempts = attempts - 1, claimed_until = null,
               next_attempt_at = ${clock.now()}::timestamptz
-            where ${isOf(delivery)} and ${isWaiting()} and attempts = ${delivery.attempts}`.execute(
-            kysely(tx),
-          );
+            where ${isOf(delivery)} and ${isClaimed(delivery)}`.execute(kysely(tx));
       }),
 
     /** Milliseconds until a delivery can be claimed; null if none is queued. */
@@ -168,6 +165,9 @@ type Key = { webhook_id: number; event_id: number };
 const isOf = ({ webhook_id, event_id }: Key) =>
   sql`d.webhook_id = ${webhook_id}::int and d.event_id = ${event_id}::bigint`;
 
+/** By this claim, and by no later one. */
+const isClaimed = ({ attempts }: ClaimedDelivery) => sql`${isWaiting()} and attempts = ${attempts}`;
+
 const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
   (select count(*)::int from webhook_deliveries c join webhooks o on o.id = c.webhook_id
     where ${webhooks} and c.claimed_until > ${now}::timestamptz)`;
@@ -202,9 +202,8 @@ const readDue = async (tx: Em, now: Date, limit: number) => {
       where w.id = any(${webhooks.map(({ id }) => id)}::int[])),
     places as (
       select *, row_number() over (partition by client_id order by turn, next_attempt_at, event_id) as place from turns)
-    select webhook_id, event_id from places where place <= room order by turn, next_attempt_at limit ${limit}::int`.execute(
-    kysely(tx),
-  );
+    select webhook_id, event_id from places where place <= room
+    order by turn, next_attempt_at limit ${limit}::int`.execute(kysely(tx));
   return rows;
 };
 
@@ -257,12 +256,7 @@ const storeClaims = async (tx: Em, claims: readonly Claim[], now: Date, leaseEnd
 };
 
 /** Gives up on events that the audit trail does not keep any more. */
-const failExpired = async (
-  tx: Em,
-  due: readonly Key[],
-  claimed: readonly Key[],
-  now: Date,
-): Promise<void> => {
+const failExpired = async (tx: Em, due: readonly Key[], claimed: readonly Key[], now: Date) => {
   const gone = due.filter(
     ({ webhook_id, event_id }) =>
       !claimed.some((claim) => claim.webhook_id === webhook_id && claim.event_id === event_id),

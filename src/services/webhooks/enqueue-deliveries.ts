@@ -21,11 +21,7 @@ type Replay = { webhookId: number; now: Date };
  * @param replay for one webhook, also if they were delivered before
  * @returns how many
  */
-export const enqueueDeliveries = async (
-  tx: Em,
-  isWanted: RawBuilder<unknown>,
-  replay?: Replay,
-): Promise<number> => {
+export const enqueueDeliveries = async (tx: Em, isWanted: RawBuilder<unknown>, replay?: Replay) => {
   const { numAffectedRows } = await sql`
     with listening as (
       select id, client_id, types from webhooks

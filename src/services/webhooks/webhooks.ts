@@ -62,11 +62,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
 
   return {
     /** Those that the actor may change. */
-    list: (
-      actor: Actor,
-      { client }: { client?: number | undefined },
-      page: CursorPageRequest,
-    ): Promise<WebhookRow[]> => {
+    list: (actor: Actor, { client }: { client?: number | undefined }, page: CursorPageRequest) => {
       let rows = webhookRows(em, actor);
       if (client !== undefined) rows = rows.where('w.client_id', '=', client);
       return readPage(afterCursor(rows, 'w.id', page.cursor), 'w.id', page);

@@ -80,11 +80,7 @@ writer('says that an account was created, for a password setup', () => {
 });
 
 writer('says when and from where a password was changed, and what to do, without a link', () => {
-  const facts = passwordContext('password-changed', {
-    link_id: null,
-    link_user_id: null,
-    link_created_at: null,
-  });
+  const facts = passwordContext('password-changed', { link: null });
   const { subject, text, html } = testWriter.write({ ...facts, request_address: '203.0.113.7' });
 
   assert.is(subject, 'Your password for Acme Analytics was changed');
