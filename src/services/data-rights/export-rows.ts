@@ -284,7 +284,7 @@ export type ExportPart = keyof typeof EXPORT_PARTS;
 export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // its keys are literals
 
 /** SQL: the address of the inviter; of one who has left the client, that of the time, because the present one is not for its people. */
-const INVITER = sql<string>`
+const INVITER = sql`
   case when exists (select from memberships m where m.user_id = inviter.id and m.client_id = invitations.client_id)
     then inviter.email
     else coalesce((select c.old_email from email_changes c where c.user_id = inviter.id and c.changed_at > date_invited

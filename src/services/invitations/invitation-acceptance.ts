@@ -233,7 +233,7 @@ const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and invitee.sh
   and not exists (select from memberships m where m.user_id = invitee.id and m.client_id <> invitations.client_id), false)`;
 
 /** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
-const ifStillThere = (column: 'first_name' | 'last_name') => sql<string>`
+const ifStillThere = (column: 'first_name' | 'last_name') => sql`
   case when ${hasGlobalRole('inviter')} or exists (select from memberships m
     where m.user_id = inviter.id and m.client_id = invitations.client_id) then ${sql.ref(`inviter.${column}`)} else '' end`;
 

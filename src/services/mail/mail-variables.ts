@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { lackingFrom } from '../auth/factor-policy.ts';
 import { appLabelsInvitedTo, expiryWhenMailed } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -86,7 +86,7 @@ const passwordExpiryToday = sql`case when mail.kind = 'password-expiry' and pers
   then ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} end`;
 
 /** SQL: of mails about the policy of a client: when its member needs a second factor, if they still have none. */
-export const factorDueToday = sql<Date | null>`case when mail.kind in ('second-factor-required', 'second-factor-reminder')
+export const factorDueToday = sql`case when mail.kind in ('second-factor-required', 'second-factor-reminder')
   and person.is_active then (select ${lackingFrom('person')} from memberships m join clients c on c.id = m.client_id
     where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_active_member) end`;
 
@@ -102,20 +102,18 @@ const variablesToday = ({ now, invitationMs }: MailOptions) => sql`(jsonb_build_
   || case when mail.kind = 'invitation' then jsonb_build_object('invitation_subject', client.invitation_subject,
     'invitation_body', client.invitation_body, 'app_labels', ${appLabelsInvitedTo(sql`mail.invitation_id`)}) else '{}' end)`;
 
-const IS_KEPT = sql`mail.sent_at is not null and mail.variables is not null`;
+/** SQL: whether a mail is read as it was written. */
+export const isAsWritten = condition`(mail.sent_at is not null and mail.variables is not null)`;
 
 /** SQL over the aliases of `mailRows`: the variables as they were written into a sent mail, or else as they are today. */
 export const variablesOf = (options: MailOptions) =>
-  sql<MailVariables>`case when ${IS_KEPT} then mail.variables else ${variablesToday(options)} end`;
+  sql<MailVariables>`case when ${isAsWritten} then mail.variables else ${variablesToday(options)} end`;
 
 /** SQL: a column of the client, as `variablesOf`. */
 export const asWritten = (name: 'client_name' | 'invitation_subject', column: string) =>
   sql<
     string | null
-  >`case when ${IS_KEPT} then mail.variables ->> ${sql.lit(name)} else ${sql.ref(column)} end`;
-
-/** SQL: whether a mail is read as it was written. */
-export const isAsWritten = sql<boolean>`(${IS_KEPT})`;
+  >`case when ${isAsWritten} then mail.variables ->> ${sql.lit(name)} else ${sql.ref(column)} end`;
 
 /** Stores what was written into these mails. */
 export const keepVariables = async (tx: Em, mails: readonly { id: number; variables: MailVariables }[]) => {
