@@ -192,8 +192,8 @@ const findView = (em: Em, key: string, address: string | null) =>
     .executeTakeFirst();
 
 /**
- * Counts a use, gives the view a new key if it rotates, and returns what applies to the use. Concurrent calls with one key wait for each other and then
- * check the conditions again, so that only as many get the row as uses are left.
+ * Counts a use, gives the view a new key if it rotates, and returns what applies to the use. Concurrent calls with one key
+ * wait for each other and then check the conditions again, so that only as many get the row as uses are left.
  */
 const countUse = (tx: Em, key: string, address: string | null) =>
   kysely(tx)
