@@ -32,8 +32,15 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
   const findOwner = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const valid = await findValid(kind, secret, idleDays);
     if (!valid) return null;
-    const { digest: _, last_used: __, credential_id: id, ...row } = valid.row;
-    const { authenticated_at: authenticatedAt, methods, auth_time: authTime, ...user } = row;
+    const {
+      digest: _,
+      last_used: __,
+      credential_id: id,
+      authenticated_at: authenticatedAt,
+      methods,
+      auth_time: authTime,
+      ...user
+    } = valid.row;
     // A row of a session has what its user has proven.
     const credential: Credential =
       authenticatedAt && methods && authTime
