@@ -27,10 +27,13 @@ export type UndoablePart = {
   group_id: number | null;
 };
 
-/** What the undo has reverted of a user's changes, and why it has left the others. */
+/** A part that an undo has left, and why. */
+export type SkippedPart = UndoablePart & { problem: { code: string; detail: string } };
+
+/** What the undo has reverted of a user's changes, and what it has left. Rows of older versions may lack `group_id` and `kind`. */
 export type UndoneChange = {
   reverted: number;
-  skipped: (UndoablePart & { problem: { code: string; detail: string } })[];
+  skipped: (Omit<SkippedPart, 'kind' | 'group_id'> & Partial<SkippedPart>)[];
 };
 
 /** Terms of a grant. Times are ISO 8601. */

@@ -5,6 +5,7 @@ import { Membership } from '../../../entities/client.ts';
 import {
   type EndedPart,
   OperationChange,
+  type SkippedPart,
   UNDONE_KINDS,
   type UndoablePart,
   type UndoneChange,
@@ -32,7 +33,7 @@ export { UNDONE_KINDS };
 type UndoResult = {
   operation: string;
   reverted: number;
-  skipped: (UndoneChange['skipped'][number] & { email: string })[];
+  skipped: (SkippedPart & { email: string })[];
   is_finished: boolean;
 };
 
@@ -157,9 +158,20 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
     .orderBy('change.user_id')
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>
-    (undone?.skipped ?? []).map((part) => ({ email, ...part })),
+    (undone?.skipped ?? []).map(({ group_id = null, kind, ...part }) => ({
+      email,
+      group_id,
+      kind: kind ?? kindOf(part.app_id, group_id),
+      ...part,
+    })),
   );
   return { reverted, skipped, is_finished };
+};
+
+/** Of a row that an older version has stored. */
+const kindOf = (appId: string | null, groupId: number | null) => {
+  if (appId !== null) return 'app' as const;
+  return groupId === null ? ('activation' as const) : ('group' as const);
 };
 
 /** Whether the operation was the last to activate or deactivate the locked user, or their memberships. */

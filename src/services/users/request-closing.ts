@@ -38,8 +38,8 @@ export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, b
 };
 
 /**
- * Closes the obsolete requests of a user for apps whose clients the actor may change. Others would tell their clients who has changed the
- * user, and when. Returns the audit events.
+ * Closes the obsolete requests of a user for apps whose clients the actor may change. Closing others would show
+ * their clients who has changed the user, and when. Returns the audit events.
  */
 export const closeRequestsOf = async (tx: Em, actor: Actor, userId: number, now: Date) => {
   const isOf = requestsIn(userId, (clientId) => clientManagedBy(actor, clientId));
