@@ -1,33 +1,22 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { type InferResult, sql } from 'kysely';
-import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
-import { User } from '../../../entities/user.ts';
-import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
-import { findJsonProblem } from '../../lib/json-value.ts';
+import { clientIdsOf, type Em } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
-import { hasGlobalRole } from '../access/visibility.ts';
-import { type Audit, type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
-import { setPassword } from '../auth/credentials.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { BY_PASSWORD } from '../auth/methods.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import { findConnectionFor } from '../sso/connections.ts';
-import { REQUIRES_SSO } from '../sso/domains.ts';
 import { isInvitedElsewhere } from '../sso/reserved-addresses.ts';
-import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
-import { endUndo } from '../users/address-change.ts';
-import { changeAccess } from '../users/app-grants.ts';
-import { addToGroups } from '../users/group-joining.ts';
-import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
-import { addUser } from '../users/user-creation.ts';
-import { usersWithRoles } from '../users/user-locks.ts';
-import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import {
+  createInvitee,
+  extendInvitee,
+  type InvitationDetails,
+  invitationDetails,
+  lockGroups,
+} from './invitee.ts';
 
 type Acceptance = {
   key: string;
@@ -47,7 +36,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, links, audit } = unit;
   const opening = createLoginOpening(unit);
 
-  const hashOf = async (invitation: InvitationByLink, input: Acceptance) => {
+  const hashOf = async (invitation: InvitationDetails, input: Acceptance) => {
     const { password } = input;
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
     const person = { email: invitation.email, ...namesOf(invitation, input) };
@@ -60,7 +49,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
    * Locks the invitation and closes it, and returns it as it is now: it may have been changed while the password was hashed. Of two
    * concurrent acceptances, the second waits here and then finds the invitation closed.
    */
-  const close = async (tx: Em, { key, signature }: Acceptance, now: Date): Promise<InvitationByLink> => {
+  const close = async (tx: Em, { key, signature }: Acceptance, now: Date): Promise<InvitationDetails> => {
     const locked = await tx.findOneOrFail(Invitation, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!locked.accept(now)) throw new Problem('invitation-closed');
     await lockGroups(tx, locked.id);
@@ -68,7 +57,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     return findInvitationByLink(tx, links, { key, signature }, now);
   };
 
-  const acceptAsNew = async (invitation: InvitationByLink, input: Acceptance) => {
+  const acceptAsNew = async (invitation: InvitationDetails, input: Acceptance) => {
     const hash = await hashOf(invitation, input);
     return em.transactional(async (tx) => {
       const now = clock.now();
@@ -121,67 +110,16 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   };
 };
 
-type ProviderAcceptance = {
-  clientId: number;
-  email: string;
-  /** The locked user who accepts; null to create them, who must not exist. */
-  userId: number | null;
-  firstName: string;
-  lastName: string;
-  now: Date;
-};
-
-/** Locks the open invitation of a client to an address, then its groups, before the user is locked. */
-export const lockInvitation = async (tx: Em, { clientId, email }: { clientId: number; email: string }) => {
-  const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const locked = await tx.findOne(Invitation, { client: clientId, email, status: 'pending' }, { lockMode });
-  if (locked) await lockGroups(tx, locked.id);
-};
-
-/**
- * Accepts the open invitation to the address of a person whom the identity provider of the client has logged in. The caller has called
- * `lockInvitation`.
- * @returns the user
- * @throws Problem `invitation-closed`, and as `accept`
- */
-export const acceptWithProvider = async (
-  { tx, audit }: { tx: Em; audit: Audit },
-  { clientId, email, userId, firstName, lastName, now }: ProviderAcceptance,
-): Promise<{ id: number; email: string }> => {
-  const locked = await tx.findOne(Invitation, { client: clientId, email, status: 'pending' });
-  if (!locked?.accept(now)) throw new Problem('invitation-closed');
-  await tx.flush();
-  const invitation = await invitationPages(tx, now)
-    .where('invitations.id', '=', locked.id)
-    .executeTakeFirstOrThrow();
-  const deps = { tx, now, audit };
-  if (userId !== null) {
-    const user = { id: userId, email };
-    await extendInvitee(deps, invitation, user);
-    return user;
-  }
-  const names = { firstName: firstName || invitation.first_name, lastName: lastName || invitation.last_name };
-  return createInvitee(deps, invitation, { ...names, hash: null });
-};
-
-const namesOf = (invitation: InvitationByLink, input: Acceptance) => ({
+const namesOf = (invitation: InvitationDetails, input: Acceptance) => ({
   firstName: input.first_name ?? invitation.first_name,
   lastName: input.last_name ?? invitation.last_name,
-});
-
-const acceptEvent = (invitation: InvitationByLink, actor: { email: string }): AuditEvent => ({
-  action: 'invitation.accept',
-  actor,
-  target: invitation.email,
-  clients: [invitation.client_id],
-  details: { id: invitation.id, apps: invitation.app_labels, ...namedGroups(invitation.groups) },
 });
 
 /**
  * Existing users must log in. The link alone, which the inviter may be able to copy, must not set the password of an
  * existing account.
  */
-const requirementOf = (invitation: InvitationByLink, actor: Actor | null): AcceptanceRequirement => {
+const requirementOf = (invitation: InvitationDetails, actor: Actor | null): AcceptanceRequirement => {
   if (invitation.user_is_active === null) return 'password';
   if (invitation.needs_activation) return 'activation';
   return actor?.email === invitation.email ? 'nothing' : 'login';
@@ -195,219 +133,12 @@ type Link = { key: string; signature: string };
  */
 const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now: Date) => {
   if (!links.isInvitationSigned(link.key, link.signature)) throw notFound('invitation');
-  return invitationPages(em, now)
+  return invitationDetails(em, now)
     .where('invitations.key', '=', link.key)
     .executeTakeFirstOrThrow(() => notFound('invitation'));
-};
-
-/** Invitations with the contents of their pages. */
-const invitationPages = (em: Em, now: Date) =>
-  kysely(em)
-    .selectFrom('invitations')
-    .innerJoin('clients', 'clients.id', 'invitations.client_id')
-    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
-    .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
-    .select([
-      'invitations.id',
-      'invitations.client_id',
-      'invitations.inviter_id',
-      'invitations.email',
-      'invitations.extra',
-    ])
-    .select(['invitations.first_name', 'invitations.last_name'])
-    .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
-    .select(['invitations.apps_expire_at', groupsInvitedTo.as('groups')])
-    .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
-    .select(ifStillThere('first_name').as('inviter_first_name'))
-    .select(ifStillThere('last_name').as('inviter_last_name'))
-    /** null if no user has this address yet. */
-    .select(['invitee.is_active as user_is_active', NEEDS_ACTIVATION.as('needs_activation')])
-    .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')]);
-
-/**
- * SQL: whether the account of the invitee is inactive, if it belongs to this client alone. The page must not tell what others did to an account:
- * for them, the login fails.
- */
-const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and invitee.shared_since is null
-  and exists (select from memberships m where m.user_id = invitee.id and m.client_id = invitations.client_id)
-  and not exists (select from memberships m where m.user_id = invitee.id and m.client_id <> invitations.client_id), false)`;
-
-/** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
-const ifStillThere = (column: 'first_name' | 'last_name') => sql`
-  case when ${hasGlobalRole('inviter')} or exists (select from memberships m
-    where m.user_id = inviter.id and m.client_id = invitations.client_id) then ${sql.ref(`inviter.${column}`)} else '' end`;
-
-export type InvitationByLink = InferResult<ReturnType<typeof invitationPages>>[number];
-
-/** `hash`: of the password; null for those who log in with their identity provider. */
-type NewInvitee = { firstName: string; lastName: string; hash: string | null };
-
-/**
- * Creates the invited user, with a login at `now`, and records it.
- * @throws Problem `login-required` if another invitation of this address was accepted concurrently
- */
-const createInvitee = async (
-  { tx, now, audit }: Transaction,
-  invitation: InvitationByLink,
-  { firstName, lastName, hash }: NewInvitee,
-) => {
-  const { email, extra, is_demo_user: isDemoUser, client_id: client } = invitation;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
-  if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
-
-  const isEmailVerified = hash !== null && (await isByMailboxOnly(tx, invitation.id));
-  const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser, client };
-  const user = await addUser(tx, person, now);
-  user.lastLogin = now;
-  await tx.flush().catch(rethrowAsLoginRequired);
-  if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });
-  await joinInvited(tx, invitation, user.id, now);
-  await audit.record(tx, [
-    { action: 'user.create', actor: user, target: user.email, clients: [client] },
-    acceptEvent(invitation, user),
-  ]);
-  return user;
-};
-
-/** Whether the mail server has accepted the mail, and its link was not read or copied in Steward. */
-const isByMailboxOnly = async (tx: Em, invitationId: number): Promise<boolean> => {
-  const mails = kysely(tx)
-    .selectFrom('outbox_mails as mail')
-    .innerJoin('invitations as i', 'i.id', 'mail.invitation_id')
-    .select('mail.id')
-    .where('i.id', '=', invitationId)
-    .where('i.is_link_shown', '=', false);
-  return (await mails.where('mail.sent_at', 'is not', null).limit(1).executeTakeFirst()) !== undefined;
-};
-
-/** An admin created a user with this address concurrently. */
-const rethrowAsLoginRequired = (error: unknown): never => {
-  if (problemOfDatabaseError(error)?.fields?.email) throw new Problem('login-required', { cause: error });
-  throw error;
-};
-
-/**
- * Joining another client ends single sign-on: where a client requires it, another one that invites its people must not be enough.
- * @throws Problem `sso-required`
- */
-const requireFree = async (tx: Em, userId: number): Promise<void> => {
-  const users = kysely(tx).selectFrom('users').select('id').where('id', '=', userId);
-  if (await users.where(REQUIRES_SSO).executeTakeFirst()) throw new Problem('sso-required', BOUND);
 };
 
 const RESERVED = {
   detail:
     'Your organization logs its people in with single sign-on by now. Ask its admins, or a superuser, to add you.',
-};
-
-const BOUND = {
-  detail:
-    'Your organization requires single sign-on, which people who belong to another one cannot use. Ask a superuser to add you.',
-};
-
-/**
- * Adds the invited access to an existing user, and the invited data if they have no role in the inviting client. The data of people of
- * other clients counts in the inviting client only. Records both.
- */
-const extendInvitee = async (
-  { tx, now, audit }: Transaction,
-  invitation: InvitationByLink,
-  actor: { id: number; email: string },
-): Promise<void> => {
-  const { id: userId } = actor;
-  const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
-  if (!user) throw new Problem('account-inactive');
-  // The address may have been changed while this waited for the lock.
-  if (user.email !== invitation.email) throw new Problem('login-required');
-  const { client_id: clientId } = invitation;
-  const { clientIds, ...roles } = await usersWithRoles(tx)
-    .where('users.id', '=', userId)
-    .executeTakeFirstOrThrow();
-  if (!clientIds.includes(clientId)) await requireFree(tx, userId);
-  await joinInvited(tx, invitation, userId, now);
-  const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
-  // The client trusts the present mailbox: an undo must not give its access to the old one.
-  if (!membership.isActive) await endUndo(tx, userId);
-  membership.reactivate(now);
-  const isMember = clientIds.includes(clientId);
-  const isShared = clientIds.some((id) => id !== clientId);
-  const owner = isShared ? membership : user;
-  // A new member of another client must not bring the data of that client.
-  const known = isShared && !isMember ? {} : (membership.extra ?? user.extra);
-  const details = can(roles, 'view', clientId) ? {} : applyInvited(owner, known, invitation);
-  // What is set on the account counts in its only client.
-  if (!isShared && details.extra) membership.extra = null;
-  if (!isShared && details.is_demo_user) membership.isDemoUser = null;
-  await tx.flush();
-  if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
-  const event = { actor, target: user.email, clients: [clientId], details };
-  await audit.record(tx, [
-    acceptEvent(invitation, actor),
-    ...(isEmpty(details)
-      ? []
-      : [{ action: isShared ? 'membership.update' : 'user.update', ...event } as const]),
-  ]);
-};
-
-/**
- * Adds the invited data to that of the account or of a membership.
- * @param known the `extra` that counts until now
- * @returns the changed columns, without values: they may be sensitive
- */
-const applyInvited = (
-  owner: User | Membership,
-  known: Record<string, unknown>,
-  invitation: InvitationByLink,
-): Changes => {
-  const changes: Changes = {};
-  const extra = { ...known, ...invitation.extra };
-  // The merged data may exceed the limit; then the data stays unchanged.
-  if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(known)) {
-    owner.extra = extra;
-    changes.extra = { from: null, to: null };
-  }
-  if (invitation.is_demo_user && !owner.isDemoUser) {
-    owner.isDemoUser = true;
-    changes.is_demo_user = { from: false, to: true };
-  }
-  return changes;
-};
-
-/** Before the user, as changes of a group lock it before its members. */
-const lockGroups = (tx: Em, invitationId: number) =>
-  sql`select from groups where id in (select group_id from invitation_groups where invitation_id = ${invitationId})
-    order by id for key share`.execute(kysely(tx));
-
-/** The user is new or locked. */
-const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number, now: Date) => {
-  const { id, client_id, inviter_id, apps_expire_at: end } = invitation;
-  const apps = await kysely(tx)
-    .selectFrom('invitation_apps')
-    .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
-    .select(['apps.id', 'apps.client_id'])
-    .where('invitation_id', '=', id)
-    .execute();
-  const joined = [...new Set([client_id, ...apps.map((app) => app.client_id)])];
-  const terms = {
-    granted_by: inviter_id,
-    granted_at: now.toISOString(),
-    expires_at: end?.toISOString() ?? null,
-    reason: '',
-  };
-  const granted = end && end <= now ? [] : apps.map((app) => ({ ...app, terms }));
-  await changeAccess(tx, { by: inviter_id, now }, [{ userId, granted, revoked: [], joined }]);
-  const groups = await kysely(tx)
-    .selectFrom('invitation_groups')
-    .select('group_id')
-    .where('invitation_id', '=', id)
-    .execute();
-  const groupIds = groups.map(({ group_id }) => group_id);
-  await addToGroups(tx, { userId, by: inviter_id, now }, groupIds);
-  await closeObsoleteRequests(
-    tx,
-    requestsIn(userId, (clientId) => condition`${clientId} = any(${joined}::int[])`),
-    inviter_id,
-    now,
-  );
 };

@@ -8,7 +8,7 @@ import type { CodeOwner } from '../auth/factor-verification.ts';
 import { MINUTES } from '../auth/login-challenges.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { type AuthMethod, addMethods, byProvider } from '../auth/methods.ts';
-import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
+import { acceptWithProvider, lockInvitation } from '../invitations/invitee.ts';
 import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
