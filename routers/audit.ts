@@ -163,7 +163,7 @@ export const eventsRouter = router({
     .output(streamOf(EventOutput))
     .subscription(({ ctx, input: { lastEventId, ...filter }, signal }) => {
       const confirm = async (): Promise<Actor> => {
-        const actor = await ctx.authenticate({ isFresh: true });
+        const actor = await ctx.findActor({ isFresh: true });
         if (!actor) throw trpcErrorOf(ctx.unauthenticated());
         if (!READERS.some((action) => can(actor, action)))
           throw trpcErrorOf(roleRequired(rolesThatMay(...READERS)));

@@ -12,8 +12,8 @@ export type Context = {
   /** How long a call may take, in milliseconds. */
   timeLimitMs: number;
   /** The caller, or null without valid credentials. Looked up on first use; `isFresh`: again, for calls that last. */
-  authenticate: (options?: { isFresh: boolean }) => Promise<Actor | null>;
-  /** The problem to throw if `authenticate` returns null: it names the reason. */
+  findActor: (options?: { isFresh: boolean }) => Promise<Actor | null>;
+  /** The problem to throw if `findActor` returns null: it names the reason. */
   unauthenticated: () => Problem;
   /** The browser session, which login and logout change. */
   browser: Browser;

@@ -151,7 +151,7 @@ export const invitationsRouter = router({
     .input(MailedLink)
     .output(InvitationPageOutput)
     .mutation(async ({ ctx, input }) => {
-      const actor = await ctx.authenticate();
+      const actor = await ctx.findActor();
       const { invitationAcceptance } = ctx.services;
       const opened = await invitationAcceptance.open(input.key, input.signature, actor);
       const { invitation, needs, connection, policy } = opened;
@@ -179,7 +179,7 @@ export const invitationsRouter = router({
       ctx.browser.prepareLogin();
       const { invitationAcceptance, sessions, users, authentication } = ctx.services;
       const { userAgent } = ctx.browser;
-      const before = await ctx.authenticate();
+      const before = await ctx.findActor();
       const accepted = await invitationAcceptance.accept({ ...input, userAgent }, before);
       const { login, invitation } = accepted;
       const { home_location } = invitation;

@@ -65,7 +65,7 @@ const challengedUser = async (ctx: Context & { services: Services }) =>
   (await ctx.services.logins.readChallenge(challengeOf(ctx))).user_id;
 
 const currentUser = async (ctx: Context) => {
-  const actor = await ctx.authenticate();
+  const actor = await ctx.findActor();
   if (!actor) throw ctx.unauthenticated();
   return actor.id;
 };

@@ -93,7 +93,7 @@ export const passwordsRouter = router({
     )
     .output(z.object({ passed: z.boolean(), rules: z.array(RuleOutput.extend({ passed: z.boolean() })) }))
     .mutation(async ({ ctx, input: { password, email, first_name: firstName, last_name: lastName } }) => {
-      const actor = await ctx.authenticate();
+      const actor = await ctx.findActor();
       const person = { email, firstName, lastName };
       const rules = await ctx.services.passwords.check(actor, ctx.host, password, person);
       return { passed: rules.every((rule) => rule.passed), rules };

@@ -73,7 +73,7 @@ export const profileRouter = router({
     .input(z.object({ token: LinkToken, kind: z.enum(['confirm', 'undo']) }))
     .output(z.object({ email: z.string(), new_email: z.string(), needs_login: z.boolean() }))
     .mutation(async ({ ctx, input }) =>
-      ctx.services.emailLinks.verify(await ctx.authenticate(), input.kind, input.token),
+      ctx.services.emailLinks.verify(await ctx.findActor(), input.kind, input.token),
     ),
 
   confirmEmail: route(publicProcedure, 'POST', '/jb/profile/email/confirm/', {
@@ -85,9 +85,7 @@ export const profileRouter = router({
   })
     .input(z.object({ token: LinkToken }))
     .output(z.void())
-    .mutation(async ({ ctx, input }) =>
-      ctx.services.emailLinks.confirm(await ctx.authenticate(), input.token),
-    ),
+    .mutation(async ({ ctx, input }) => ctx.services.emailLinks.confirm(await ctx.findActor(), input.token)),
 
   undoEmail: route(publicProcedure, 'POST', '/jb/profile/email/undo/', {
     summary: 'Undo a change of an email address',

@@ -82,7 +82,7 @@ const isRefusal = ({ status, code, revealed }: Problem): boolean =>
  * @throws the problem to report instead
  */
 const createRefusalRecorder = (context: Context, path: string) => async (problem: Problem) => {
-  const actor = await context.authenticate().catch(() => null);
+  const actor = await context.findActor().catch(() => null);
   if (!actor) return;
   const { refusals } = context.openServices();
   if (problem.revealed === undefined) await refusals.record(actor, path, problem);
@@ -111,7 +111,7 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
     .use(withTimeLimit(true))
     // One middleware, because tRPC copies the context for each that adds to it.
     .use(async ({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
-      const actor = await ctx.authenticate();
+      const actor = await ctx.findActor();
       if (!actor) throw ctx.unauthenticated();
       if (!isAllowed(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });

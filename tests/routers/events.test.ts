@@ -176,7 +176,7 @@ events('gives each of many readers every event once, and those of one person in 
 
 /** How many pages of the database a list reads. The planner has no statistics of the tables. */
 const pagesRead = async (app: TestApp, reader: string, filter: Omit<EventFilter, 'limit'>) => {
-  const actor = await app.contextOf(reader).authenticate();
+  const actor = await app.contextOf(reader).findActor();
   assert.ok(actor);
   const query = visibleEvents(app.orm.em.fork(), actor, { ...filter, limit: 100 });
   const [plan] = await query.explain('json', sql`analyze, buffers`);

@@ -431,8 +431,8 @@ const call = async (
   const context = app.contextOf(who);
   const caller = createCaller({
     ...context,
-    authenticate: async () => {
-      const actor = await context.authenticate();
+    findActor: async () => {
+      const actor = await context.findActor();
       await authenticated();
       return actor;
     },

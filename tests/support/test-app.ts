@@ -104,7 +104,7 @@ export const startTestApp = async (
   const contextOf = (email: string | null): Context => ({
     openServices: (confirmBeforeCommit) => app.openServices(IN_PROCESS, confirmBeforeCommit),
     timeLimitMs,
-    authenticate: async () =>
+    findActor: async () =>
       email ? app.openServices().authentication.findByToken(await tokenOf(email)) : null,
     unauthenticated: () => new Problem('unauthenticated'),
     browser: NO_BROWSER,

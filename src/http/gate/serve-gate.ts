@@ -26,7 +26,7 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
     try {
       const { forwardAuth } = context.openServices();
       const admitted = createTimeLimit(deps.timeLimitMs).run(() =>
-        forwardAuth.admit(slug, embedSecret, context.authenticate),
+        forwardAuth.admit(slug, embedSecret, context.findActor),
       );
       return admit(reply, await admitted);
     } catch (error) {

@@ -56,7 +56,7 @@ export const preconditionOf = (
       const { success, data: key, error } = endpoint.input.safeParse(input);
       if (!success) throw invalid(fieldErrors(error), error);
       await services.resourceLocks[query](actor, key);
-      const ctx = { ...context, openServices: () => services, authenticate: async () => actor };
+      const ctx = { ...context, openServices: () => services, findActor: async () => actor };
       const content = await callEndpoint(endpoint, ctx, key);
       if (typeof content !== 'object' || content === null) throw new TypeError(`${query} returns no object`);
       const etag = etagOf(content, JSON.stringify(content), endpoint.rest.volatileFields);

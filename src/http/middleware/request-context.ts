@@ -86,7 +86,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
     openServices: (confirmBeforeCommit) => deps.openServices(origin, confirmBeforeCommit),
     inTransaction: (work, confirmBeforeCommit) => deps.inTransaction(origin, work, confirmBeforeCommit),
     timeLimitMs: deps.timeLimitMs,
-    authenticate: ({ isFresh } = { isFresh: false }) => {
+    findActor: ({ isFresh } = { isFresh: false }) => {
       if (isFresh) request.state.caller = null;
       const found = lookUpCaller(request, deps);
       // The calls of a batch share the check, which records a refusal.
@@ -142,7 +142,7 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
 
 /**
  * Finds the caller by token or session, or null. Hooks and procedures share the lookup, which is repeated after a slow body.
- * Does not check for cross-site requests: `authenticate` does.
+ * Does not check for cross-site requests: `findActor` does.
  */
 export const lookUpCaller = (request: FastifyRequest, deps: ContextDeps): Promise<Actor | null> => {
   const { state } = request;

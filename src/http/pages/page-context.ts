@@ -37,8 +37,8 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
   const context = contextOf(request, deps);
   // Without the check of the CSRF token, so that a page can show users their own data even if a form failed it.
-  const authenticate = () => lookUpCaller(request, deps);
-  const reader: Caller = createCaller({ ...context, authenticate });
+  const findActor = () => lookUpCaller(request, deps);
+  const reader: Caller = createCaller({ ...context, findActor });
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
   let csrfToken: string | undefined;
   let branding: ReturnType<Caller['branding']['get']> | undefined;
@@ -88,7 +88,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     currentUser: async () => (await currentSession())?.user ?? null,
     currentSession,
     /** The caller, without a check of the CSRF token. */
-    currentActor: authenticate,
+    currentActor: findActor,
 
     sendPage: send,
     /** Sends a page that has only a title and a card. */

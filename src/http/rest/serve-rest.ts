@@ -40,7 +40,7 @@ const negotiateAndAuthenticate = async (endpoint: Endpoint, reply: FastifyReply,
   if (endpoint.rest.status !== 204) responseTypeFor(endpoint, request);
   if (endpoint.isPublic) return;
   const context = contextOf(request, deps);
-  if (!(await context.authenticate())) throw context.unauthenticated();
+  if (!(await context.findActor())) throw context.unauthenticated();
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
   if (endpoint.method === 'GET') deps.csrf.issue(request, reply);
   if (endpoint.method === 'POST') deps.csrf.check(request);

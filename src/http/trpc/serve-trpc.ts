@@ -48,13 +48,13 @@ export const serveTrpc = async (app: FastifyInstance, deps: TrpcDeps): Promise<v
 /**
  * Authenticates before a large body is read, as REST does for every body. With a small body, tRPC reports the failure for each
  * call of a batch.
- * @throws Problem `unauthenticated` and others of `authenticate`
+ * @throws Problem `unauthenticated` and others of `findActor`
  */
 const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
   app.addHook('onRequest', async (request) => {
     if (!hasLargeBody(request) || !proceduresInPath(request.url).every(isProtected)) return;
     const context = contextOf(request, deps);
-    if (!(await context.authenticate())) throw context.unauthenticated();
+    if (!(await context.findActor())) throw context.unauthenticated();
   });
 };
 

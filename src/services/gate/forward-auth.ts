@@ -59,7 +59,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
     admit: async (
       slug: string,
       embedSecret: string | null,
-      authenticate: () => Promise<Actor | null>,
+      findActor: () => Promise<Actor | null>,
     ): Promise<Admission> => {
       const now = clock.now();
       // A slug that PostgreSQL cannot read would fail all lookups of the batch.
@@ -73,7 +73,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
         // A view that was opened before its client demanded a second factor has ended for its person.
         if (factorStepOf(view, openerOf(subject, view), now) === null) return admission(view, subject);
       }
-      const actor = await authenticate();
+      const actor = await findActor();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
       const opening = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
       if (!opening) throw refused();
