@@ -51,6 +51,16 @@ webhooks('belong to clients of their admins; superusers have all', async ({ app 
   for (const who of [STAFF, ADA]) await rejectsWith(app.as(who).webhooks.list({}), 'forbidden');
 });
 
+webhooks('are at most 20 of a client, or of the installation, also if created at once', async ({ app }) => {
+  for (const client of [1, null]) {
+    const create = () => app.as(ROOT).webhooks.create({ url: URL, client });
+    const settled = await Promise.allSettled(Array.from({ length: 25 }, create));
+    assert.is(settled.filter(({ status }) => status === 'fulfilled').length, 20);
+    const { fields } = await rejectsWith(create(), 'invalid-input');
+    assert.equal(fields, { client: ['There can be 20 webhooks. Remove one first.'] });
+  }
+});
+
 webhooks('are audited without their URLs, for their clients', async ({ app }) => {
   const { id } = await app.as(ACME).webhooks.create({ url: URL, client: 1 });
   await app.as(ACME).webhooks.update({ id, url: `${URL}2`, types: ['user.created'] });

@@ -80,6 +80,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
         requireConfirmedSession(actor, clock.now());
         requireAllowed(fields.url);
+        await lockLimit(tx, client);
         if ((await tx.count(Webhook, { client })) >= MAX_WEBHOOKS)
           throw invalid({ client: [`There can be ${MAX_WEBHOOKS} webhooks. Remove one first.`] });
         const created = tx.create(Webhook, {
@@ -150,6 +151,10 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
       }),
   };
 };
+
+/** Concurrent requests count the webhooks of a client, or of the installation, one after another: no row stands for the installation. */
+const lockLimit = (tx: Em, client: number | null) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${`webhooks of ${client}`}, 0))`.execute(kysely(tx));
 
 /** Bound by Kysely, because MikroORM writes values into the text of its statements. */
 const storeSecret = (tx: Em, secrets: SealedSecrets, id: number, secret: string) =>
