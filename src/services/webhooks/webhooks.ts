@@ -206,7 +206,7 @@ export const aboutWebhook = ({ client, url }: { client: number | null; url: stri
 
 type Disabled = { id: number; client_id: number | null; url: string };
 
-/** Disables a locked webhook, and informs those who administer it. */
+/** Disables a locked webhook, and informs those who administer it, once a day: it may be activated and fail again and again. */
 export const disableWebhook = async (
   { tx, now, audit }: Transaction,
   { id, client_id: clientId, url }: Disabled,
@@ -228,7 +228,10 @@ export const disableWebhook = async (
   await sql`
     insert into outbox_mails (kind, recipient, client_id, user_id, webhook_id, ${NEW_MAIL})
     select 'webhook-disabled', u.email, ${clientId}::int, u.id, ${id}::int, ${newMailValues(now)}
-    from ${admins} and u.is_active order by u.id`.execute(kysely(tx));
+    from ${admins} and u.is_active and not exists (select from outbox_mails earlier
+      where earlier.webhook_id = ${id}::int and earlier.user_id = u.id and earlier.failed_at is null
+        and earlier.created_at > ${new Date(now.getTime() - DAY_MS)}::timestamptz)
+    order by u.id`.execute(kysely(tx));
 };
 
 /** How many webhooks cannot sign, because their secrets were stored with another secret key. */

@@ -178,6 +178,34 @@ deliveries('disable a webhook whose receiver answers 410, and give up what waits
   assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, null);
 });
 
+deliveries('that disable a webhook again mail its admins once a day', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  receiver.answer = () => 410;
+  const mailed = () =>
+    app.db().selectFrom('outbox_mails').select('recipient').where('webhook_id', '=', id).execute();
+  await rename(app);
+  await app.webhookWorker.drain();
+  const event = (await listOf(app, id))[0]?.event;
+  const disableAgain = async () => {
+    await app.as(ROOT).webhooks.update({ id, is_active: true });
+    await app.as(ROOT).webhooks.replay({ id, event });
+    await app.webhookWorker.drain();
+    assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, 'gone');
+  };
+  for (let n = 0; n < 4; n++) await disableAgain();
+  assert.equal(await mailed(), [{ recipient: ACME }]);
+
+  await app.db().updateTable('outbox_mails').set({ failed_at: app.clock.now() }).execute();
+  await disableAgain();
+  assert.is((await mailed()).length, 2, 'one that was not sent does not count');
+
+  app.clock.advance(DAY_MS);
+  await app.renewToken(ROOT);
+  await disableAgain();
+  assert.is((await mailed()).length, 3);
+});
+
 deliveries('disable a webhook whose deliveries have only failed for five days', async (context) => {
   const { app, receiver } = context;
   const { id } = await create(context, { client: null });
