@@ -226,13 +226,13 @@ export const recheckDomains = async (
     const isThere = records.includes(recordValue(row));
     await em.transactional(async (tx) => {
       const isVerified = isThere && !(await isTaken(tx, row));
-      const changed = await sql<{ was_lapsed: boolean }>`
-        update client_domains d set checked_at = ${now}::timestamptz,
-          lapsed_at = case when ${isVerified}::boolean then null else coalesce(d.lapsed_at, ${now}::timestamptz) end
-        from client_domains old where d.id = ${row.id} and old.id = d.id and d.vouched_by is null
-        returning old.lapsed_at is not null as was_lapsed`.execute(kysely(tx));
-      const wasLapsed = changed.rows[0]?.was_lapsed;
-      if (wasLapsed === undefined || wasLapsed !== isVerified) return;
+      const lockMode = LockMode.PESSIMISTIC_WRITE;
+      const domain = await tx.findOne(ClientDomain, { id: row.id, vouchedBy: null }, { lockMode });
+      if (!domain) return;
+      const wasLapsed = domain.lapsedAt !== null;
+      tx.assign(domain, { checkedAt: now, lapsedAt: isVerified ? null : (domain.lapsedAt ?? now) });
+      await tx.flush();
+      if (wasLapsed !== isVerified) return;
       const about = { actor: null, target: row.domain, clients: [row.client_id], details: { id: row.id } };
       await audit.record(tx, [{ action: wasLapsed ? 'domain.verify' : 'domain.lapse', ...about }]);
     });

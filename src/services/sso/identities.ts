@@ -1,4 +1,5 @@
 import { type InferResult, sql } from 'kysely';
+import { ExternalIdentity } from '../../../entities/sso.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
@@ -34,7 +35,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
         .where('i.id', '=', id)
         .where('i.user_id', '=', user.id)
         .executeTakeFirstOrThrow(() => notFound('identity'));
-      await kysely(tx).deleteFrom('external_identities').where('id', '=', id).execute();
+      await tx.remove(tx.getReference(ExternalIdentity, id)).flush();
       await endConnectionSessions(tx, row.connection, { userIds: [user.id] });
       const details = { connection: row.connection, name: row.connection_name };
       await audit.record(tx, [

@@ -141,6 +141,7 @@ const addIdentity = async (
   const identity = { issuer, subject, email: email ?? user.email, createdAt: now, lastLogin: now };
   tx.create(ExternalIdentity, { ...identity, connection: id, user: user.id });
   await tx.flush();
+  // The first time counts.
   await kysely(tx)
     .insertInto('provider_links')
     .values({ user_id: user.id, client_id: client, since: now })
