@@ -34,14 +34,14 @@ export const inspectPackage = async (stored: StoredPackage, expected: PackageNam
       yield chunk;
     }
   };
+  // A store that sends nothing more must not hold up a failure.
+  gunzip.once('close', () => stored.body.destroy());
   await pipeline(fromStore(stored.body), measured, gunzip, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) archive.write(chunk);
-  })
-    .catch((error: unknown) => {
-      const isFromZlib = errorCodeOf(error)?.startsWith('Z_');
-      throw isFromZlib ? invalidPackage('The package is not a whole gzip archive.', error) : error;
-    })
-    .finally(() => stored.body.destroy());
+  }).catch((error: unknown) => {
+    const isFromZlib = errorCodeOf(error)?.startsWith('Z_');
+    throw isFromZlib ? invalidPackage('The package is not a whole gzip archive.', error) : error;
+  });
 
   const sha256 = digest.digest('hex');
   if (sha256 !== stored.sha256)

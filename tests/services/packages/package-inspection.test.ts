@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -138,6 +138,29 @@ inspection(
     await problemOf(inspectPackage(gone, EXPECTED), 'package-store-unavailable');
   },
 );
+
+inspection('refuses an unsound package at once, although the store sends nothing more', async () => {
+  const unsound = [
+    Buffer.from('no gzip archive'),
+    gzipSync(Buffer.alloc(1024, 'x')),
+    gzipSync(gzipSync(END)),
+  ];
+  for (const bytes of unsound) {
+    const body = new PassThrough();
+    body.write(bytes);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      body.end();
+    }, 5_000);
+
+    await problemOf(inspectPackage({ ...stored(bytes), body }, EXPECTED));
+
+    clearTimeout(timer);
+    assert.not(isLate);
+    assert.ok(body.destroyed);
+  }
+});
 
 inspection('closes the file in every case', async () => {
   await using folder = await makeScratchFolder();
