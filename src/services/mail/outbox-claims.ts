@@ -91,6 +91,7 @@ export const claimMails = async (
     attempts: mail.attempts + 1,
     last_error: null,
     last_attempt_at: now,
+    written_at: now,
     next_attempt_at: leaseEnd,
   }));
 };

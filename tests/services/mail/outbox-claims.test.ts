@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
+import { mailContexts } from '../../../src/services/mail/mail-context.ts';
 import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mails.ts';
 import { ACME, ADA, appSuite, GRACE } from '../../support/test-app.ts';
 
@@ -148,6 +149,25 @@ claims('are not expected of mails that were sent or refused', async ({ app }) =>
   assert.is(mails.filter(({ kind }) => kind === 'invitation').length, 2);
   assert.is(mails.length, 4);
   assert.is(await outbox.msUntilDue(), null);
+});
+
+claims('date a mail as it is read after it was sent', async ({ app }) => {
+  await invite(app, 1);
+  const now = (): Date => {
+    app.clock.advance(1000);
+    return app.clock.now();
+  };
+  const outbox = outboxOf({ ...app, clock: { ...app.clock, now } });
+  const [mail] = (await outbox.claim(1)).mails;
+  if (!mail) return assert.unreachable();
+
+  const { date } = outbox.write(mail);
+
+  await outbox.recordDelivery(mail, { outcome: 'taken' });
+  const sent = await mailContexts(app.orm.em.fork(), { now: now(), invitationMs: 0 })
+    .where('mail.id', '=', mail.id)
+    .executeTakeFirstOrThrow();
+  assert.is(date.toISOString(), outbox.write(sent).date.toISOString());
 });
 
 claims('can be released without effect', async ({ app }) => {
