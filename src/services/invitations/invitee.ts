@@ -209,13 +209,10 @@ export const extendInvitee = async (
   if (!isShared && details.is_demo_user) membership.isDemoUser = null;
   await tx.flush();
   if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
-  const event = { actor, target: user.email, clients: [clientId], details };
-  await audit.record(tx, [
-    acceptEvent(invitation, actor),
-    ...(isEmpty(details)
-      ? []
-      : [{ action: isShared ? 'membership.update' : 'user.update', ...event } as const]),
-  ]);
+  const events = [acceptEvent(invitation, actor)];
+  const action = isShared ? 'membership.update' : 'user.update';
+  if (!isEmpty(details)) events.push({ action, actor, target: user.email, clients: [clientId], details });
+  await audit.record(tx, events);
 };
 
 /**
