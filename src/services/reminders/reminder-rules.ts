@@ -57,16 +57,18 @@ export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
 
 /**
  * SQL: whether member `m` has not used the client since a time: idle in its apps, neither joined nor reactivated since. Sessions and tokens
- * count for those who belong to no other client; of others, they may be used for another one, which is not for this one to know.
+ * count for those who belong to no other client; of others, they may be used for another one, which is not for this one to know. Each `not
+ * exists` stands alone, so that PostgreSQL joins many members at once.
  */
 export const isInactive = (since: RawBuilder<Date>, users = 'users'): RawBuilder<boolean> => {
   const of = (column: string) => sql.ref(`${users}.${column}`);
+  const isOnlyHere = sql`not exists (
+    select from memberships other where other.user_id = m.user_id and other.client_id <> m.client_id)`;
   return condition`(${isUnseenSince(since, sql`app_id in (select id from apps where client_id = m.client_id)`, users)}
     and coalesce(m.joined_at < ${since}, true) and coalesce(m.reactivated_at < ${since}, true)
     and coalesce(${of('last_activated')} < ${since}, true)
-    and (exists (select from memberships other where other.user_id = m.user_id and other.client_id <> m.client_id)
-      or not exists (select from sessions s where s.user_id = m.user_id and s.last_used >= ${since})
-      and not exists (select from api_tokens t where t.user_id = m.user_id and t.last_used >= ${since})))`;
+    and not exists (select from sessions s where s.user_id = m.user_id and s.last_used >= ${since} and ${isOnlyHere})
+    and not exists (select from api_tokens t where t.user_id = m.user_id and t.last_used >= ${since} and ${isOnlyHere}))`;
 };
 
 /** SQL: whether member `m` may be warned and suspended at all: no one with a role for all clients, and not the last admin. */

@@ -125,14 +125,17 @@ const findOrCreate = async (tx: Em, client: number) =>
     weeklyDigest: false,
   });
 
-/** SQL: a table with the row that `update` would store. */
+/** SQL: a table with the row that `update` would store, of values that the planner knows: it is read for each of many members. */
 const considered = async (em: Em, actor: Actor, id: number, changes: Changes, now: Date) => {
   const stored = await readSettings(em, actor, id);
   const settings: Settings = { ...stored, ...pickDefined(changes) };
   const isRestarted =
     settings.inactive_days !== stored.inactive_days || settings.suspend_days !== stored.suspend_days;
-  const row = { ...settings, client_id: id, ...(isRestarted && { inactive_since: now }) };
-  return sql`(select (json_populate_record(stored, ${JSON.stringify(row)}::json)).*
+  const since = isRestarted ? sql`${now}::timestamptz` : sql`stored.inactive_since`;
+  return sql`(select ${id}::int as client_id, ${settings.access_days}::int as access_days,
+      ${settings.access_admins}::boolean as access_admins, ${settings.invitation_days}::int as invitation_days,
+      ${settings.inactive_days}::int as inactive_days, ${settings.suspend_days}::int as suspend_days,
+      ${settings.weekly_digest}::boolean as weekly_digest, ${since} as inactive_since, stored.access_told_until
     from (select) one left join client_reminders stored on stored.client_id = ${id})`;
 };
 
