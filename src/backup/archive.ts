@@ -37,7 +37,8 @@ export const writeArchive = async (
     archive.finalize();
   } catch (error) {
     archive.destroy(error instanceof Error ? error : new Error(String(error)));
-    await written.catch(() => undefined);
+    // Fails with the reason of the target, if that has destroyed the archive first.
+    await written;
     throw error;
   }
   await written;
