@@ -39,6 +39,8 @@ export const inspectPackage = async (stored: StoredPackage, expected: PackageNam
   await pipeline(fromStore(stored.body), measured, gunzip, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) archive.write(chunk);
   }).catch((error: unknown) => {
+    // zlib ends before zeros, and then takes no more bytes.
+    if (gunzip.readableEnded) throw invalidPackage(SURPLUS, error);
     const isFromZlib = errorCodeOf(error)?.startsWith('Z_');
     throw isFromZlib ? invalidPackage('The package is not a whole gzip archive.', error) : error;
   });
@@ -46,13 +48,15 @@ export const inspectPackage = async (stored: StoredPackage, expected: PackageNam
   const sha256 = digest.digest('hex');
   if (sha256 !== stored.sha256)
     throw invalidPackage('The package does not have the SHA-256 published with it.');
-  // zlib silently ignores trailing zeros.
-  if (gunzip.bytesWritten !== sizeBytes) throw invalidPackage('The package has something after its end.');
+  // It silently ignores those that came with the end.
+  if (gunzip.bytesWritten !== sizeBytes) throw invalidPackage(SURPLUS);
 
   const manifest = parseManifest(archive.end());
   requireName(manifest, expected);
   return { manifest, sha256, sizeBytes };
 };
+
+const SURPLUS = 'The package has something after its end.';
 
 /** Tells failures of the store apart from those of what reads it. */
 const fromStore = async function* (body: Readable): AsyncGenerator<Buffer> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import { END, inspect, manifestEntry, packageOf, refuses, tarEntry } from '../../support/packages.ts';
@@ -46,6 +47,13 @@ archives('refuses data after the end of the tar stream or the gzip', async () =>
   await refuses(behind(Buffer.from('garbage')), /not a whole gzip archive/);
   await refuses(behind(Buffer.alloc(10)), /something after its end/);
   await refuses(behind(Buffer.alloc(100_000)), /something after its end/);
+});
+
+archives('refuses zeros after the end of the gzip also if the store sends each byte alone', async () => {
+  const bytes = Buffer.concat([packageOf(), Buffer.alloc(20)]);
+  const body = Readable.from(Array.from(bytes, (byte) => Buffer.from([byte])));
+
+  await refuses(inspect(bytes, { body }), /something after its end/);
 });
 
 archives('refuses a package that was compressed twice, whose inner layer would bypass the limits', () =>
