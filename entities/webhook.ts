@@ -28,6 +28,8 @@ export const WebhookSchema = defineEntity({
     disabledReason: p.enum(DISABLED_REASONS).nullable(),
     /** Since when deliveries have failed, and none has succeeded. */
     failingSince: instant().nullable(),
+    /** While it fails: when the next delivery may be sent. */
+    retryAt: instant().nullable(),
     /** The user. Without a foreign key. */
     createdBy: p.integer().nullable(),
     createdAt: instant(),
@@ -40,6 +42,7 @@ export class Webhook extends WebhookSchema.class {
     this.disabledAt = null;
     this.disabledReason = null;
     this.failingSince = null;
+    this.retryAt = null;
   }
 }
 WebhookSchema.setClass(Webhook);

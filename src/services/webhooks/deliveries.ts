@@ -7,6 +7,7 @@ import { type Actor, serviceActor } from '../access/actor.ts';
 import { publishEvents } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { RETRY_AT } from './delivery-queue.ts';
 import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, UNREADABLE } from './webhook-sending.ts';
 import { aboutWebhook, lockForUpdate, readWebhook, type WebhookRow } from './webhooks.ts';
@@ -114,11 +115,15 @@ const idsToReplay = async (
 const statusOf = sql<DeliveryStatus>`case
   when ${isWaiting()} then 'waiting' when d.delivered_at is null then 'failed' else 'delivered' end`;
 
+const nextAttemptAt = sql<Date | null>`case
+  when d.next_attempt_at is not null then greatest(d.next_attempt_at, ${RETRY_AT}) end`;
+
 const deliveryRows = (em: Em) =>
   kysely(em)
     .selectFrom('webhook_deliveries as d')
+    .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
     .select(['d.event_id as event', 'd.type', statusOf.as('status'), 'd.attempts', 'd.queued_at'])
-    .select(['d.last_attempt_at', 'd.next_attempt_at', 'd.delivered_at', 'd.failed_at'])
+    .select(['d.last_attempt_at', nextAttemptAt.as('next_attempt_at'), 'd.delivered_at', 'd.failed_at'])
     .select(['d.status as response_status', 'd.duration_ms', 'd.response', 'd.error', 'd.body'])
     .orderBy('d.event_id', 'desc');
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { type Clock, DAY_MS, HOUR_MS, latestPossible } from '../../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { serviceActor } from '../access/actor.ts';
 import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
@@ -19,6 +19,8 @@ const MAX_AGE_MS = DAY_MS;
 const MAX_BACKOFF_MS = 2 * HOUR_MS;
 /** Wait after the first failure. */
 const BACKOFF_MS = 5_000;
+/** The longest wait of a webhook that fails: what happens after its receiver is mended is heard soon. */
+const MAX_WAIT_MS = 10 * MINUTE_MS;
 /** A webhook whose deliveries have only failed for so long is disabled. */
 const FAILING_MS = 5 * DAY_MS;
 const KEPT_MS = 7 * DAY_MS;
@@ -96,12 +98,12 @@ export const createDeliveryQueue = (deps: Deps) => {
             and ${isDelivered ? sql`delivered_at is null` : isClaimed(delivery)}`.execute(kysely(tx));
         if (!numAffectedRows) return;
         if (isDelivered || isLast) await makeNextDue(tx, delivery, now);
-        await kysely(tx)
-          .updateTable('webhooks')
-          .set({ failing_since: isDelivered ? null : (webhook.failing_since ?? now) })
-          .where('id', '=', webhook.id)
-          .where('failing_since', isDelivered ? 'is not' : 'is', null)
-          .execute();
+        const since = webhook.failing_since ?? now;
+        const state = isDelivered
+          ? { failing_since: null, retry_at: null }
+          : { failing_since: since, retry_at: retryAt(since, now) };
+        if (!isDelivered || webhook.failing_since)
+          await kysely(tx).updateTable('webhooks').set(state).where('id', '=', webhook.id).execute();
         if (reason && webhook.is_active)
           await disableWebhook({ tx, now, audit: createAudit(NO_ORIGIN, clock) }, webhook, reason);
       }),
@@ -122,17 +124,19 @@ export const createDeliveryQueue = (deps: Deps) => {
       const room = roomOf(now);
       const { rows } = await sql<{ due: Date | null }>`
         select min(case when least(${room.own}, ${room.ofClient}) > 0 then (
-            select min(next_attempt_at) from webhook_deliveries d
-            where d.webhook_id = w.id and next_attempt_at is not null and ${isWaiting()})
+            select greatest(next_attempt_at, ${RETRY_AT}) from webhook_deliveries d
+            where d.webhook_id = w.id and next_attempt_at is not null and ${isWaiting()}
+            order by next_attempt_at limit 1)
           else (select min(claimed_until) from webhook_deliveries d
             where d.webhook_id = w.id and claimed_until > ${now}::timestamptz) end) as due
         from webhooks w where w.is_active`.execute(kysely(em.fork()));
       return rows[0]?.due ? rows[0].due.getTime() - now.getTime() : null;
     },
 
-    /** Deletes old deliveries and secrets, and reschedules deliveries that the clock was ahead for. */
+    /** Deletes old deliveries and secrets, gives up what fails for a day, and reschedules what the clock was ahead for. */
     prune: async (): Promise<void> => {
       const now = clock.now();
+      await giveUpOld(em, now);
       const before = new Date(now.getTime() - KEPT_MS);
       await deleteInBatches(
         em.fork(),
@@ -140,9 +144,11 @@ export const createDeliveryQueue = (deps: Deps) => {
         sql`coalesce(delivered_at, failed_at) < ${before}::timestamptz`,
       );
       const db = kysely(em.fork());
+      const impossible = new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS * 2);
+      await sql`update webhooks set retry_at = null where retry_at > ${impossible}::timestamptz`.execute(db);
       await sql`
         update webhook_deliveries set next_attempt_at = ${now}::timestamptz, claimed_until = null
-        where next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS * 2)}::timestamptz
+        where next_attempt_at > ${impossible}::timestamptz
           and ${isWaiting('webhook_deliveries')}`.execute(db);
       await sql`
         update webhooks set previous_secret = null, previous_until = null
@@ -172,6 +178,16 @@ const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
   (select count(*)::int from webhook_deliveries c join webhooks o on o.id = c.webhook_id
     where ${webhooks} and c.claimed_until > ${now}::timestamptz)`;
 
+/**
+ * A webhook that fails waits for half of the time for which it has failed, then one delivery finds out whether it still does: the many
+ * subjects that wait do not ask it one after another. At first it waits hardly, because a single subject may be the cause.
+ */
+const retryAt = (failingSince: Date, now: Date): Date =>
+  new Date(now.getTime() + Math.min(MAX_WAIT_MS, (now.getTime() - failingSince.getTime()) / 2));
+
+/** SQL over `w` of `webhooks`: when it may be sent to again; null: now. An older version resets `failing_since` alone. */
+export const RETRY_AT = sql`case when w.failing_since is not null then w.retry_at end`;
+
 /** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time to this one, and to those of its client. */
 const roomOf = (now: Date) => ({
   own: sql`(case when w.failing_since is null then ${AT_ONCE}::int else 1 end - ${claimedOf(sql`o.id = w.id`, now)})`,
@@ -185,6 +201,7 @@ const readDue = async (tx: Em, now: Date, limit: number) => {
     .selectFrom('webhooks as w')
     .select('id')
     .where('is_active', '=', true)
+    .where(condition`coalesce(${RETRY_AT} <= ${now}::timestamptz, true)`)
     .where(condition`exists (select from webhook_deliveries d where d.webhook_id = w.id and ${isDue})`)
     .orderBy('id')
     .forNoKeyUpdate()
@@ -265,6 +282,29 @@ const failExpired = async (tx: Em, due: readonly Key[], claimed: readonly Key[],
     await failWaiting(tx, isOf(delivery), 'The event is not kept any more.', now);
     await makeNextDue(tx, delivery, now);
   }
+};
+
+/** Of webhooks that have only failed for a day: what has waited for so long, most of it without an attempt. */
+const giveUpOld = async (em: Em, now: Date): Promise<void> => {
+  const dayAgo = new Date(now.getTime() - MAX_AGE_MS);
+  const failing = (db: Em) =>
+    kysely(db)
+      .selectFrom('webhooks')
+      .select('id')
+      .where('is_active', '=', true)
+      .where('failing_since', '<=', dayAgo);
+  for (const { id } of await failing(em.fork()).execute())
+    await em.fork().transactional(async (tx) => {
+      // Excludes the transactions that enqueue, as when a webhook is disabled.
+      if (!(await failing(tx).where('id', '=', id).forUpdate().executeTakeFirst())) return;
+      const isOld = sql`d.webhook_id = ${id}::int and d.queued_at <= ${dayAgo}::timestamptz`;
+      await failWaiting(tx, isOld, 'The webhook failed for a day.', now);
+      await sql`
+        update webhook_deliveries d set next_attempt_at = ${now}::timestamptz
+        where d.webhook_id = ${id}::int and d.event_id in (
+          select min(event_id) from webhook_deliveries n where n.webhook_id = ${id}::int and ${isWaiting('n')}
+          group by subject having count(next_attempt_at) = 0)`.execute(kysely(tx));
+    });
 };
 
 /** Makes the next delivery of the subject due. Call it after the given one has finished. */

@@ -110,6 +110,8 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         const { is_active: isActive, ...fields } = changes;
         if (fields.url !== undefined && fields.url !== before.url) requireAllowed(fields.url);
         Object.assign(webhook, pickDefined(fields));
+        // What has failed may have been mended.
+        if (webhook.url !== before.url) webhook.retryAt = null;
         if (isActive === true && !webhook.isActive) webhook.activate();
         if (isActive === false) webhook.isActive = false;
         await tx.flush();
@@ -134,7 +136,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         const previous_until = new Date(clock.now().getTime() + ROTATION_MS);
         await kysely(tx)
           .updateTable('webhooks')
-          .set(({ ref }) => ({ previous_secret: ref('sealed_secret'), previous_until }))
+          .set(({ ref }) => ({ previous_secret: ref('sealed_secret'), previous_until, retry_at: null }))
           .where('id', '=', id)
           .execute();
         await storeSecret(tx, webhookSecrets, id, secret);

@@ -140,6 +140,7 @@ deliveries('are given up after a day of failures; the next one of the subject fo
   receiver.answer = () => 204;
   await app.renewToken(ACME);
   await rename(app);
+  app.clock.advance(10 * MINUTE_MS);
   await app.webhookWorker.drain();
   await app.renewToken(ROOT);
   assert.is((await listOf(app, id))[0]?.status, 'delivered');
@@ -250,6 +251,106 @@ deliveries('of a webhook are five at once, of one that fails one', async (contex
   assert.is(receiver.mostAtOnce, 1);
 });
 
+/** Events of as many subjects, as one change of many people makes them. */
+const updateMany = ({ app }: Context, count: number) =>
+  sql`
+    with entries as (
+      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
+      select ${app.clock.now()}, 'user.update', '', 'n' || n, '{1}', '{}' from generate_series(1, ${count}::int) n
+      returning id)
+    insert into unpublished_events (entry_id) select id from entries`.execute(app.db());
+
+deliveries('of many subjects do not ask a webhook that fails one after another', async (context) => {
+  const { app, receiver } = context;
+  const healthy = await startReceiver();
+  const { id } = await create(context);
+  await create(context, { url: healthy.url });
+  receiver.answer = () => {
+    app.clock.advance(10);
+    return 500;
+  };
+  await updateMany(context, 200);
+  for (let minute = 0; minute < 60; minute++) {
+    await app.webhookWorker.drain();
+    app.clock.advance(MINUTE_MS);
+  }
+  healthy.close();
+  assert.is(healthy.received.length, 200);
+  assert.ok(receiver.received.length > 10 && receiver.received.length < 40, `${receiver.received.length}`);
+
+  receiver.answer = () => 204;
+  receiver.received.length = 0;
+  app.clock.advance(HOUR_MS);
+  await app.renewToken(ROOT);
+  await app.webhookWorker.drain();
+  assert.is(receiver.received.length, 200, 'all follow the first that succeeds');
+  assert.equal(await app.as(ROOT).webhooks.deliveries({ id, status: 'waiting' }), []);
+});
+
+deliveries('to another URL, or with another secret, are sent at once', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  await rename(app);
+  receiver.answer = () => 500;
+  const fail = async () => {
+    for (let n = 0; n < 3; n++) {
+      app.clock.advance(MINUTE_MS);
+      await app.webhookWorker.drain();
+    }
+    receiver.received.length = 0;
+    await rename(app, GRACE);
+    await app.webhookWorker.drain();
+    assert.is(receiver.received.length, 0);
+  };
+  await fail();
+  await app.as(ROOT).webhooks.update({ id, url: `${receiver.url}?mended` });
+  await app.webhookWorker.drain();
+  assert.is(receiver.received.length, 1);
+  await fail();
+  await app.as(ROOT).webhooks.rotateSecret({ id });
+  await updateMany(context, 1);
+  await app.webhookWorker.drain();
+  assert.is(receiver.received.length, 1);
+});
+
+deliveries(
+  'that wait for a webhook that fails for a day are given up, also without an attempt',
+  async (context) => {
+    const { app, receiver } = context;
+    const { id } = await create(context);
+    receiver.answer = () => {
+      app.clock.advance(10);
+      return 500;
+    };
+    await updateMany(context, 50);
+    await app.webhookWorker.drain();
+    app.clock.advance(DAY_MS - MINUTE_MS);
+    await updateMany(context, 1);
+    await app.webhookWorker.drain();
+    await app.pruneWebhooks();
+    await app.renewToken(ROOT);
+    const list = (status: 'waiting' | 'failed') =>
+      app.as(ROOT).webhooks.deliveries({ id, status, limit: 100 });
+    assert.is((await list('waiting')).length, 51);
+
+    app.clock.advance(MINUTE_MS);
+    await app.pruneWebhooks();
+    const [waiting, ...others] = await list('waiting');
+    assert.is(others.length, 0);
+    assert.is(waiting?.attempts, 0);
+    const failed = await list('failed');
+    assert.is(failed.length, 50);
+    const error = 'The webhook failed for a day.';
+    assert.ok(failed.some((each) => each.attempts === 0 && each.error === error));
+
+    receiver.answer = () => 204;
+    receiver.received.length = 0;
+    app.clock.advance(10 * MINUTE_MS);
+    await app.webhookWorker.drain();
+    assert.is(receiver.received.length, 1, 'the next one of the subject follows');
+  },
+);
+
 deliveries('to a slow receiver delay no other', async (context) => {
   const { app, receiver } = context;
   const fast = await startReceiver();
@@ -293,11 +394,7 @@ deliveries(
   async (context) => {
     const { app, receiver } = context;
     const { id } = await create(context);
-    await sql`
-    with entries as (
-      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
-      select ${app.clock.now()}, 'user.update', '', 'n' || n, '{1}', '{}' from generate_series(1, 1200) n returning id)
-    insert into unpublished_events (entry_id) select id from entries`.execute(app.db());
+    await updateMany(context, 1200);
     const left = async () =>
       Number(
         (
