@@ -160,6 +160,14 @@ connections('whose secret was stored with another key are counted', async ({ app
   assert.is(await countUnreadableConnections(em, 'another secret key of this installation'), 1);
 });
 
+connections('are at most 20 of a client, also if created at once', async ({ app }) => {
+  for (let n = 0; n < 18; n++) await create(app);
+  const settled = await Promise.allSettled(Array.from({ length: 10 }, () => create(app)));
+  assert.is(settled.filter(({ status }) => status === 'fulfilled').length, 2);
+  const { fields } = await rejectsWith(create(app), 'invalid-input');
+  assert.equal(fields, { name: ['A client can have 20 connections. Remove one first.'] });
+});
+
 connections.run();
 
 const domains = appSuite('domains');
@@ -167,6 +175,14 @@ const domains = appSuite('domains');
 domains.before.each(async ({ app }) => {
   await sql`delete from client_domains`.execute(app.db());
   app.txtRecords.clear();
+});
+
+domains('are at most 50 of a client, also if added at once', async ({ app }) => {
+  const add = (n: number) => app.as(ACME).domains.add({ id: 1, domain: `d${n}.acme.test` });
+  const settled = await Promise.allSettled(Array.from({ length: 55 }, (_, n) => add(n)));
+  assert.is(settled.filter(({ status }) => status === 'fulfilled').length, 50);
+  const { fields } = await rejectsWith(add(55), 'invalid-input');
+  assert.equal(fields, { domain: ['A client can have 50 domains. Remove one first.'] });
 });
 
 domains('are verified by their TXT record', async ({ app }) => {

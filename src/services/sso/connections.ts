@@ -9,7 +9,7 @@ import { ProviderError } from '../../lib/provider-error.ts';
 import { createSealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { type ActionOn, diffColumns, isEmpty } from '../audit/audit.ts';
-import { readClient, readManagedClient } from '../clients/clients.ts';
+import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { domainOf, isProved, REQUIRES_SSO } from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
@@ -78,7 +78,8 @@ export const createConnections = (unit: UnitOfWork) => {
     /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `default_groups`, `group_mapping` */
     create: (actor: Actor, clientId: number, input: ConnectionInput): Promise<ConnectionRow> =>
       em.transactional(async (tx) => {
-        await readManagedClient(tx, actor, clientId);
+        // Concurrent requests count one after another.
+        await lockClient(tx, actor, clientId);
         requireConfirmedSession(actor, clock.now());
         if ((await tx.count(SsoConnection, { client: clientId })) >= MAX_CONNECTIONS)
           throw invalid({ name: [`A client can have ${MAX_CONNECTIONS} connections. Remove one first.`] });

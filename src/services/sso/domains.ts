@@ -11,7 +11,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import type { ActionOn } from '../audit/audit.ts';
-import { readClient, readManagedClient } from '../clients/clients.ts';
+import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 const MAX_DOMAINS = 50;
@@ -105,6 +105,8 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
     add: (actor: Actor, clientId: number, domain: string): Promise<DomainRow> =>
       em.transactional(async (tx) => {
         await requireManager(tx, actor, clientId);
+        // Concurrent requests count one after another.
+        await lockClient(tx, actor, clientId);
         if ((await tx.count(ClientDomain, { client: clientId })) >= MAX_DOMAINS)
           throw invalid({ domain: [`A client can have ${MAX_DOMAINS} domains. Remove one first.`] });
         const client = tx.getReference(Client, clientId);
