@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
 import { mailedEmailToken } from '../support/mails.ts';
+import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
@@ -532,8 +533,7 @@ changes('are exported and erased with all addresses', async ({ app }) => {
   assert.match(JSON.stringify(parts.email_changes), from);
   assert.match(JSON.stringify(parts.audit), 'token.create');
 
-  const { confirmation } = await app.as(ROOT).users.previewErasure({ email: to });
-  const { pseudonym } = await app.as(ROOT).users.erase({ email: to, confirmation, confirm_email: to });
+  const { pseudonym } = await erase(app, to);
   const trail = JSON.stringify(await app.as(ROOT).audit.list({ limit: 100 }));
   assert.not.match(trail, from);
   assert.match(trail, pseudonym);

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createView } from '../support/access-views.ts';
 import { inviteByLink, mailedEmailToken } from '../support/mails.ts';
+import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -316,8 +317,7 @@ traces(
   async ({ app }) => {
     const email = await addPerson(app, [SALES, FLEET]);
     await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN' }] });
-    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
-    await app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+    await erase(app, email);
 
     const entryFor = async (who: string) =>
       (await app.as(who).audit.list({ action: 'user.erase', limit: 1 }))[0];

@@ -118,8 +118,7 @@ unverified('is free again for its owner, whom an erasure of that account leaves 
   await app.as(ACME).users.create({ email: victim, apps: [SALES] });
   await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: victim, action: 'OPEN' }] });
   await changeByAdmin(app, victim, thief);
-  const { confirmation } = await app.as(ROOT).users.previewErasure({ email: thief });
-  await app.as(ROOT).users.erase({ email: thief, confirmation, confirm_email: thief });
+  await erase(app, thief);
   const [invitation] = await app.as(GLOBEX).invitations.search({ search: victim });
   assert.is(invitation?.status, 'pending');
 
@@ -280,8 +279,7 @@ unverified(
     const exported = await exportOf(app, person, ROOT);
     assert.not.match(exported, 'BEFORE');
     assert.not.match(exported, 'Of the person');
-    const { confirmation } = await app.as(ROOT).users.previewErasure({ email: later });
-    await app.as(ROOT).users.erase({ email: later, confirmation, confirm_email: later });
+    await erase(app, later);
     const left = app.db().selectFrom('audit_entries').select('action').where('actor_email', '=', person);
     assert.equal(await left.execute(), []);
     assert.is((await app.as(ACME).users.get({ email: person })).email, person);
@@ -326,8 +324,7 @@ unverified('is not taken from its owner by an account that had it unverified', a
   const { items } = await app.as(GLOBEX).usage.list({ app_id: FLEET, email: victim });
   assert.is(items.length, 1);
   assert.match(await exportOf(app, victim), 'of-globex');
-  const { confirmation } = await app.as(ROOT).users.previewErasure({ email: victim });
-  await app.as(ROOT).users.erase({ email: victim, confirmation, confirm_email: victim });
+  await erase(app, victim);
   const left = app.db().selectFrom('usage_entries').select('id').where('email', '=', victim);
   assert.equal(await left.where('app_id', '=', FLEET).execute(), []);
 });
@@ -345,8 +342,7 @@ unverified(
     await app.as(ACME).users.create({ email: person, apps: [SALES] });
     const audit = () => app.as(GLOBEX).audit.list({ person: later, limit: 100 });
     const before = await audit();
-    const { confirmation } = await app.as(ROOT).users.previewErasure({ email: person });
-    await app.as(ROOT).users.erase({ email: person, confirmation, confirm_email: person });
+    await erase(app, person);
 
     assert.equal(await audit(), before);
   },

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { unzip } from '../../support/files.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
+import { erase } from '../../support/person.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
 import { ACME, EDSGER, GLOBEX, ROOT, type TestApp } from '../../support/test-app.ts';
@@ -137,8 +138,7 @@ reserved(
     const refused = await logInWithSso(fixture, { subject: 'left' });
     assert.match(refused.page.text, 'You have no access yet.');
 
-    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
-    await app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+    await erase(app, email);
     const { visitor, page } = await logInWithSso(fixture, { subject: 'left' });
     assert.is(await personOf(app, visitor), email, page.text);
     assert.equal(await recordedElsewhere(app, email), []);

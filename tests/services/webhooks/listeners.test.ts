@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { type AuditEvent, createAudit } from '../../../src/services/audit/audit.ts';
 import { AUDIT_ACTIONS } from '../../../src/services/audit/event-types.ts';
+import { erase } from '../../support/person.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { suite } from '../../support/suite.ts';
 import {
@@ -120,8 +121,7 @@ listeners(
     receiver.answer = () => 500;
     await app.as(ROOT).webhooks.replay({ id, event: receiver.received[0]?.data.id ?? 0 });
     assert.match(receiver.received[0]?.body ?? '', email);
-    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
-    await app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+    await erase(app, email);
     const [kept] = await app.as(ROOT).webhooks.deliveries({ id });
     assert.not.match(JSON.stringify(kept?.body), email);
 
@@ -137,8 +137,7 @@ listeners('keeps no response to what an erasure has replaced', async ({ app, rec
   const email = 'echoed@acme.test';
   await app.as(ACME).users.create({ email });
   receiver.answer = async ({ body }) => {
-    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
-    await app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+    await erase(app, email);
     receiver.echo = body;
     return 200;
   };
