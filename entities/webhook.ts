@@ -44,6 +44,12 @@ export class Webhook extends WebhookSchema.class {
     this.failingSince = null;
     this.retryAt = null;
   }
+
+  disable(reason: DisabledReason, now: Date): void {
+    this.isActive = false;
+    this.disabledAt = now;
+    this.disabledReason = reason;
+  }
 }
 WebhookSchema.setClass(Webhook);
 

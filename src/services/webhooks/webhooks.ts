@@ -214,11 +214,9 @@ export const disableWebhook = async (
   { id, client_id: clientId, url }: Disabled,
   reason: DisabledReason,
 ): Promise<void> => {
-  await kysely(tx)
-    .updateTable('webhooks')
-    .set({ is_active: false, disabled_at: now, disabled_reason: reason })
-    .where('id', '=', id)
-    .execute();
+  const webhook = await tx.findOneOrFail(Webhook, id);
+  webhook.disable(reason, now);
+  await tx.flush();
   await failAllWaiting(tx, id, now);
   const about = aboutWebhook({ client: clientId, url });
   await audit.record(tx, [{ action: 'webhook.disable', actor: null, ...about, details: { id, reason } }]);
