@@ -90,8 +90,8 @@ export const invitationDetails = (em: Em, now: Date) =>
     .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')]);
 
 /**
- * SQL: whether the account of the invitee is inactive, if it belongs to this client alone. The page must not tell what others did to an account:
- * for them, the login fails.
+ * SQL: whether the account of the invitee is inactive, if it belongs to this client alone. The page must not reveal what others did to an
+ * account: for them, the login fails.
  */
 const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and invitee.shared_since is null
   and exists (select from memberships m where m.user_id = invitee.id and m.client_id = invitations.client_id)
