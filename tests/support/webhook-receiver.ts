@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { sql } from 'kysely';
+import { suite } from './suite.ts';
+import { ACME, ADA, ROOT, startTestApp, type TestApp } from './test-app.ts';
 
 /** What a receiver of webhooks has got. */
 export type Received = {
@@ -62,3 +65,48 @@ export const startReceiver = async () => {
 };
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+export type WebhookContext = { app: TestApp; receiver: Receiver };
+
+/** A suite in which each test begins without webhooks, and with a receiver. */
+export const webhookSuite = (name: string) => {
+  const webhooks = suite<WebhookContext>(name);
+
+  webhooks.before(async (context) => {
+    context.app = await startTestApp();
+    // The verifier of signatures has no other clock.
+    context.app.clock.advance(Date.now() - context.app.clock.now().getTime());
+    await context.app.as(ROOT).events.list({});
+  });
+  webhooks.after(({ app }) => app.close());
+  webhooks.before.each(async (context) => {
+    context.app.clock.advance(1_000);
+    await context.app.db().deleteFrom('webhooks').execute();
+    await context.app.as(ROOT).events.list({});
+    context.receiver = await startReceiver();
+  });
+  webhooks.after.each(({ receiver }) => receiver.close());
+  return webhooks;
+};
+
+const TYPES = ['user.updated' as const];
+
+/** A webhook of the first client that hears when a user is updated. */
+export const createWebhook = (
+  { app, receiver }: WebhookContext,
+  input: { client?: number | null; url?: string } = {},
+) => app.as(ROOT).webhooks.create({ url: receiver.url, types: TYPES, client: 1, ...input });
+
+let renamed = 0;
+/** Gives a user a first name that no user has had. */
+export const rename = (app: TestApp, email = ADA) =>
+  app.as(ACME).users.update({ email, first_name: `Name ${++renamed}` });
+
+/** Events of as many subjects, as one change of many people makes them. */
+export const updateMany = ({ app }: WebhookContext, count: number) =>
+  sql`
+    with entries as (
+      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
+      select ${app.clock.now()}, 'user.update', '', 'n' || n, '{1}', '{}' from generate_series(1, ${count}::int) n
+      returning id)
+    insert into unpublished_events (entry_id) select id from entries`.execute(app.db());

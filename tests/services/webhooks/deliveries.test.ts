@@ -1,41 +1,19 @@
-import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
 import { createSender } from '../../../src/services/webhooks/webhook-sending.ts';
-import { suite } from '../../support/suite.ts';
-import { ACME, ADA, GRACE, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
+import { ACME, ADA, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
-import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts';
+import {
+  createWebhook as create,
+  rename,
+  startReceiver,
+  updateMany,
+  webhookSuite,
+} from '../../support/webhook-receiver.ts';
 
-type Context = { app: TestApp; receiver: Receiver };
-
-const deliveries = suite<Context>('webhook deliveries');
-
-deliveries.before(async (context) => {
-  context.app = await startTestApp();
-  // The verifier of signatures has no other clock.
-  context.app.clock.advance(Date.now() - context.app.clock.now().getTime());
-  await context.app.as(ROOT).events.list({});
-});
-deliveries.after(({ app }) => app.close());
-deliveries.before.each(async (context) => {
-  context.app.clock.advance(1_000);
-  await context.app.db().deleteFrom('webhooks').execute();
-  await context.app.as(ROOT).events.list({});
-  context.receiver = await startReceiver();
-});
-deliveries.after.each(({ receiver }) => receiver.close());
-
-const TYPES = ['user.updated' as const];
-
-const create = ({ app, receiver }: Context, input: { client?: number | null; url?: string } = {}) =>
-  app.as(ROOT).webhooks.create({ url: receiver.url, types: TYPES, client: 1, ...input });
-
-let renamed = 0;
-const rename = (app: TestApp, email = ADA) =>
-  app.as(ACME).users.update({ email, first_name: `Name ${++renamed}` });
+const deliveries = webhookSuite('webhook deliveries');
 
 const listOf = (app: TestApp, id: number) => app.as(ROOT).webhooks.deliveries({ id });
 
@@ -145,211 +123,6 @@ deliveries('are given up after a day of failures; the next one of the subject fo
   await app.renewToken(ROOT);
   assert.is((await listOf(app, id))[0]?.status, 'delivered');
 });
-
-deliveries('disable a webhook whose receiver answers 410, and give up what waits', async (context) => {
-  const { app, receiver } = context;
-  const { id } = await create(context);
-  receiver.answer = () => 410;
-  await rename(app);
-  await rename(app);
-  await app.webhookWorker.drain();
-
-  const webhook = await app.as(ROOT).webhooks.get({ id });
-  assert.equal([webhook.is_active, webhook.disabled_reason], [false, 'gone']);
-  assert.equal(webhook.disabled_at, app.clock.now());
-  assert.is(receiver.received.length, 1);
-  assert.equal(
-    (await listOf(app, id)).map(({ status, error }) => [status, error]),
-    [
-      ['failed', 'The webhook was deactivated.'],
-      ['failed', null],
-    ],
-  );
-  const mails = await app
-    .db()
-    .selectFrom('outbox_mails')
-    .select(['recipient', 'client_id'])
-    .where('kind', '=', 'webhook-disabled')
-    .execute();
-  assert.equal(mails, [{ recipient: ACME, client_id: 1 }]);
-  const [entry] = await app.as(ACME).audit.list({ action: 'webhook.disable', limit: 1 });
-  assert.equal(entry?.details, { id, reason: 'gone' });
-
-  await app.as(ROOT).webhooks.update({ id, is_active: true });
-  assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, null);
-});
-
-deliveries('that disable a webhook again mail its admins once a day', async (context) => {
-  const { app, receiver } = context;
-  const { id } = await create(context);
-  receiver.answer = () => 410;
-  const mailed = () =>
-    app.db().selectFrom('outbox_mails').select('recipient').where('webhook_id', '=', id).execute();
-  await rename(app);
-  await app.webhookWorker.drain();
-  const event = (await listOf(app, id))[0]?.event;
-  const disableAgain = async () => {
-    await app.as(ROOT).webhooks.update({ id, is_active: true });
-    await app.as(ROOT).webhooks.replay({ id, event });
-    await app.webhookWorker.drain();
-    assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, 'gone');
-  };
-  for (let n = 0; n < 4; n++) await disableAgain();
-  assert.equal(await mailed(), [{ recipient: ACME }]);
-
-  await app.db().updateTable('outbox_mails').set({ failed_at: app.clock.now() }).execute();
-  await disableAgain();
-  assert.is((await mailed()).length, 2, 'one that was not sent does not count');
-
-  app.clock.advance(DAY_MS);
-  await app.renewToken(ROOT);
-  await disableAgain();
-  assert.is((await mailed()).length, 3);
-});
-
-deliveries('disable a webhook whose deliveries have only failed for five days', async (context) => {
-  const { app, receiver } = context;
-  const { id } = await create(context, { client: null });
-  receiver.answer = () => 500;
-  for (let day = 0; day < 4; day++) {
-    await app.renewToken(ACME);
-    await rename(app);
-    await app.webhookWorker.drain();
-    app.clock.advance(DAY_MS);
-    await app.webhookWorker.drain();
-  }
-  await app.renewToken(ROOT);
-  assert.is((await app.as(ROOT).webhooks.get({ id })).is_active, true);
-  await app.renewToken(ACME);
-  await rename(app);
-  app.clock.advance(DAY_MS);
-  await app.webhookWorker.drain();
-  await app.renewToken(ROOT);
-
-  const webhook = await app.as(ROOT).webhooks.get({ id });
-  assert.equal([webhook.is_active, webhook.disabled_reason], [false, 'failing']);
-  const mail = app.db().selectFrom('outbox_mails').select(['recipient']).where('webhook_id', '=', id);
-  assert.equal(await mail.execute(), [{ recipient: ROOT }]);
-});
-
-deliveries('of a webhook are five at once, of one that fails one', async (context) => {
-  const { app, receiver } = context;
-  await create(context);
-  const emails = Array.from({ length: 12 }, (_, n) => `many${n}@acme.test`);
-  for (const email of emails) await app.as(ACME).users.create({ email });
-  for (const email of emails) await rename(app, email);
-  receiver.answer = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return 500;
-  };
-  await app.webhookWorker.drain();
-  assert.is(receiver.mostAtOnce, 5);
-
-  app.clock.advance(MINUTE_MS);
-  receiver.mostAtOnce = 0;
-  await app.webhookWorker.drain();
-  assert.is(receiver.mostAtOnce, 1);
-});
-
-/** Events of as many subjects, as one change of many people makes them. */
-const updateMany = ({ app }: Context, count: number) =>
-  sql`
-    with entries as (
-      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
-      select ${app.clock.now()}, 'user.update', '', 'n' || n, '{1}', '{}' from generate_series(1, ${count}::int) n
-      returning id)
-    insert into unpublished_events (entry_id) select id from entries`.execute(app.db());
-
-deliveries('of many subjects do not ask a webhook that fails one after another', async (context) => {
-  const { app, receiver } = context;
-  const healthy = await startReceiver();
-  const { id } = await create(context);
-  await create(context, { url: healthy.url });
-  receiver.answer = () => {
-    app.clock.advance(10);
-    return 500;
-  };
-  await updateMany(context, 200);
-  for (let minute = 0; minute < 60; minute++) {
-    await app.webhookWorker.drain();
-    app.clock.advance(MINUTE_MS);
-  }
-  healthy.close();
-  assert.is(healthy.received.length, 200);
-  assert.ok(receiver.received.length > 10 && receiver.received.length < 40, `${receiver.received.length}`);
-
-  receiver.answer = () => 204;
-  receiver.received.length = 0;
-  app.clock.advance(HOUR_MS);
-  await app.renewToken(ROOT);
-  await app.webhookWorker.drain();
-  assert.is(receiver.received.length, 200, 'all follow the first that succeeds');
-  assert.equal(await app.as(ROOT).webhooks.deliveries({ id, status: 'waiting' }), []);
-});
-
-deliveries('to another URL, or with another secret, are sent at once', async (context) => {
-  const { app, receiver } = context;
-  const { id } = await create(context);
-  await rename(app);
-  receiver.answer = () => 500;
-  const fail = async () => {
-    for (let n = 0; n < 3; n++) {
-      app.clock.advance(MINUTE_MS);
-      await app.webhookWorker.drain();
-    }
-    receiver.received.length = 0;
-    await rename(app, GRACE);
-    await app.webhookWorker.drain();
-    assert.is(receiver.received.length, 0);
-  };
-  await fail();
-  await app.as(ROOT).webhooks.update({ id, url: `${receiver.url}?mended` });
-  await app.webhookWorker.drain();
-  assert.is(receiver.received.length, 1);
-  await fail();
-  await app.as(ROOT).webhooks.rotateSecret({ id });
-  await updateMany(context, 1);
-  await app.webhookWorker.drain();
-  assert.is(receiver.received.length, 1);
-});
-
-deliveries(
-  'that wait for a webhook that fails for a day are given up, also without an attempt',
-  async (context) => {
-    const { app, receiver } = context;
-    const { id } = await create(context);
-    receiver.answer = () => {
-      app.clock.advance(10);
-      return 500;
-    };
-    await updateMany(context, 50);
-    await app.webhookWorker.drain();
-    app.clock.advance(DAY_MS - MINUTE_MS);
-    await updateMany(context, 1);
-    await app.webhookWorker.drain();
-    await app.pruneWebhooks();
-    await app.renewToken(ROOT);
-    const list = (status: 'waiting' | 'failed') =>
-      app.as(ROOT).webhooks.deliveries({ id, status, limit: 100 });
-    assert.is((await list('waiting')).length, 51);
-
-    app.clock.advance(MINUTE_MS);
-    await app.pruneWebhooks();
-    const [waiting, ...others] = await list('waiting');
-    assert.is(others.length, 0);
-    assert.is(waiting?.attempts, 0);
-    const failed = await list('failed');
-    assert.is(failed.length, 50);
-    const error = 'The webhook failed for a day.';
-    assert.ok(failed.some((each) => each.attempts === 0 && each.error === error));
-
-    receiver.answer = () => 204;
-    receiver.received.length = 0;
-    app.clock.advance(10 * MINUTE_MS);
-    await app.webhookWorker.drain();
-    assert.is(receiver.received.length, 1, 'the next one of the subject follows');
-  },
-);
 
 deliveries('to a slow receiver delay no other', async (context) => {
   const { app, receiver } = context;
