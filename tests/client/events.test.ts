@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { createStewardClient, isProblem, type StewardClient } from '../../src/client.ts';
@@ -41,13 +42,17 @@ hearing('calls the listener with the events of its types, typed, until it is sto
 hearing('continues after an interruption without missing or repeating an event', async ({ app }) => {
   await using network = await startTcpProxy(Number(new URL(await addressOf(app)).port));
   const steward = await clientOf(app, ACME, network.port);
+  let stream: ServerResponse | undefined;
+  app.server.server.on('request', ({ url }: IncomingMessage, response: ServerResponse) => {
+    if (url?.startsWith('/trpc/events.stream')) stream = response;
+  });
   const names: unknown[] = [];
   const stop = steward.events.on(['user.updated', 'user.deactivated'], (event) => {
     if (event.type === 'user.updated')
       names.push((event.data as { first_name: { to: unknown } }).first_name.to);
   });
+  await until('the client listens', () => stream?.headersSent === true);
   // No event has told the client its position yet.
-  await pause(500);
   const cut = network.cut(500);
   await rename(app, 'One');
   await cut;
