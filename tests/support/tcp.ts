@@ -1,12 +1,19 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A port that is free at the moment. */
+/** Below those that Linux gives to clients and to servers that ask for any, and above those of tests/failover. */
+const [FIRST_PORT, PORTS] = [30_000, 2_700];
+/** Each test process begins elsewhere. */
+let tried = process.pid * 97;
+
+/** A port that is free, and that no other program gets before the one that is told to listen on it. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // of a TCP server
+  tried += 1;
+  const port = FIRST_PORT + (tried % PORTS);
+  const server = createServer().listen(port, 'localhost');
+  const [{ status }] = await Promise.allSettled([once(server, 'listening')]);
+  if (status === 'rejected') return freePort();
   server.close();
   await once(server, 'close');
   return port;
