@@ -85,6 +85,8 @@ type AppDeps = {
   /** Lower cost of password hashes, only for tests. */
   hashCost?: Argon2Cost;
   timeLimitMs?: number;
+  /** Of one request to an identity provider. */
+  providerTimeoutMs?: number;
   /** Default: name servers. */
   readTxtRecords?: ReadTxtRecords;
 };
@@ -208,7 +210,10 @@ const openResources = async (deps: AppDeps) => {
     clock,
     hasher: await createPasswordHasher(config.argon2Concurrency, deps.hashCost),
     store: await openPackageStore(config.appStore),
-    identityProvider: createIdentityProvider({ allowsPrivate: config.ssoPrivateNetworks }),
+    identityProvider: createIdentityProvider({
+      allowsPrivate: config.ssoPrivateNetworks,
+      timeoutMs: deps.providerTimeoutMs,
+    }),
     readTxtRecords: deps.readTxtRecords ?? createTxtReader(config.dnsServers),
     signingKeys: createSigningKeys({ ...config, em: fork(), secretKey, clock, logger }),
     sendMessage: createSender(

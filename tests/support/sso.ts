@@ -10,10 +10,14 @@ export const ACME_ID = 1;
 type Fixture = { app: TestApp; provider: TestProvider; connection: number };
 
 /** A suite whose client Acme has a tested, active connection, and the verified domain acme.test. */
-export const ssoSuite = (name: string, settings: Record<string, string> = {}) => {
+export const ssoSuite = (
+  name: string,
+  settings: Record<string, string> = {},
+  options: Parameters<typeof startTestApp>[1] = {},
+) => {
   const tests = suite<Fixture>(name);
   tests.before(async (context) => {
-    context.app = await startTestApp(settings);
+    context.app = await startTestApp(settings, options);
     context.provider = await startIdentityProvider(context.app.config.baseUrl);
     context.connection = await addConnection(context.app, context.provider);
     await activate(context.app, context.connection);

