@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { PROGRAMS } from '../failover/programs.ts';
 import { startWriters } from '../failover/writers.ts';
@@ -14,8 +16,6 @@ import { freePort } from '../support/tcp.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
-/** HAProxy checks every 250 ms. */
-const SETTLE_MS = 1_000;
 const READS = [
   'GET /jb/users/',
   'GET /jb/users/ada@acme.test/',
@@ -23,12 +23,16 @@ const READS = [
   'GET /jb/apps/zylTKNVx/usage/?window=30',
   'GET /jb/audit/?limit=10',
 ];
+/** Of `show stat`, after the names of the proxy and the server. */
+const STATUS_COLUMN = 15;
 const CONFIG = join(import.meta.dirname, '../../deploy/ha/haproxy.cfg');
 
 type Instances = { ports: string[]; start: (port: string, program?: Program) => Promise<Service> };
+type Previous = Awaited<ReturnType<typeof extractPreviousVersion>>;
 type Context = Instances & {
-  previous: Awaited<ReturnType<typeof extractPreviousVersion>>;
+  previous: Previous;
   running: Service[];
+  proxy: Awaited<ReturnType<typeof startProxy>>;
   client: ReturnType<typeof createRestClient>;
   ask: (statement: string) => Promise<Record<string, unknown>[]>;
   closing: AsyncDisposableStack;
@@ -36,13 +40,15 @@ type Context = Instances & {
 const rolling = suite<Context>(`rolling upgrade from the previous version (${PREVIOUS.name})`);
 
 /** Its service for the database is not used: the test has one PostgreSQL server. */
-const startProxy = async (port: number, instances: string[]) => {
+const startProxy = async (port: number, instances: string[], folder: Previous) => {
   const unused = `127.0.0.1:${await freePort()}`;
   const addresses = instances.map((instance, index) => [
     `INSTANCE${index + 1}_ADDRESS`,
     `127.0.0.1:${instance}`,
   ]);
-  const child = spawn(PROGRAMS.haproxy, ['-db', '-q', '-f', CONFIG], {
+  const [socket, config] = [folder.join('haproxy.sock'), folder.join('haproxy.cfg')];
+  await writeFile(config, `global\n  stats socket ${socket} mode 600 level user\n`);
+  const child = spawn(PROGRAMS.haproxy, ['-db', '-q', '-f', CONFIG, '-f', config], {
     stdio: 'ignore',
     env: {
       DATABASE_ADDRESS: unused,
@@ -54,10 +60,26 @@ const startProxy = async (port: number, instances: string[]) => {
       ...Object.fromEntries(addresses),
     },
   });
-  return async (): Promise<void> => {
-    child.kill();
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return {
+    /** Waits until its checks have found all instances. */
+    untilAllUp: () =>
+      until('the proxy uses all instances', async () => (await countUp(socket)) === instances.length),
+    stop: async (): Promise<void> => {
+      child.kill();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    },
   };
+};
+
+/** How many instances HAProxy sends requests to. */
+const countUp = async (path: string): Promise<number> => {
+  const socket = connect(path);
+  socket.write('show stat\n');
+  const rows = (await text(socket).catch(() => '')).split('\n').map((line) => line.split(','));
+  return rows.filter(
+    ([proxy, server, ...columns]) =>
+      proxy === 'steward' && server?.startsWith('instance') && columns[STATUS_COLUMN]?.startsWith('UP'),
+  ).length;
 };
 
 rolling.before(async (context) => {
@@ -81,11 +103,12 @@ rolling.before(async (context) => {
   context.ports = [String(await freePort()), String(await freePort())];
   context.running = [];
   for (const port of context.ports) context.running.push(await context.start(port, context.previous.program));
-  closing.defer(await startProxy(proxyPort, context.ports));
+  context.proxy = await startProxy(proxyPort, context.ports, context.previous);
+  closing.defer(context.proxy.stop);
   context.client = createRestClient(`http://127.0.0.1:${proxyPort}`);
   const isReady = async () => (await context.client.send('GET !/readyz').catch(() => null))?.status === 200;
   await until('the proxy reaches an instance', isReady);
-  await sleep(SETTLE_MS);
+  await context.proxy.untilAllUp();
 });
 rolling.after(({ closing }) => closing.disposeAsync());
 
@@ -117,12 +140,12 @@ const startReader = ({ client }: Context, token: string) => {
 };
 
 /** Stops one instance after the other, and starts another version at its address. */
-const replaceAll = async ({ ports, running, start }: Context, program?: Program): Promise<void> => {
+const replaceAll = async ({ ports, running, start, proxy }: Context, program?: Program): Promise<void> => {
   for (const [index, port] of ports.entries()) {
     const ending = await running[index]?.kill('SIGTERM');
     assert.is(ending?.code, 0, ending?.stderr);
     running[index] = await start(port, program);
-    await sleep(SETTLE_MS);
+    await proxy.untilAllUp();
   }
 };
 
