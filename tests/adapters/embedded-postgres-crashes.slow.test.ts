@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { access, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
@@ -9,6 +8,7 @@ import { EMBEDDED_OWNER, startEmbeddedOwner } from '../support/database-servers.
 import { makeScratchFolder } from '../support/files.ts';
 import { failureOf } from '../support/rejects.ts';
 import { queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -53,11 +53,8 @@ test('leaves no process running if there is no second start', async () => {
   const pid = await serverPid(dataDir);
 
   owner.kill('SIGKILL');
-  for (let tries = 0; tries < 500 && (isAlive(pid) || (await exists(connection.host))); tries++)
-    await sleep(10);
-
-  assert.not(isAlive(pid));
-  assert.not(await exists(connection.host), 'the socket directory is removed');
+  await until('the server ends', () => !isAlive(pid));
+  await until('the socket directory is removed', async () => !(await exists(connection.host)));
 });
 
 test('starts despite a lock file whose process id now belongs to another process', async () => {
@@ -79,9 +76,9 @@ test('starts after a killed initdb', async () => {
   const halfway = folder.join('halfway');
   await mkdir(join(halfway, 'postgres.initdb-aaaaaa', 'data', 'base'), { recursive: true });
   const owner = spawn(process.execPath, [EMBEDDED_OWNER, halfway], { stdio: 'ignore' });
-  const isMaking = async () =>
-    (await readdir(halfway)).filter((name) => name.includes('initdb')).length === 1;
-  for (let tries = 0; tries < 1000 && !(await isMaking()); tries++) await sleep(1);
+  // In a new folder: that of the first one is removed.
+  const isMaking = (name: string): boolean => /^postgres($|\.initdb-(?!aaaaaa))/.test(name);
+  await until('it creates a cluster', async () => (await readdir(halfway)).some(isMaking));
   owner.kill('SIGKILL');
 
   const { connection, stop } = await startEmbeddedPostgres({ dataDir: halfway });
