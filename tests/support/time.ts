@@ -36,6 +36,32 @@ export const until = async (
   }
 };
 
+const STALL_INTERVAL_MS = 20;
+const MAX_TRIES = 5;
+
+/**
+ * Runs work that must take its steps within a limited time. If it fails although this process stood still for `stallMs`, as it
+ * does on a busy machine, the failure says nothing, and the work runs again.
+ */
+export const despiteStalls = async <T>(stallMs: number, work: () => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries += 1) {
+    let longestMs = 0;
+    let last = performance.now();
+    const measure = (): void => {
+      const now = performance.now();
+      longestMs = Math.max(longestMs, now - last);
+      last = now;
+    };
+    const timer = setInterval(measure, STALL_INTERVAL_MS);
+    const [outcome] = await Promise.allSettled([work()]);
+    clearInterval(timer);
+    measure();
+    if (outcome.status === 'fulfilled') return outcome.value;
+    if (longestMs < stallMs || tries === MAX_TRIES) throw outcome.reason;
+    console.log(`\n# repeated after a stall of ${Math.round(longestMs)} ms`);
+  }
+};
+
 /** Repeats a check until it passes. At the deadline it fails as the check last did. */
 export const eventually = async (check: () => Promise<void>): Promise<void> => {
   const started = Date.now();
