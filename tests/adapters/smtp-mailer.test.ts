@@ -82,7 +82,8 @@ smtp(
     server.faults.message = () => 'hang';
     const started = performance.now();
     assert.is((await sendTo(server.url, { mail: 300 })).outcome, 'failed');
-    assert.ok(performance.now() - started < 5000);
+    // Without this limit, it would be the two minutes of a mail.
+    assert.ok(performance.now() - started < 20_000);
   },
 );
 
