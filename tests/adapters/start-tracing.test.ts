@@ -89,10 +89,15 @@ exporting('waits for the last export only for a limited time', async ({ collecto
   process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '500';
   const { stop } = await start(collector, { limits: { flushMs: 50 } });
   request();
-  const started = performance.now();
+  let isLate = false;
+  // Before the export ends. Timers run in this order also after a busy machine has stopped the process for a while.
+  const timer = setTimeout(() => {
+    isLate = true;
+  }, 400);
   await stop();
+  clearTimeout(timer);
 
-  assert.ok(performance.now() - started < 2_000);
+  assert.not.ok(isLate);
   assert.is(
     tracing.startRequest(() => ({ name: 'request' }), {}),
     null,
