@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import * as assert from 'uvu/assert';
-import { checkBackup } from '../../src/backup/restore-backup.ts';
+import { checkBackup, restoreBackup } from '../../src/backup/restore-backup.ts';
 import { createBackup } from '../../src/backup/write-backup.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';
@@ -118,9 +118,20 @@ backups('refuses to continue a restore of other migrations', async (context) => 
 backups('refuses a second restore while one is running', async (context) => {
   const target = await emptyDatabase(context.demo);
   let second: Promise<unknown> | undefined;
+  /** Gets no further before the second one has ended. */
+  const source = async function* () {
+    for await (const chunk of createReadStream(context.file, { highWaterMark: 1_024 })) {
+      yield chunk;
+      await second;
+    }
+  };
 
-  await restore(context.file, target.connection, () => {
-    second ??= rejectsWith(restore(context.file, target.connection), 'invalid-input');
+  await restoreBackup(Readable.from(source()), await checkBackup(createReadStream(context.file), null), {
+    connection: target.connection,
+    publishPackage: async () => {},
+    onTable: () => {
+      second ??= rejectsWith(restore(context.file, target.connection), 'invalid-input');
+    },
   });
 
   assert.match(String(await second), /Another restore into this database is running/);
