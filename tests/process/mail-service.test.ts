@@ -33,7 +33,8 @@ service('sends the mails of requests, logs them, and stops at once', async () =>
   assert.ok(mail.text?.includes(`${running.address}/invitation/`));
   assert.is(invitations[0].invitation_email_count, 1);
   assert.equal([code, stderr], [0, '']);
-  assert.ok(ms < 5000, `${Math.round(ms)} ms`);
+  // A mail worker that waited for something would take 8 s.
+  assert.ok(ms < 7_500, `${Math.round(ms)} ms`);
 });
 
 service.run();
