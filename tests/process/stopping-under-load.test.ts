@@ -6,10 +6,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService, workerProcesses } from '../support/service-process.ts';
-import { until } from '../support/time.ts';
+import { despiteStalls, until } from '../support/time.ts';
 
 const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = 500;
+/** For so long, a service that stops still accepts connections. */
+const DRAIN_MS = 1_000;
 
 type Folder = Awaited<ReturnType<typeof makeDemoDir>>;
 const stopping = suite<{ folder: Folder }>('a service that is stopped under load');
@@ -65,9 +67,17 @@ const watchReadiness = async ({ address }: Service): Promise<Set<string>> => {
 const start = (folder: Folder, workers: number) =>
   startService('demo', { DATA_DIR: folder.path, WORKERS: String(workers), LOG_LEVEL: 'info' });
 
-/** Puts the service under load, stops it, and asserts that every request got its response. */
-const stopUnderLoad = async (service: Service, disturb?: () => Promise<void>): Promise<void> => {
+/** Puts a service under load, stops it, and asserts that every request got its response. */
+const stopUnderLoad = (start: () => Promise<Service>, disturb?: (worker: number) => Promise<void>) =>
+  // A client that does not read for as long as the service drains can still use a connection that was closed.
+  despiteStalls(DRAIN_MS / 4, async () => {
+    await using service = await start();
+    await stopWithLoad(service, disturb);
+  });
+
+const stopWithLoad = async (service: Service, disturb?: (worker: number) => Promise<void>): Promise<void> => {
   const { token } = await service.logIn('root@steward.test', 'steward-demo-1');
+  const [worker = 0] = await workerProcesses(service);
   const { seen, ended } = startLoad(service, token);
   await until('the load is running', () => seen.answered > WARM_UP_REQUESTS);
 
@@ -75,7 +85,7 @@ const stopUnderLoad = async (service: Service, disturb?: () => Promise<void>): P
     service.kill('SIGTERM'),
     watchReadiness(service),
     ended,
-    disturb?.(),
+    disturb?.(worker),
   ]);
 
   console.log(`${seen.answered} requests`);
@@ -86,37 +96,38 @@ const stopUnderLoad = async (service: Service, disturb?: () => Promise<void>): P
   assert.ok(readiness.has('503 close urn:steward:problem:stopping'), [...readiness].join());
 };
 
-const allListen = ({ output }: Service): Promise<void> =>
-  until('both workers listen', () => output.stdout.split('"msg":"Server listening').length > 2);
+/** A service with two workers that both listen. */
+const startBoth = async (folder: Folder): Promise<Service> => {
+  const service = await start(folder, 2);
+  const { output } = service;
+  await until('both workers listen', () => output.stdout.split('"msg":"Server listening').length > 2);
+  return service;
+};
 
 stopping('resets no connection of keep-alive clients', async ({ folder }) => {
-  await using service = await start(folder, 1);
-  await stopUnderLoad(service);
+  await stopUnderLoad(() => start(folder, 1));
   assert.equal(await serverProcesses(folder.path), []);
 });
 
 stopping('resets no connection of keep-alive clients with two workers', async ({ folder }) => {
-  await using service = await start(folder, 2);
-  await allListen(service);
-  await stopUnderLoad(service);
+  await stopUnderLoad(() => startBoth(folder));
   assert.equal(await serverProcesses(folder.path), []);
 });
 
 stopping('resets no connection while the second worker is still starting', async ({ folder }) => {
-  await using service = await start(folder, 2);
-  await stopUnderLoad(service);
+  await stopUnderLoad(() => start(folder, 2));
 });
 
 stopping('resets no connection when a worker does not run for a second', async ({ folder }) => {
-  await using service = await start(folder, 2);
-  await allListen(service);
-  const [worker = 0] = await workerProcesses(service);
-  await stopUnderLoad(service, async () => {
-    await sleep(700);
-    process.kill(worker, 'SIGSTOP');
-    await sleep(1_000);
-    process.kill(worker, 'SIGCONT');
-  });
+  await stopUnderLoad(
+    () => startBoth(folder),
+    async (worker) => {
+      await sleep(700);
+      process.kill(worker, 'SIGSTOP');
+      await sleep(1_000);
+      process.kill(worker, 'SIGCONT');
+    },
+  );
 });
 
 stopping.run();
