@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -21,17 +21,36 @@ killed.before(async (context) => {
 });
 killed.after(({ folder }) => folder[Symbol.asyncDispose]());
 
+const makePipe = async (folder: Context['folder']): Promise<string> => {
+  const pipe = folder.join(`pipe-${randomUUID()}`);
+  await promisify(execFile)('mkfifo', [pipe]);
+  return pipe;
+};
+
 /** Kills a restore that is still reading its backup, from a pipe that nobody writes to. */
 const killReadingRestore = async (
   folder: Context['folder'],
   settings: Settings,
   isMarked: () => Promise<boolean>,
 ) => {
-  const pipe = folder.join(`pipe-${randomUUID()}`);
-  await promisify(execFile)('mkfifo', [pipe]);
-  const outcome = await killCommand(['restore', pipe], settings, () =>
+  const outcome = await killCommand(['restore', await makePipe(folder)], settings, () =>
     until('the target is marked', isMarked),
   );
+  assert.is(outcome.signal, 'SIGKILL', outcome.stderr);
+};
+
+/** Kills a restore that has checked its backup, from a pipe that has it once, and has to read it again. */
+const killCheckedRestore = async (
+  { folder, file }: Context,
+  settings: Settings,
+  isChecked: () => Promise<boolean>,
+) => {
+  const pipe = await makePipe(folder);
+  const writer = spawn('cp', [file, pipe], { stdio: 'ignore' });
+  const outcome = await killCommand(['restore', pipe], settings, () =>
+    until('the backup is checked', isChecked),
+  );
+  writer.kill();
   assert.is(outcome.signal, 'SIGKILL', outcome.stderr);
 };
 
@@ -46,7 +65,7 @@ killed('keeps services off its folder, and can be repeated', async (context) => 
   const early = await runCommand(['serve'], settings);
   const judged = await runCommand(['doctor'], settings);
   const keyed = { ...settings, BACKUP_PASSPHRASE };
-  await killCommand(['restore', file], keyed, () => until('the key is there', hasFile('secret-key')));
+  await killCheckedRestore(context, keyed, hasFile('secret-key'));
   const later = await runCommand(['serve'], settings);
   const repeated = await runCommand(['restore', file], keyed);
 
