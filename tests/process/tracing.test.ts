@@ -129,6 +129,7 @@ tracing('are exported by every worker, as protobuf, and before a worker stops', 
   const { code } = await service.kill('SIGTERM');
 
   assert.is(code, 0);
+  await until('both exports have arrived', () => collector.requests.length >= 2);
   assert.is(collector.requests.length, 2);
   for (const { headers } of collector.requests) assert.is(headers['content-type'], 'application/x-protobuf');
   for (const body of collector.bodies) assert.ok(body.includes('GET /healthz'));
