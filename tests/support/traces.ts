@@ -68,7 +68,10 @@ export const startOtlpReceiver = async () => {
   const conduct: { fault: number | 'hang' | null } = { fault: null };
 
   const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request));
+    // A service that is killed does not send all of it.
+    const chunks = await Array.fromAsync(request).catch(() => null);
+    if (chunks === null) return;
+    const body = Buffer.concat(chunks);
     requests.push({ url: request.url ?? '', headers: request.headers });
     if (conduct.fault === 'hang') return;
     if (conduct.fault !== null) {
