@@ -43,7 +43,9 @@ export const startReceiver = async () => {
     response.once('close', () => {
       isBusy -= 1;
     });
-    const body = await text(request);
+    // The receiver or the service may end before it has come.
+    const body = await text(request).catch(() => null);
+    if (body === null) return;
     const headers = request.headers as Record<string, string>; // none is repeated
     const got: Received = {
       path: request.url ?? '',
