@@ -26,6 +26,8 @@ type Options = {
   /** What the service does behind a pooler that does not deliver notifications. */
   fallback: string;
   retryMs?: number;
+  /** How long a pooler may take to deliver a notification. */
+  deliveryMs?: number;
 };
 
 /** With the hash of a channel: an advisory lock that those who listen to it share. */
@@ -46,7 +48,8 @@ export const notifyListeners = (channel: string): RawBuilder<unknown> => sql`
  * deliver notifications (PgBouncer in transaction mode), it warns once and stops.
  */
 export const listenToDatabase = (options: Options): Notifications => {
-  const { connection, channel, onHeard, warn, fallback, retryMs = RETRY_MS } = options;
+  const { connection, channel, onHeard, warn, fallback } = options;
+  const { retryMs = RETRY_MS, deliveryMs = CHECK_TIMEOUT_MS } = options;
   const closing = new AbortController();
   let isLost = false;
   let isListening = false;
@@ -62,7 +65,7 @@ export const listenToDatabase = (options: Options): Notifications => {
     try {
       await client.connect();
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
-      if (!(await isDelivered(client, connection, channel))) return NOT_DELIVERED;
+      if (!(await isDelivered(client, { connection, channel, deliveryMs }))) return NOT_DELIVERED;
       await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [LISTENERS, channel]);
       isLost = false;
       isListening = true;
@@ -105,16 +108,28 @@ export const listenToDatabase = (options: Options): Notifications => {
 
 const NOT_DELIVERED = Symbol('notifications are not delivered');
 
+type Check = Pick<Options, 'connection' | 'channel'> & { deliveryMs: number };
+
 /** Sends from another session: a pooler would deliver the listener's own by the session that it uses at that moment. */
-const isDelivered = async (client: pg.Client, connection: Connection, channel: string): Promise<boolean> => {
+const isDelivered = async (
+  client: pg.Client,
+  { connection, channel, deliveryMs }: Check,
+): Promise<boolean> => {
+  let isHeard = false;
   const heard = new Promise<void>((resolve) => {
-    client.once('notification', () => resolve());
+    client.once('notification', () => {
+      isHeard = true;
+      resolve();
+    });
   });
   const sender = newClient(connection);
   try {
     await sender.connect();
     await sender.query('select pg_notify($1, $2)', [channel, '']);
-    return await endsWithin(CHECK_TIMEOUT_MS, heard);
+    if (await endsWithin(deliveryMs, heard)) return true;
+    // A process that did not run for so long has not read it yet. PostgreSQL sends it before it is ready for another query.
+    await client.query('select 1');
+    return isHeard;
   } finally {
     await endSoon(sender);
   }

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { kysely } from '../../src/db/kysely.ts';
@@ -61,5 +64,41 @@ notifications(
     await orm.close(true);
   },
 );
+
+/** Forwards connections, and holds back for half a second what the server sends on the first one, from the begin of the second one on. */
+const startSlowProxy = async ({ host, port }: Connection) => {
+  const upstreams: Socket[] = [];
+  const proxy = createServer((client) => {
+    const upstream = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+    client.on('error', () => upstream.destroy()).pipe(upstream);
+    upstream.on('error', () => client.destroy()).on('data', (chunk) => client.write(chunk));
+    upstream.on('end', () => client.end());
+    upstreams.push(upstream);
+    const [first] = upstreams;
+    if (upstreams.length !== 2 || !first) return;
+    first.pause();
+    setTimeout(() => first.resume(), 500);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const address = proxy.address() as AddressInfo; // of a TCP server
+  return { port: address.port, [Symbol.dispose]: () => void proxy.close() };
+};
+
+notifications('arrive although the first one comes late', async ({ connection }) => {
+  using proxy = await startSlowProxy(connection);
+  const warnings: string[] = [];
+  const listener = listenToDatabase({
+    connection: { ...connection, host: '127.0.0.1', port: proxy.port },
+    channel: 'things',
+    fallback: '',
+    onHeard: () => {},
+    warn: (line) => warnings.push(line),
+    deliveryMs: 20,
+  });
+  await until('it listens, or has given up', () => listener.isListening() || warnings.length > 0);
+  await listener.close();
+
+  assert.equal(warnings, []);
+});
 
 notifications.run();
