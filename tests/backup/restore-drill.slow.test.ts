@@ -1,7 +1,14 @@
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { attachToEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { withDatabaseHost } from '../../src/server/database-host.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import {
   killCommand,
@@ -214,9 +221,17 @@ drill('leaves only a draft when a backup is killed while it writes', async ({ fo
   const backups = folder.join('killed-backups');
   const list = async (): Promise<string[]> => readdir(backups).catch(() => []);
 
-  const killed = await killCommand(['backup', backups], source, () =>
-    until('the draft', async () => (await list()).length > 0),
-  );
+  const killed = await withDatabaseHost(readConfig(source), async ({ connection }) => {
+    await using holder = Object.assign(new Client(connection), {
+      [Symbol.asyncDispose]: (): Promise<void> => holder.end(),
+    });
+    await holder.connect();
+    // The backup begins, and waits for this table.
+    await holder.query('begin; lock table usage_entries in access exclusive mode');
+    return await killCommand(['backup', backups], source, () =>
+      until('the draft', async () => (await list()).length > 0),
+    );
+  });
   const left = await list();
   const again = await runCommand(['backup', backups], source);
 
@@ -239,10 +254,18 @@ const isRestoring = async (dataDir: string): Promise<boolean> => {
 
 drill('refuses a service on a killed restore, and continues the restore', async ({ folder, file }) => {
   const settings = { DATA_DIR: folder.join('killed') };
+  const pipe = folder.join('pipe');
+  await promisify(execFile)('mkfifo', [pipe]);
 
-  const killed = await killCommand(['restore', file], settings, () =>
-    until('the restore has begun to write', () => isRestoring(settings.DATA_DIR), 60_000),
-  );
+  const killed = await killCommand(['restore', pipe], settings, async () => {
+    const whole = spawn('cp', [file, pipe], { stdio: 'ignore' });
+    // The backup is read to check it, and then again, of which only a half comes.
+    await until('it is checked', () => existsSync(join(settings.DATA_DIR, 'postgres')));
+    const script = 'head -c $(($(stat -c %s "$0") / 2)) "$0"; exec sleep 3600';
+    const half = spawn('sh', ['-c', `exec > "$1"; ${script}`, file, pipe], { stdio: 'ignore' });
+    await until('the restore has begun to write', () => isRestoring(settings.DATA_DIR));
+    for (const writer of [whole, half]) writer.kill();
+  });
   const refused = await runCommand(['serve'], settings);
   const continued = await runCommand(['restore', file], settings);
 
