@@ -10,7 +10,6 @@ const killed = suite('a service that is killed during a bulk change');
 
 const COUNT = 1_000;
 const GRANTED = `app_grants g join users u on u.id = g.user_id where email like '%@many.test'`;
-const WAITING = `pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 /** Hundreds of people are changed until then. */
 const PATIENCE_MS = 60_000;
 
@@ -21,12 +20,14 @@ killed('continues when the request is repeated, and the undo restores all 1,000 
   const [eye, holder] = [new Client(connection), new Client(connection)];
   await Promise.all([eye.connect(), holder.connect()]);
   await addMembers(eye, COUNT);
+  const [{ pid: holderPid }] = (await holder.query('select pg_backend_pid() as pid')).rows;
 
   /** Holds one person, starts the request, and kills the service when it has come to this person. */
   const killAtPerson = async (service: Service, n: number, start: () => Promise<unknown>): Promise<void> => {
     await holder.query(`begin; select from users where email = 'm${n}@many.test' for update`);
     const lost = start().catch(() => null);
-    const isWaiting = async () => (await countRows(eye, WAITING)) > 0;
+    const isWaiting = async () =>
+      (await countRows(eye, `pg_stat_activity where ${holderPid} = any(pg_blocking_pids(pid))`)) > 0;
     await until('the request waits for the person', isWaiting, PATIENCE_MS);
     await service.kill('SIGKILL');
     await holder.query('rollback');
