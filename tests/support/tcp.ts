@@ -12,8 +12,11 @@ export const freePort = async (): Promise<number> => {
   tried += 1;
   const port = FIRST_PORT + (tried % PORTS);
   const server = createServer().listen(port, 'localhost');
-  const [{ status }] = await Promise.allSettled([once(server, 'listening')]);
-  if (status === 'rejected') return freePort();
+  const [listening] = await Promise.allSettled([once(server, 'listening')]);
+  if (listening.status === 'rejected') {
+    if (listening.reason.code === 'EADDRINUSE') return freePort();
+    throw listening.reason;
+  }
   server.close();
   await once(server, 'close');
   return port;
