@@ -37,6 +37,11 @@ const NO_BROWSER = {
 
 /** Longer than the service's own, as tests run on busy machines. Also of requests to identity providers. */
 const TIME_LIMIT_MS = 60_000;
+/** Likewise, of waits for a connection and for locks: below the limit of a query, after which the pool closes its connection. */
+const PATIENCE = {
+  connectTimeoutMs: TIME_LIMIT_MS,
+  startupOptions: '-c lock_timeout=13s -c statement_timeout=13s',
+};
 
 export const SECRET_KEY = 'a secret key that only tests ever use';
 const IN_PROCESS = { requestId: 'in-process', address: '127.0.0.1' };
@@ -50,9 +55,12 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 /** The whole service with a new database and the demo workspace, not listening. */
 export const startTestApp = async (
   settings: Record<string, string> = {},
-  { timeLimitMs = TIME_LIMIT_MS, providerTimeoutMs = TIME_LIMIT_MS } = {},
+  limits: { timeLimitMs?: number; providerTimeoutMs?: number } = {},
 ) => {
   const database = await createTestDatabase('demo');
+  // A suite with a limit of its own tests those of the service.
+  const connection = { ...database.connection, ...(limits.timeLimitMs === undefined && PATIENCE) };
+  const { timeLimitMs = TIME_LIMIT_MS, providerTimeoutMs = TIME_LIMIT_MS } = limits;
   const packages = await makeScratchFolder();
   const config = readConfig({
     APP_STORE: `file:${packages.path}`,
@@ -66,7 +74,7 @@ export const startTestApp = async (
   const logger = createLogger(config.logLevel);
   const deps = {
     config,
-    connection: database.connection,
+    connection,
     secretKey: SECRET_KEY,
     logger,
     clock,
@@ -125,7 +133,7 @@ export const startTestApp = async (
     packagesDir: packages.path,
     /** What name servers answer, by name. */
     txtRecords,
-    connection: database.connection,
+    connection,
     tokenOf,
     /** Another instance on the same database. The caller closes it. */
     startTwin: (hashCost: Argon2Cost = CHEAP_HASH) => createApp({ ...deps, hashCost }),
