@@ -10,7 +10,7 @@ import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
 import { initializeDataDir } from '../support/test-server.ts';
-import { until } from '../support/time.ts';
+import { eventually, until } from '../support/time.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const RULES = join(DEPLOY, 'prometheus/alerts.yml');
@@ -58,17 +58,21 @@ prometheus(
       await until('Prometheus has two scrapes', async () => (await query('rate(up[10s])')) === 1);
       await until('a backup is reported', async () => (await query('steward_backup_age_seconds')) === 1);
       const dashboard: Dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
-      const empty: string[] = [];
-      for (const { title, targets } of dashboard.panels)
-        for (const { expr } of targets)
-          if ((await query(expr.replaceAll('$__rate_interval', '1m'))) === 0) empty.push(`${title}: ${expr}`);
       const rules: Rules = parse(await readFile(RULES, 'utf8'));
-      for (const { rules: all } of rules.groups)
-        for (const { alert, expr } of all)
-          for (const [name] of expr.matchAll(/\b(steward|nodejs)_\w+/g))
-            if ((await query(name)) === 0) empty.push(`${alert}: ${name}`);
+      // A rate needs two scrapes after the logins.
+      await eventually(async () => {
+        const empty: string[] = [];
+        for (const { title, targets } of dashboard.panels)
+          for (const { expr } of targets)
+            if ((await query(expr.replaceAll('$__rate_interval', '1m'))) === 0)
+              empty.push(`${title}: ${expr}`);
+        for (const { rules: all } of rules.groups)
+          for (const { alert, expr } of all)
+            for (const [name] of expr.matchAll(/\b(steward|nodejs)_\w+/g))
+              if ((await query(name)) === 0) empty.push(`${alert}: ${name}`);
 
-      assert.equal(empty, []);
+        assert.equal(empty, []);
+      });
     } finally {
       await stop();
     }
