@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
 import { type Em, kysely } from '../../src/db/kysely.ts';
 import { lockAccessChange } from '../../src/services/access/locks.ts';
+import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
@@ -103,6 +103,8 @@ locks('lets people who are erased finish the requests that lock their rows', asy
     outcomes.map(({ status }) => status),
     ['fulfilled', 'fulfilled'],
   );
+  // On a busy machine, the request leaves some of the work to the background.
+  await resumeErasures(app.orm.em.fork(), app.clock.now);
   const left = await app.db().selectFrom('usage_entries').select('id').where('email', '=', STAFF).execute();
   assert.equal(left, []);
 });
@@ -131,38 +133,34 @@ locks('lets one of two admins deactivate the other, and refuses the second', asy
 
 locks.run();
 
-const late = suite('a mutation that waits to commit');
+const late = appSuite('a mutation that waits to commit');
 
-late('is rolled back if its time passes before the caller is confirmed', async () => {
-  const app = await startTestApp({}, { timeLimitMs: 1_500 });
-  try {
-    const { id } = await app
-      .db()
-      .selectFrom('users')
-      .select('id')
-      .where('email', '=', ROOT)
-      .executeTakeFirstOrThrow();
-    const { first_name: before } = await app.as(ROOT).users.get({ email: ADA });
-    const holder = app.orm.em.fork();
-    await holder.begin();
-    await lockAccessChange(holder, id, null);
+late('is rolled back if its time passes before the caller is confirmed', async ({ app }) => {
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', ROOT)
+    .executeTakeFirstOrThrow();
+  const { first_name: before } = await app.as(ROOT).users.get({ email: ADA });
+  const hurried = createCaller({ ...app.contextOf(ROOT), timeLimitMs: 1_000 });
+  const holder = app.orm.em.fork();
+  await holder.begin();
+  await lockAccessChange(holder, id, null);
 
-    await rejectsWith(app.as(ROOT).users.update({ email: ADA, first_name: 'Late' }), 'overloaded');
-    assert.ok(await isWaiting(app), 'the work goes on');
-    await holder.commit();
+  await rejectsWith(hurried.users.update({ email: ADA, first_name: 'Late' }), 'overloaded');
+  await until('the work goes on', () => isWaiting(app));
+  await holder.commit();
 
-    await until('the transaction ends', async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity
-        where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`.execute(
-        app.db(),
-      );
-      return rows.length === 0;
-    });
-    assert.is((await app.as(ROOT).users.get({ email: ADA })).first_name, before);
-  } finally {
-    await app.close();
-  }
+  await until('the transaction ends', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`.execute(
+      app.db(),
+    );
+    return rows.length === 0;
+  });
+  assert.is((await app.as(ROOT).users.get({ email: ADA })).first_name, before);
 });
 
 late.run();
