@@ -15,7 +15,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
-import { until } from '../support/time.ts';
+import { eventually, until } from '../support/time.ts';
 
 const stream = appSuite('events.stream');
 
@@ -152,7 +152,7 @@ stream('shows each kind of person, with each filter, what the list shows them', 
   for (const [index, { reader, filter }] of cases.entries()) {
     const listed = await app.as(reader).events.list({ ...filter, cursor, limit: 1_000 });
     const { events } = listeners[index] ?? { events: [] };
-    await until('all events', () => events.length >= listed.length, 5_000).catch(() => {});
+    await until('all events', () => events.length >= listed.length).catch(() => {});
     assert.equal(events, listed, `${reader} ${JSON.stringify(filter)}`);
   }
   await setAdmin(app, both, 1, false);
@@ -257,7 +257,7 @@ stream('has one connection for all listeners', async ({ app }) => {
       where datname = current_database() and locktype = 'advisory' and mode = 'ShareLock'`.execute(app.db());
     return rows.length > 0;
   });
-  assert.is(await countConnections(), 1);
+  await eventually(async () => assert.is(await countConnections(), 1));
 });
 
 stream('ends at a shutdown, so that its listeners connect again', async ({ app }) => {
