@@ -150,22 +150,27 @@ mails('are read with one query per page of any length', async ({ app }) => {
   const pool = app.orm.pool;
   const actor = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
   if (!actor) return assert.unreachable();
-  let statements = 0;
-  // The client that the pool returns next.
-  const client = await pool.connect();
-  const query = client.query.bind(client) as (...given: unknown[]) => unknown; // it has many forms
-  const counted = (...given: unknown[]) => {
-    statements += 1;
-    return query(...given);
+  const countStatements = async (): Promise<number> => {
+    let statements = 0;
+    // The client that the pool returns next.
+    const client = await pool.connect();
+    const query = client.query.bind(client) as (...given: unknown[]) => unknown; // it has many forms
+    const counted = (...given: unknown[]) => {
+      statements += 1;
+      return query(...given);
+    };
+    Object.assign(client, { query: counted });
+    client.release();
+
+    const page = await app.openServices().mails.list(actor, { status: 'all' }, { limit: 50 });
+    Object.assign(client, { query });
+    assert.is(page.length, 50);
+    return statements;
   };
-  Object.assign(client, { query: counted });
-  client.release();
+  const counts = [await countStatements(), await countStatements(), await countStatements()];
 
-  const page = await app.openServices().mails.list(actor, { status: 'all' }, { limit: 50 });
-  Object.assign(client, { query });
-
-  assert.is(page.length, 50);
-  assert.is(statements, 1);
+  // The database clock runs one too, every 10 s.
+  assert.is(Math.min(...counts), 1);
 });
 
 mails('are retried at once on request of an admin of the client', async ({ app }) => {
