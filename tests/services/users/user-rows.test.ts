@@ -81,16 +81,22 @@ reading('responds to anonymous callers with unauthenticated for any address', as
 
 reading('sends no query for a caller without credentials', async ({ app }) => {
   const pool = app.orm.pool;
-  let asked = 0;
-  const count = () => {
-    asked += 1;
+  /** How many connections a request takes from the pool. */
+  const countTaken = async (expected: number, as?: string): Promise<number> => {
+    let taken = 0;
+    const count = () => {
+      taken += 1;
+    };
+    pool.on('acquire', count);
+    assert.is((await app.send(`GET /jb/users/${ADA}/`, { ...(as && { as }) })).statusCode, expected);
+    pool.off('acquire', count);
+    return taken;
   };
-  pool.on('acquire', count);
-  assert.is((await app.send(`GET /jb/users/${ADA}/`)).statusCode, 401);
-  assert.is(asked, 0);
-  assert.is((await app.send(`GET /jb/users/${ADA}/`, { as: ROOT })).statusCode, 200);
-  assert.ok(asked > 0, 'it would have been seen');
-  pool.off('acquire', count);
+  const anonymous = [await countTaken(401), await countTaken(401), await countTaken(401)];
+
+  // The database clock takes one too, every 10 s.
+  assert.is(Math.min(...anonymous), 0);
+  assert.ok((await countTaken(200, ROOT)) > 0, 'it would have been seen');
 });
 
 reading('reads no user for an unknown token', async ({ app }) => {
