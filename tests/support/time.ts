@@ -14,6 +14,12 @@ export const createTestClock = () => {
   };
 };
 
+/** The CPU time of this process. It does not pass while a busy machine lets the process wait. */
+export const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
 const MIN_INTERVAL_MS = 25;
 const MAX_INTERVAL_MS = 100;
 /** Long waits poll less often: a check may read much, and takes CPU time from what it waits for. */

@@ -7,6 +7,7 @@ import {
   type Person,
 } from '../../../src/services/passwords/password-rules.ts';
 import { anyCharacter } from '../../support/any-character.ts';
+import { cpuMs } from '../../support/time.ts';
 
 const person = (email: string, firstName = '', lastName = ''): Person => ({ email, firstName, lastName });
 
@@ -129,12 +130,12 @@ personalData('foldText is idempotent and ignores case', () => {
 
 personalData('takes linear time on adversarial passwords', () => {
   const owner = person(`${'a'.repeat(63)}b@${'a'.repeat(180)}.test`, 'a'.repeat(149), `${'a'.repeat(148)}b`);
-  const started = performance.now();
+  const started = cpuMs();
   for (const unit of ['a', '1', 'a ', '\ufdfa', '\u0f73', '\u0301\u0323', '\ud800', 'ß']) {
     containsPersonalData(unit.repeat(2048), owner);
   }
   // Usually about ten milliseconds.
-  assert.ok(performance.now() - started < 2000);
+  assert.ok(cpuMs() - started < 2000);
 });
 
 personalData.run();

@@ -7,6 +7,7 @@ import {
   sanitizeExtra,
   withoutSecrets,
 } from '../../../src/services/usage/usage-extra.ts';
+import { cpuMs } from '../../support/time.ts';
 
 const secrets = suite('withoutSecrets');
 
@@ -82,14 +83,14 @@ secrets('takes linear time, as does the check of names', () => {
     'x\n',
     ':\r\n',
   ];
-  const started = performance.now();
+  const started = cpuMs();
   for (const part of hostile) {
     const text = `${part.repeat(65_536 / part.length)}@z`;
     withoutSecrets(text);
     isCredentialName(text, true);
     hasCredentialLine(text);
   }
-  const tookMs = performance.now() - started;
+  const tookMs = cpuMs() - started;
 
   // 20 ms on an idle machine; quadratic work takes minutes.
   assert.ok(tookMs < 2_000, `${tookMs} ms`);
