@@ -61,7 +61,8 @@ races('waits for a report that is being written, and keeps its count', async ({ 
     await writeUsage(tx, SALES, [logEntry(0, GRACE)], app.clock.now());
     erasing = erase(app, GRACE);
     await until('the erasure waits for the log', async () => {
-      const { rows } = await sql`select from pg_locks where not granted and locktype = 'advisory'`.execute(
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`.execute(
         app.db(),
       );
       return rows.length > 0;

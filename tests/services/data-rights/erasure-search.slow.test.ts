@@ -87,7 +87,8 @@ search('is repeated when another transaction changes the same row', async ({ app
 
   const finished = advance();
   await until('the search waits for the row', async () => {
-    const { rows } = await sql`select from pg_locks where not granted and locktype = 'transactionid'`.execute(
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'`.execute(
       app.db(),
     );
     return rows.length > 0;
