@@ -65,7 +65,7 @@ notifications(
   },
 );
 
-/** Forwards connections, and holds back for half a second what the server sends on the first one, from the begin of the second one on. */
+/** Forwards connections, and holds back for half a second what the server sends on the first one, once the second one begins. */
 const startSlowProxy = async ({ host, port }: Connection) => {
   const upstreams: Socket[] = [];
   const proxy = createServer((client) => {

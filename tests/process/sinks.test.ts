@@ -103,7 +103,7 @@ sinks('starts and answers while no sink takes events, says so once, and names no
   assert.not.match(stdout, /a-secret-of-the-collector|path-with-a-secret/);
   const stopping = performance.now();
   await service.kill('SIGTERM');
-  // It ends after 10 s, whatever waits.
+  // It ends after 10 s, even if something still waits.
   assert.ok(performance.now() - stopping < 20_000);
   silent.close();
 });

@@ -7,7 +7,7 @@ const [FIRST_PORT, PORTS] = [30_000, 2_700];
 /** Each test process begins elsewhere. */
 let tried = process.pid * 97;
 
-/** A port that is free, and that no other program gets before the one that is told to listen on it. */
+/** A port that is free, and that the system gives to no other program before its use. */
 export const freePort = async (): Promise<number> => {
   tried += 1;
   const port = FIRST_PORT + (tried % PORTS);
