@@ -96,7 +96,7 @@ export const MembershipSchema = defineEntity({
     extra: p.json<Record<string, unknown>>().columnType('json').nullable(),
     isDemoUser: p.boolean().nullable(),
     /** When it began. Null in old rows: when the user was created. */
-    joinedAt: instant().nullable().defaultRaw('now()'),
+    joinedAt: instant().nullable(),
     /** When it was last reactivated. */
     reactivatedAt: instant().nullable(),
     /** When it was suspended; null while it is active. */

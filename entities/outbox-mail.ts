@@ -110,7 +110,7 @@ export const OutboxMailSchema = defineEntity({
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),
     /** While a worker sends the mail, the end of its lease: afterwards, other workers retry it. */
-    nextAttemptAt: instant().defaultRaw('now()'),
+    nextAttemptAt: instant(),
     /** The last response of the mail server, or the connection error. */
     lastError: p.string().length(500).nullable(),
     sentAt: instant().nullable(),

@@ -38,7 +38,7 @@ export const UserSchema = defineEntity({
       events: ['insert', 'update'],
       forEach: 'row',
       body: `if exists (select from email_changes c where c.old_email = new.email and c.user_id <> new.id
-          and c.changed_at is not null and (c.is_kept or c.was_verified and c.undo_until > now())) then
+          and c.changed_at is not null and (c.is_kept or c.was_verified and c.undo_until > coalesce(new.email_set_at, new.date_joined))) then
         raise exception 'The address is reserved for the person who had it before.'
           using errcode = 'unique_violation', constraint = 'users_email_unique';
       end if;
@@ -51,6 +51,8 @@ export const UserSchema = defineEntity({
     email: p.string().length(254).unique().check(`email = lower(email) and email <> ''`),
     /** Whether a mailed link has shown that the mailbox is the person's. The address that an admin enters may be wrong. */
     isEmailVerified: p.boolean().default(false),
+    /** Null: when the account was created. */
+    emailSetAt: instant().nullable(),
     handle: p.string().length(64).unique(),
     firstName: p.string().length(150).default(''),
     lastName: p.string().length(150).default(''),

@@ -181,7 +181,7 @@ export const createApp = async (deps: AppDeps) => {
     close: async (): Promise<void> => {
       const workers = [mail.worker, webhooks.worker, sinkWorker, scheduler, backups];
       await Promise.all([eventHub.close(), drain.close(), ...workers.map((worker) => worker?.stop())]);
-      databaseClock.stop();
+      databaseClock[Symbol.dispose]();
       await orm.close(true);
     },
   };
@@ -289,7 +289,7 @@ const maintenanceTasks = (resources: Resources) => {
   const { auditRetentionDays: auditDays, idempotencyHours } = config;
   const audit = createAudit(NO_ORIGIN, clock);
   return {
-    erasures: (signal) => resumeErasures(fork(), clock.now, signal),
+    erasures: (signal) => resumeErasures(fork(), clock, signal),
     usage: (signal) =>
       maintainUsage({
         em: fork(),
@@ -300,16 +300,16 @@ const maintenanceTasks = (resources: Resources) => {
       }),
     removedUsage: (signal) => pruneRemovedUsage(fork(), signal),
     signingKeys: () => signingKeys.maintain(audit),
-    tickets: () => pruneTickets(fork()),
+    tickets: () => pruneTickets(fork(), clock.now()),
     factorReminders: () => enqueuePolicyReminders(fork(), clock.now()),
     accessReminders: (signal) => enqueueAccessReminders({ em: fork(), now: clock.now(), signal }),
     invitationReminders: (signal) => enqueueInvitationReminders({ em: fork(), now: clock.now(), signal }),
     inactivity: (signal) => runInactivity({ em: fork(), clock, audit, signal }),
     digests: (signal) => enqueueDigests(fork(), clock.now(), signal),
-    grants: () => pruneGrants(fork(), audit),
+    grants: () => pruneGrants(fork(), audit, clock.now()),
     domains: (signal) =>
       recheckDomains({ em: fork(), now: clock.now(), audit, readTxtRecords, logger }, signal),
-    embeds: () => pruneEmbeds(fork()),
+    embeds: () => pruneEmbeds(fork(), clock.now()),
     responses: () => pruneResponses(fork(), clock.now(), idempotencyHours),
     events: () => maintainEvents(fork()),
     audit: () => {
@@ -320,7 +320,7 @@ const maintenanceTasks = (resources: Resources) => {
     operations: () => pruneOperations(fork(), clock.now(), { auditDays, idempotencyHours }),
     invitations: () => pruneInvitations(fork(), clock.now(), config.invitationRetentionDays),
     accessRequests: () => pruneAccessRequests(fork(), clock.now(), config.accessRequestRetentionDays),
-    counts: () => pruneCounts(fork()),
+    counts: () => pruneCounts(fork(), clock.now()),
     logins: () => pruneCredentials(fork(), clock.now(), config.tokenIdleDays),
   } satisfies Record<string, Task>;
 };

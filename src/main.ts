@@ -89,8 +89,8 @@ const stopSignal = (): Promise<string> =>
     let firstAt: number | undefined;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        firstAt ??= Date.now();
-        if (Date.now() - firstAt > DUPLICATE_SIGNAL_MS) process.exit(130);
+        firstAt ??= performance.now();
+        if (performance.now() - firstAt > DUPLICATE_SIGNAL_MS) process.exit(130);
         resolve(signal);
       });
     }

@@ -124,6 +124,25 @@ boundaries('loads the S3 client only for a store in a bucket', async () => {
   }
 });
 
+/** SQL and JavaScript that ask for the time. `clock.now()` and `performance.now()`, which measures durations, are allowed. */
+const TIME =
+  /(?<![.\w])now\(\)|\bcurrent_(?:date|time|timestamp)\b|\b\w+_timestamp\(\)|\blocaltime(?:stamp)?\b|\bDate\.now\b|\bnew Date\(\)/gi;
+
+/** The clocks, and migrations whose defaults and triggers 0055 replaces. */
+const TELLS_TIME =
+  /^(?:src\/lib\/clock|src\/db\/database-clock|migrations\/(?:0004|0021|0023|0032)-[\w-]+)\.ts$/;
+
+boundaries('asks for the time only in the clocks: SQL gets it as a parameter', async () => {
+  const found: string[] = [];
+  for await (const file of glob('{entities,migrations,routers,src}/**/*.ts', { cwd: PROJECT })) {
+    if (TELLS_TIME.test(file)) continue;
+    const source = await readFile(join(PROJECT, file), 'utf8');
+    for (const [call] of source.matchAll(TIME)) found.push(`${file}: ${call}`);
+  }
+
+  assert.equal(found, []);
+});
+
 boundaries(
   'makes suites with a before hook in support/suite.ts, which prints what the hook throws',
   async () => {

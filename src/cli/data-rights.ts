@@ -3,7 +3,6 @@ import { link, open, rm, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
-import { systemClock } from '../lib/clock.ts';
 import { formatMegabytes } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
@@ -21,14 +20,14 @@ const PRIVATE_FILE = 0o600;
 
 /** Writes the file complete or not at all, and never over another. @returns a line for the operator */
 export const exportUser = (config: Config, email: string, file: string): Promise<string> =>
-  withDatabaseForLong(config, async (orm, secretKey) => {
+  withDatabaseForLong(config, async ({ orm, secretKey, clock }) => {
     const { mailFrom, invitationMs, baseUrl } = config;
     const links = createSignedLinks({ secretKey, baseUrl });
     const mailWriter = createMailWriter({ links, mailFrom });
     const { addressDigest } = createErasureKeys(secretKey);
-    const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
+    const audit = createAudit(NO_ORIGIN, clock, addressDigest);
     const em = orm.em.fork();
-    const exports = createUserExports({ em, clock: systemClock, audit, mailWriter, invitationMs });
+    const exports = createUserExports({ em, clock, audit, mailWriter, invitationMs });
     const draft = `${file}.${randomUUID()}.partial`;
     const target = await open(draft, 'wx', PRIVATE_FILE);
     try {
@@ -46,7 +45,7 @@ export const exportUser = (config: Config, email: string, file: string): Promise
 
 /** Erases a person once the operator has typed the address. @returns a line for the operator */
 export const eraseUser = (config: Config, email: string, confirm: string | undefined): Promise<string> =>
-  withDatabaseForLong(config, async (orm, secretKey) => {
+  withDatabaseForLong(config, async ({ orm, secretKey, clock }) => {
     const em = orm.em.fork();
     const person = await lockPerson(em, null, email);
     const lines = Object.entries(await countRows(em, person))
@@ -63,13 +62,13 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
       throw invalid({ confirm: ['This is not the address. Nothing was changed.'] });
 
     const { addressDigest } = createErasureKeys(secretKey);
-    const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
-    const now = systemClock.now();
+    const audit = createAudit(NO_ORIGIN, clock, addressDigest);
+    const now = clock.now();
     const pseudonym = await orm.em.fork().transactional(async (tx) => {
       const locked = await lockPerson(tx, null, email);
       return eraseAccount({ tx, now, audit, addressDigest }, null, locked);
     });
-    const isFinished = await finishErasures(orm.em, pseudonym, systemClock.now);
+    const isFinished = await finishErasures(orm.em, pseudonym, clock);
     return isFinished
       ? `Erased: the person is now ${pseudonym}.`
       : `The account is now ${pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;

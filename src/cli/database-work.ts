@@ -6,7 +6,7 @@ import { type Orm, openDatabase } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { clientIdsOf, kysely } from '../db/kysely.ts';
 import { type MigrationPreview, migrateDatabase, previewMigrations } from '../db/migrate.ts';
-import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
@@ -41,15 +41,17 @@ const linesOf = ({ name, locks }: MigrationPreview): string[] => [
   ),
 ];
 
-/** Work on the database. `secretKey` is that of the service. */
-type Work<T> = (orm: Orm, secretKey: string) => Promise<T>;
+/** What commands work with. `secretKey` and `clock` are those of the service. */
+type OpenDatabase = { orm: Orm; secretKey: string; clock: Clock };
+type Work<T> = (database: OpenDatabase) => Promise<T>;
 
 /** Runs `work` on the migrated database. */
 export const withDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: number | null): Promise<T> =>
   withDatabaseHost(config, async ({ connection, secretKey }) => {
     await migrateDatabase(connection);
     await using orm = await openDatabase(connection, queryLimitMs);
-    return await work(orm, secretKey);
+    using clock = await createDatabaseClock(orm.pool);
+    return await work({ orm, secretKey, clock });
   });
 
 /** As `withDatabase`, without statement timeouts: counting a large app, or searching for a person, takes long. */
@@ -58,15 +60,15 @@ export const withDatabaseForLong = <T>(config: Config, work: Work<T>): Promise<T
 
 /** Creates a superuser, or promotes a user. @returns lines for the operator */
 export const createAdminAccount = (config: Config, email: string): Promise<string[]> =>
-  withDatabase(config, async (orm) => {
+  withDatabase(config, async ({ orm, clock }) => {
     const hasher = await createPasswordHasher(config.argon2Concurrency);
     const password = config.adminPassword;
     const generated = randomBytes(12).toString('base64url');
-    const audit = createAudit(NO_ORIGIN, systemClock);
+    const audit = createAudit(NO_ORIGIN, clock);
     const done = await createAdmin(
       orm.em.fork(),
       { hasher, audit, loadCommonPasswords, staffSecondFactor: config.staffSecondFactor },
-      { email, generated, now: systemClock.now(), ...(password && { password }) },
+      { email, generated, now: clock.now(), ...(password && { password }) },
     );
     const outcome = {
       kept: 'The password was kept. To change it, set ADMIN_PASSWORD and run the command again.',
@@ -83,7 +85,7 @@ export const createAdminAccount = (config: Config, email: string): Promise<strin
  * @throws Problem `not-found` without such a user, or without a second factor
  */
 export const resetSecondFactors = (config: Config, email: string, reason: string): Promise<string> =>
-  withDatabase(config, (orm) =>
+  withDatabase(config, ({ orm, clock }) =>
     orm.em.fork().transactional(async (tx) => {
       const user = await kysely(tx)
         .selectFrom('users')
@@ -92,8 +94,8 @@ export const resetSecondFactors = (config: Config, email: string, reason: string
         .forUpdate()
         .executeTakeFirstOrThrow(() => notFound(`user: ${email}`));
       const owner = { ...user, clientIds: await clientIdsOf(tx, user.id) };
-      const audit = createAudit(NO_ORIGIN, systemClock);
-      await resetFactors({ tx, audit, now: systemClock.now() }, null, owner, reason);
+      const audit = createAudit(NO_ORIGIN, clock);
+      await resetFactors({ tx, audit, now: clock.now() }, null, owner, reason);
       return `Removed the second factors and recovery codes of ${email}.`;
     }),
   );
@@ -104,13 +106,13 @@ export const resetSecondFactors = (config: Config, email: string, reason: string
  * @throws Problem `not-found` if no app has this slug
  */
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<string> =>
-  withDatabaseForLong(config, async (orm) => {
+  withDatabaseForLong(config, async ({ orm, clock }) => {
     const all = kysely(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
     const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
     if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
     using progress = createProgress('Apps', apps.length);
     for (const { id } of apps) {
-      await rebuildUsage(orm.em.fork(), id, systemClock.now());
+      await rebuildUsage(orm.em.fork(), id, clock.now());
       progress.advance();
     }
     return `Recomputed the usage of ${formatCount(apps.length, 'app')}.`;
@@ -119,9 +121,7 @@ export const rebuildAllUsage = (config: Config, slug?: string): Promise<string> 
 type KeyRotation = ReturnType<typeof createKeyRotation>;
 
 const withKeys = <T>(config: Config, work: (rotation: KeyRotation) => Promise<T>): Promise<T> =>
-  withDatabase(config, async (orm, secretKey) => {
-    // The times of keys are those of the database.
-    const clock = await createDatabaseClock(orm.pool);
+  withDatabase(config, async ({ orm, secretKey, clock }) => {
     const warnings: string[] = [];
     const logger = { warn: (line: string) => warnings.push(line) };
     const { signingKeyDays } = config;
@@ -130,7 +130,6 @@ const withKeys = <T>(config: Config, work: (rotation: KeyRotation) => Promise<T>
     try {
       return await work(createKeyRotation({ em: orm.em.fork(), audit, signingKeys }));
     } finally {
-      clock.stop();
       for (const line of warnings) process.stderr.write(`${line}\n`);
     }
   });

@@ -5,7 +5,7 @@ import type { Orm } from '../db/database.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { readDump } from '../integrations/django/dump.ts';
 import { type ImportTotals, importUsers } from '../integrations/django/import.ts';
-import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
@@ -29,7 +29,9 @@ export const importDjango = async (config: Config, file: string, options: Import
   if (!stats.isFile()) throw invalid({ file: ['Must be a regular file, because it is read twice.'] });
   const report = options.report === undefined ? createErrorList() : await createReportFile(options.report);
   try {
-    const totals = await withDatabase(config, (orm) => importFile(orm, dump, stats.size, options, report));
+    const totals = await withDatabase(config, (database) =>
+      importFile(database, dump, stats.size, options, report),
+    );
     printLines(linesOf(totals, options));
     return !totals.isRefused;
   } finally {
@@ -38,7 +40,7 @@ export const importDjango = async (config: Config, file: string, options: Import
 };
 
 const importFile = async (
-  orm: Orm,
+  { orm, clock }: { orm: Orm; clock: Clock },
   dump: FileHandle,
   sizeBytes: number,
   { client, model, map, drop, resetUnsupportedPasswords, dryRun = false }: ImportArguments,
@@ -46,8 +48,8 @@ const importFile = async (
 ): Promise<ImportTotals> => {
   const deps = {
     em: orm.em.fork(),
-    clock: systemClock,
-    audit: createAudit(NO_ORIGIN, systemClock),
+    clock,
+    audit: createAudit(NO_ORIGIN, clock),
     reasonAgainstHash,
     failureCostMs,
   };

@@ -6,7 +6,6 @@ import { AppIds } from '../../routers/schemas/keys.ts';
 import type { Config } from '../config/config.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { type Em, kysely } from '../db/kysely.ts';
-import { systemClock } from '../lib/clock.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/operator-text.ts';
@@ -43,12 +42,12 @@ export const invitePeople = async (config: Config, file: string, options: Invite
 
 /** Also checks the rows of a rejected file, to report all errors at once. */
 const checkOrInvite = (config: Config, rows: CsvRow[], options: InviteOptions, isRejected: boolean) =>
-  withDatabase(config, async (orm) => {
+  withDatabase(config, async ({ orm, clock }) => {
     const { client, as, dryRun = false } = options;
     using bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
     const parties = await findParties(orm.em.fork(), client, as);
     const outcome = await inviteRows(
-      { em: orm.em.fork(), invitationMs: config.invitationMs, now: systemClock.now() },
+      { em: orm.em.fork(), invitationMs: config.invitationMs, now: clock.now() },
       rows,
       { ...parties, dryRun: dryRun || isRejected, advance: bar.advance },
     );

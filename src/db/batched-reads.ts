@@ -41,14 +41,17 @@ export const createRead = (pool: pg.Pool): Read => {
 };
 
 /**
- * Compiles a query once, whose lists of values change: to build and compile a large one takes longer than to send it.
- * @param query with a list of any values for each list that changes, and no other
+ * Compiles a query once, whose time and lists of values change: to build and compile a large one takes longer than to send it.
+ * @param query with a list of any values for each list that changes, and no other list and time
  */
 export const compileOnce = <Row>(query: Compilable<Row>) => {
   const compiled = query.compile();
-  return (...lists: readonly (readonly unknown[])[]): Compilable<Row> => {
+  return (now: Date, ...lists: readonly (readonly unknown[])[]): Compilable<Row> => {
     const next = lists.values();
-    const parameters = compiled.parameters.map((value) => (Array.isArray(value) ? next.next().value : value));
+    const parameters = compiled.parameters.map((value) => {
+      if (value instanceof Date) return now;
+      return Array.isArray(value) ? next.next().value : value;
+    });
     return { compile: () => ({ ...compiled, parameters }) };
   };
 };

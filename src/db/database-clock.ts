@@ -1,4 +1,11 @@
 import type pg from 'pg';
+import { systemClock } from '../lib/clock.ts';
+
+/**
+ * SQL: the time of the database at this moment, for what instances must agree on to the millisecond: the order of tickets and
+ * revocations, and the windows of limits. All other SQL gets `clock.now()` as a parameter.
+ */
+export const DATABASE_TIME = 'clock_timestamp()';
 
 const SYNC_MS = 10_000;
 /** After a longer round trip, the time is too inaccurate. */
@@ -9,13 +16,13 @@ const MAX_ROUND_TRIP_MS = 2_000;
  * wrong, or jumps, would lock accounts or delay mail for hours. A monotonic timer measures the time since the last query.
  */
 export const createDatabaseClock = async (pool: pg.Pool) => {
-  let known = Date.now();
+  let known = systemClock.now().getTime();
   let knownAt = performance.now();
 
   const sync = async (): Promise<void> => {
     const sentAt = performance.now();
     const { rows } = await pool.query<{ ms: number }>(
-      'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+      `select (extract(epoch from ${DATABASE_TIME}) * 1000)::float8 as ms`,
     );
     const receivedAt = performance.now();
     if (!rows[0] || receivedAt - sentAt > MAX_ROUND_TRIP_MS) return;
@@ -28,6 +35,6 @@ export const createDatabaseClock = async (pool: pg.Pool) => {
 
   return {
     now: () => new Date(known + performance.now() - knownAt),
-    stop: () => clearInterval(timer),
+    [Symbol.dispose]: () => clearInterval(timer),
   };
 };

@@ -95,14 +95,14 @@ const createSessions = () => {
     /** @returns the secret of the session */
     start: (claims: TicketClaims): string => {
       const secret = randomBytes(32).toString('base64url');
-      sessions.set(secret, { claims, expiresAt: Date.now() + SESSION_MS });
+      sessions.set(secret, { claims, expiresAt: performance.now() + SESSION_MS });
       const [oldest] = sessions.keys();
       if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
       return secret;
     },
     find: (secret: string | undefined, slug: string): TicketClaims | null => {
       const session = sessions.get(secret ?? '');
-      const isValid = session?.claims.app.slug === slug && session.expiresAt > Date.now();
+      const isValid = session?.claims.app.slug === slug && session.expiresAt > performance.now();
       return isValid ? session.claims : null;
     },
   };

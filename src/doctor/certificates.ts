@@ -5,7 +5,7 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Connection } from '../config/connection.ts';
 import { tlsOptionsOf } from '../db/client.ts';
-import { DAY_MS } from '../lib/clock.ts';
+import { DAY_MS, systemClock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { failure, ok, type Result, warning } from './finding.ts';
@@ -16,8 +16,8 @@ const MIN_DAYS = 21;
 type Valid = Pick<X509Certificate, 'validToDate'>;
 
 /** @param what names the certificate in the middle of a sentence */
-export const checkExpiry = (what: string, { validToDate }: Valid, now = Date.now()): Result => {
-  const days = Math.floor((validToDate.getTime() - now) / DAY_MS);
+export const checkExpiry = (what: string, { validToDate }: Valid, now = systemClock.now()): Result => {
+  const days = Math.floor((validToDate.getTime() - now.getTime()) / DAY_MS);
   const date = validToDate.toISOString().slice(0, 10);
   if (days < 0) return failure(`${what} expired on ${date}.`, 'Renew it.');
   if (days < MIN_DAYS) {

@@ -8,6 +8,7 @@ import { openDatabase } from '../db/database.ts';
 import { UnfinishedRestore } from '../db/database-errors.ts';
 import { compareMigrations, readSchemaState } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/pool.ts';
+import { systemClock } from '../lib/clock.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { checkDatabaseCertificates } from './certificates.ts';
@@ -102,7 +103,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     );
     if (level?.pending.length === 0) {
       const em = orm.em.fork();
-      const now = new Date(Date.now() + facts.clockAheadMs);
+      const now = new Date(systemClock.now().getTime() + facts.clockAheadMs);
       findings.push(...(await checkServiceData(em, config, now)));
     }
     return findings;

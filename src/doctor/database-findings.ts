@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
+import { DATABASE_TIME } from '../db/database-clock.ts';
 import { INSUFFICIENT_PRIVILEGE } from '../db/database-errors.ts';
+import { systemClock } from '../lib/clock.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { formatCount } from '../lib/operator-text.ts';
@@ -62,11 +64,11 @@ const FACTS = `
     coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "isEncrypted"`;
 
 const compareClocks = async (client: pg.ClientBase) => {
-  const sentAt = Date.now();
+  const sentAt = systemClock.now().getTime();
   const { rows } = await client.query<{ ms: number }>(
-    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+    `select (extract(epoch from ${DATABASE_TIME}) * 1000)::float8 as ms`,
   );
-  const receivedAt = Date.now();
+  const receivedAt = systemClock.now().getTime();
   return {
     clockAheadMs: (rows[0]?.ms ?? 0) - (sentAt + receivedAt) / 2,
     roundTripMs: receivedAt - sentAt,

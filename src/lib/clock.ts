@@ -1,6 +1,7 @@
-/** The only source of the current time, so that tests can set it. */
+/** The only source of the current time, so that tests can set it. SQL gets it as a parameter. */
 export type Clock = { now(): Date };
 
+/** The clock of this machine, for what needs no database. The service takes that of the database: `createDatabaseClock`. */
 export const systemClock: Clock = { now: () => new Date() };
 
 export const MINUTE_MS = 60_000;

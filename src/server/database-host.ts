@@ -72,7 +72,7 @@ export const openDatabaseHost = async (config: Config, options: Options = {}): P
  */
 const openCommandDatabaseHost = async (config: Config, patienceMs: number): Promise<DatabaseHost> => {
   if (config.database) return openDatabaseHost(config);
-  const deadline = Date.now() + patienceMs;
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     // Try to start first: this waits for the server of a killed service, and fails only if the lock's owner is alive.
     const own = await openDatabaseHost(config).catch((error: unknown) => {
@@ -89,7 +89,7 @@ const openCommandDatabaseHost = async (config: Config, patienceMs: number): Prom
       return { connection, secretKey, stop: joined.detach, lost: NEVER };
     }
     // The owner is starting or stopping.
-    if (Date.now() > deadline) throw own;
+    if (performance.now() > deadline) throw own;
     await sleep(RETRY_MS);
   }
 };

@@ -16,8 +16,8 @@ const WINDOW_GRACE_MS = HOUR_MS;
 export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
-  await deleteInBatches(em, 'sessions', sql`not ${isUnexpired}`);
-  await deleteInBatches(em, 'api_tokens', sql`not ${isTokenUnexpired}`);
+  await deleteInBatches(em, 'sessions', sql`not ${isUnexpired(now)}`);
+  await deleteInBatches(em, 'api_tokens', sql`not ${isTokenUnexpired(now)}`);
   for (const table of ['login_challenges', 'answered_challenges', 'sso_logouts'] as const)
     await deleteInBatches(em, table, sql`expires_at <= ${now}::timestamptz`);
   await deleteInBatches(em, 'sso_logins', sql`expires_at <= ${before(now, HOUR_MS)}`);
@@ -30,13 +30,9 @@ export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number)
     await deleteInBatches(em, 'api_tokens', sql`last_used < ${idleSince(tokenIdleDays)}`);
 };
 
-/** Deletes rate-limit windows that have ended, by the database clock that they were created with. */
-export const pruneCounts = (em: Em): Promise<void> =>
-  deleteInBatches(
-    em,
-    'rate_limits',
-    sql`expire < (extract(epoch from now()) * 1000)::bigint - ${WINDOW_GRACE_MS}::bigint`,
-  );
+/** Deletes rate-limit windows that have ended. */
+export const pruneCounts = (em: Em, now: Date): Promise<void> =>
+  deleteInBatches(em, 'rate_limits', sql`expire < ${now.getTime() - WINDOW_GRACE_MS}::bigint`);
 
 /** Deletes expired responses to requests with an idempotency key. */
 export const pruneResponses = (em: Em, now: Date, retentionHours: number): Promise<void> =>
@@ -89,7 +85,8 @@ export const pruneAccessRequests = async (em: Em, now: Date, retentionDays: numb
   await deleteInBatches(em, 'access_requests', sql`decided_at < ${before(now, retentionDays * DAY_MS)}`);
 };
 
-const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::timestamptz`;
+/** SQL: some time before. */
+export const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::timestamptz`;
 
 /**
  * Deletes the matching rows of a table, except those that other transactions have locked. Each batch is a transaction; while

@@ -40,12 +40,13 @@ type SharedDeps = {
   pool: DatabasePool;
   fork: () => Em;
   secretKey: string;
+  clock: Clock;
 };
 
 type SharedParts = ReturnType<typeof createSharedParts>;
 
 /** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
-export const createSharedParts = ({ pool, fork, secretKey }: SharedDeps) => {
+export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) => {
   const read = createRead(pool);
   return {
     read,
@@ -61,9 +62,9 @@ export const createSharedParts = ({ pool, fork, secretKey }: SharedDeps) => {
     refusalLimit: createRefusalLimit(),
     duplicateLimit: createHourlyLimit(pool, DUPLICATE_LIMIT),
     emailChangeLimit: createHourlyLimit(pool, EMAIL_CHANGE_LIMIT),
-    lookUpCredential: createCredentialLookup(fork(), read),
-    lookUpOpening: createOpeningLookup(fork(), read),
-    loadAnyUser: createAnyUserLoader(fork(), read),
+    lookUpCredential: createCredentialLookup(fork(), read, clock),
+    lookUpOpening: createOpeningLookup(fork(), read, clock),
+    loadAnyUser: createAnyUserLoader(fork(), read, clock),
     usageWriteLimiter: createUsageWriteLimiter(),
     responseEncryption: createResponseEncryption(secretKey),
     keyedMutex: createKeyedMutex(),

@@ -170,7 +170,7 @@ backups(
 
     await restore(file, target.connection);
     const orm = await openDatabase(target.connection);
-    await resumeErasures(orm.em.fork(), () => NOW);
+    await resumeErasures(orm.em.fork(), { now: () => NOW });
     await orm.close(true);
 
     const texts = await querying(target.connection, 'select distinct help_html as text from apps');

@@ -24,23 +24,21 @@ const databaseMs = async (pool: pg.Pool): Promise<number> =>
 clocks('returns the time of PostgreSQL on an instance whose clock is a day ahead', async ({ pool }) => {
   const now = Date.now;
   Date.now = () => now() + DAY_MS;
-  const clock = await createDatabaseClock(pool).finally(() => {
+  using clock = await createDatabaseClock(pool).finally(() => {
     Date.now = now;
   });
   const [returned, actual] = [clock.now().getTime(), await databaseMs(pool)];
-  clock.stop();
 
   assert.ok(Math.abs(returned - actual) < MINUTE_MS, `${returned - actual} ms`);
 });
 
 clocks('advances steadily when the clock of the instance jumps', async ({ pool }) => {
-  const clock = await createDatabaseClock(pool);
+  using clock = await createDatabaseClock(pool);
   const before = clock.now().getTime();
   const now = Date.now;
   Date.now = () => now() - DAY_MS;
   const after = clock.now().getTime();
   Date.now = now;
-  clock.stop();
 
   assert.ok(after >= before && after - before < MINUTE_MS, `${after - before} ms`);
 });

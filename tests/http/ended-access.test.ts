@@ -69,7 +69,7 @@ const ENDINGS: Record<
   'when a grant expires': {
     sales: 'grant',
     end: (app, { email }) =>
-      sql`update app_grants set expires_at = now() where app_id = ${SALES}
+      sql`update app_grants set expires_at = ${app.clock.now()}::timestamptz where app_id = ${SALES}
           and user_id = (select id from users where email = ${email})`.execute(app.db()),
   },
   'when a grant is revoked': {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { FactorPolicy } from '../../entities/client.ts';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { setApp, usedView } from '../support/access-views.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
@@ -158,19 +159,19 @@ const WITH_FACTOR_TOO_LATE: Partial<Record<string, unknown>> = {
   'view without a login': 403,
 };
 
-const ONE_TIME = {
+const oneTime = (app: TestApp) => ({
   is_one_time: true,
   allowed_uses: 1,
   uses: 0,
-  expires_at: sql<Date>`now() + interval '1 minute'`,
-};
+  expires_at: new Date(app.clock.now().getTime() + MINUTE_MS),
+});
 
 const viewOf = async (app: TestApp, email: string, isOneTime = false) => {
   const { key, viewId } = await usedView(app, { user: email, by_superuser: true });
   await app
     .db()
     .updateTable('access_views')
-    .set(isOneTime ? ONE_TIME : { allowed_uses: 0 })
+    .set(isOneTime ? oneTime(app) : { allowed_uses: 0 })
     .where('id', '=', viewId)
     .execute();
   return { key };

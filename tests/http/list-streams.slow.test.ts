@@ -69,7 +69,7 @@ streams('are independent of each other, also when some clients disconnect', asyn
 streams('show the apps of users whose apps change during the stream', async ({ app }) => {
   const response = await open(app);
   await sql`
-    insert into apps (id, client_id, slug, label, created_at) values ('Young001', 1, 'young', 'Young', now())`.execute(
+    insert into apps (id, client_id, slug, label, created_at) values ('Young001', 1, 'young', 'Young', ${app.clock.now()}::timestamptz)`.execute(
     app.db(),
   );
   await sql`

@@ -275,8 +275,8 @@ logins('is asked for if the second factor was added while the password was verif
     });
     await enrolment.execute(
       `insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
-        values (?, 'totp', 'x', '', now(), now())`,
-      [rows[0]?.id],
+        values (?, 'totp', 'x', '', ?, ?)`,
+      [rows[0]?.id, app.clock.now(), app.clock.now()],
     );
     await enrolment.commit();
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
-import { DAY_MS } from '../../src/lib/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { createScript } from '../support/http-clients.ts';
 import { challenged, enroll, nextCode } from '../support/second-factors.ts';
@@ -143,16 +143,22 @@ sessions('expire after their absolute lifetime, even if used', async ({ app }) =
   const lifetime = await app
     .db()
     .selectFrom('sessions')
-    .select(sql<number>`extract(epoch from expires_at - now())::float8 / 86400`.as('days'))
+    .select(
+      sql<number>`extract(epoch from expires_at - ${app.clock.now()}::timestamptz)::float8 / 86400`.as(
+        'days',
+      ),
+    )
     .where('digest', '=', digest)
     .executeTakeFirstOrThrow();
 
   assert.is(Math.round(lifetime.days), 30);
   assert.is(response.cookies.find(({ name }) => name === 'steward_session')?.maxAge, 30 * 24 * 3600);
   assert.is((await send('GET /session/')).statusCode, 200);
-  await session().set({ expires_at: sql<Date>`now() + interval '1 hour'` }).execute();
+  await session()
+    .set({ expires_at: new Date(app.clock.now().getTime() + HOUR_MS) })
+    .execute();
   assert.is((await send('GET /session/')).statusCode, 200);
-  await session().set({ expires_at: sql<Date>`now() - interval '1 second'` }).execute();
+  await session().set({ expires_at: app.clock.now() }).execute();
   assert.is((await send('GET /session/')).statusCode, 401);
 });
 

@@ -87,7 +87,7 @@ opening('records the use of a view without a user as of a guest', async ({ app }
 });
 
 opening('keeps an embed session in a partitioned cookie, no longer than the view', async ({ app }) => {
-  const soon = new Date(Date.now() + 3_600_000);
+  const soon = new Date(app.clock.now().getTime() + 3_600_000);
   for (const [expires_at, seconds] of [
     [null, 12 * 3600],
     [soon, 3600],

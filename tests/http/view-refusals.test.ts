@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createView, type NewView, openView, viewOf, viewSuite } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -91,7 +90,7 @@ refusals('expires by the clock of the database', async ({ app }) => {
     app
       .db()
       .updateTable('access_views')
-      .set({ expires_at: sql`clock_timestamp() + ${seconds}::int * interval '1 second'` })
+      .set({ expires_at: new Date(app.clock.now().getTime() + seconds * 1000) })
       .where('key', '=', key)
       .execute();
 

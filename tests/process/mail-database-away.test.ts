@@ -6,12 +6,11 @@ import { type Orm, openDatabase } from '../../src/db/database.ts';
 import { kysely } from '../../src/db/kysely.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { listenToDatabase, type Notifications } from '../../src/db/pg-listener.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { openWorker } from '../support/mails.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
-import { until } from '../support/time.ts';
+import { createRunningClock, NOON, until } from '../support/time.ts';
 
 type Context = {
   database: Awaited<ReturnType<typeof startExternalDatabase>>;
@@ -40,7 +39,7 @@ away.after(async ({ database, orm, smtp }) => {
 
 /** A mail to a user, which needs no other rows. */
 const oweMail = async ({ orm }: Context, email: string): Promise<void> => {
-  const now = systemClock.now();
+  const now = NOON;
   const db = kysely(orm.em.fork());
   const person = { email, handle: email, profile_color: 'aaaaaa', date_joined: now, last_password_set: now };
   await db.insertInto('users').values(person).execute();
@@ -64,7 +63,7 @@ away('warns once, continues when the database is back, and receives notification
   const log: string[] = [];
   const pollMs = 300_000;
   const settings = { smtpUrl: smtp.url, log, retryMs: 50, pollMs };
-  const worker = openWorker({ em: orm.em, clock: systemClock, connection }, settings);
+  const worker = openWorker({ em: orm.em, clock: createRunningClock(), connection }, settings);
   worker.start();
   await oweMail(context, 'first@guest.test');
   await until('the first is sent', () => isSent(context, 'first@guest.test'));
@@ -92,7 +91,7 @@ away('records mails that were sent during the outage, and does not send them aga
   const { database, orm, smtp, connection } = context;
   smtp.taken.length = 0;
   const worker = openWorker(
-    { em: orm.em, clock: systemClock, connection },
+    { em: orm.em, clock: createRunningClock(), connection },
     { smtpUrl: smtp.url, retryMs: 50 },
   );
   const stopped: Promise<void>[] = [];

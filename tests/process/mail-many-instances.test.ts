@@ -60,22 +60,6 @@ const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =
   await ended;
 };
 
-/** Makes the mails due now, because the child processes use real time. */
-const oweMails = async ({ app }: Context, count: number): Promise<string[]> => {
-  const emails = await invite(app, count);
-  await app
-    .db()
-    .updateTable('invitations')
-    .set({ expires_at: new Date(Date.now() + 1e9) })
-    .execute();
-  await app
-    .db()
-    .updateTable('outbox_mails')
-    .set({ created_at: new Date(), next_attempt_at: new Date() })
-    .execute();
-  return emails;
-};
-
 const countUnsent = async ({ app }: Context): Promise<number> => {
   const { count } = await app
     .db()
@@ -93,7 +77,7 @@ const countDuplicates = async ({ smtp }: Context): Promise<number> => {
 };
 
 instances('send each of 1,000 mails exactly once', async (context) => {
-  const emails = await oweMails(context, MAILS);
+  const emails = await invite(context.app, MAILS);
   const started = performance.now();
   const workers = await Promise.all([1, 2, 3].map(() => startWorker(context, LONG_LEASE_MS)));
 
@@ -116,7 +100,7 @@ instances(
   'lose no mail of a killed worker, and repeat at most the mails that it was sending',
   async (context) => {
     const { smtp } = context;
-    const emails = await oweMails(context, FEWER);
+    const emails = await invite(context.app, FEWER);
     const workers = await Promise.all([1, 2, 3].map(() => startWorker(context)));
     const [first, second, third] = workers;
     if (!first || !second || !third) return assert.unreachable();
@@ -139,7 +123,7 @@ instances(
   'send the mails of a killed worker, and repeat those whose acceptance it did not record',
   async (context) => {
     const { smtp } = context;
-    const [asked = '', handedOver = ''] = await oweMails(context, 2);
+    const [asked = '', handedOver = ''] = await invite(context.app, 2);
     smtp.faults.recipient = (email) => (email === asked ? 'hang' : undefined);
     smtp.faults.message = () => 'hang';
     const killed = await startWorker(context);

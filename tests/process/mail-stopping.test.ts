@@ -1,10 +1,9 @@
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../src/lib/clock.ts';
 import { backendOf, emptyOutbox, invite, openWorker } from '../support/mails.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-import { eventually, until } from '../support/time.ts';
+import { createRunningClock, eventually, until } from '../support/time.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
 
@@ -67,7 +66,7 @@ stopping('aborts a hanging mail in time, and delays it', async ({ app, smtp }) =
 });
 
 stopping('can be stopped without a start, and twice', async ({ app, smtp }) => {
-  const worker = openWorker({ ...backendOf(app), clock: systemClock }, { smtpUrl: smtp.url });
+  const worker = openWorker({ ...backendOf(app), clock: createRunningClock() }, { smtpUrl: smtp.url });
 
   await worker.stop();
   worker.start();

@@ -54,7 +54,7 @@ const write = async (app: TestApp, { people, inMaintenance, groupApps }: World) 
   const db = app.db();
   await sql`
     insert into users (email, handle, is_active, is_staff, is_superuser, profile_color, date_joined, last_password_set)
-    select email, '@' || email, is_active, is_staff, is_superuser, '000000', now(), now()
+    select email, '@' || email, is_active, is_staff, is_superuser, '000000', ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz
     from json_to_recordset(${table(rows)}) as r (email varchar, is_active bool, is_staff bool, is_superuser bool)`.execute(
     db,
   );
@@ -65,7 +65,7 @@ const write = async (app: TestApp, { people, inMaintenance, groupApps }: World) 
       join users using (email)`.execute(db);
   await sql`
     insert into apps (id, client_id, slug, label, in_maintenance, created_at)
-    select id, 1, lower(id), id, in_maintenance, now()
+    select id, 1, lower(id), id, in_maintenance, ${app.clock.now()}::timestamptz
     from json_to_recordset(${table(apps)}) as r (id varchar, in_maintenance bool)`.execute(db);
   await sql`
     insert into app_grants (user_id, app_id, expires_at)
@@ -73,15 +73,15 @@ const write = async (app: TestApp, { people, inMaintenance, groupApps }: World) 
     from json_to_recordset(${table(grants)}) as r (email varchar, app_id varchar, expires_at timestamptz)
       join users using (email)`.execute(db);
   await sql`insert into groups (client_id, name, created_at)
-    select 1, 'Group ' || n, now() from generate_series(0, 4) n`.execute(db);
+    select 1, 'Group ' || n, ${app.clock.now()}::timestamptz from generate_series(0, 4) n`.execute(db);
   await sql`
     insert into group_members (group_id, user_id, added_at)
-    select groups.id, users.id, now()
+    select groups.id, users.id, ${app.clock.now()}::timestamptz
     from json_to_recordset(${table(members)}) as r (email varchar, name varchar)
       join users using (email) join groups on groups.name = r.name`.execute(db);
   await sql`
     insert into group_apps (group_id, app_id, added_at)
-    select groups.id, app_id, now() from json_to_recordset(${table(ofGroups)}) as r (name varchar, app_id varchar)
+    select groups.id, app_id, ${app.clock.now()}::timestamptz from json_to_recordset(${table(ofGroups)}) as r (name varchar, app_id varchar)
       join groups on groups.name = r.name`.execute(db);
   return rows;
 };

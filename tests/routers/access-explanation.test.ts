@@ -59,7 +59,7 @@ explanation('names all that keeps a person out, and what to do about it', async 
   await setApp(app, { in_maintenance: false });
   await setClient(app, 1, true);
 
-  await sql`update app_grants set expires_at = now() where app_id = ${SALES}
+  await sql`update app_grants set expires_at = ${app.clock.now()}::timestamptz where app_id = ${SALES}
     and user_id = (select id from users where email = ${GRACE})`.execute(app.db());
   assert.equal(await codesOf(app, GRACE), ['grant-expired']);
   await app.as(ACME).grants.create({ app_id: SALES, email: GRACE });
@@ -84,7 +84,7 @@ const effective = appSuite('access.effective');
 
 effective('lists whoever opens the app, by every path', async ({ app }) => {
   await app.as(ACME).groups.create({ id: 1, name: 'Finance', members: [GRACE, IDLE], apps: [CHURN] });
-  const ends = new Date(Date.now() + 86_400_000);
+  const ends = new Date(app.clock.now().getTime() + 86_400_000);
   await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
   await app.as(ACME).grants.create({ app_id: CHURN, email: ADA, expires_at: ends, reason: 'Audit' });
   const people = await app.as(ROOT).access.effective({ app_id: CHURN });

@@ -104,7 +104,7 @@ locks('lets people who are erased finish the requests that lock their rows', asy
     ['fulfilled', 'fulfilled'],
   );
   // On a busy machine, the request leaves some of the work to the background.
-  await resumeErasures(app.orm.em.fork(), app.clock.now);
+  await resumeErasures(app.orm.em.fork(), app.clock);
   const left = await app.db().selectFrom('usage_entries').select('id').where('email', '=', STAFF).execute();
   assert.equal(left, []);
 });

@@ -5,7 +5,6 @@ import { CHURN, SALES } from '../support/usage.ts';
 const races = appSuite('decisions about access requests at the same time');
 
 races.before(async ({ app }) => {
-  app.clock.advance(Date.now() - app.clock.now().getTime());
   await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
 });
 

@@ -10,7 +10,6 @@ const requests = appSuite('access requests');
 
 /** Grants end by the clock of the database. */
 requests.before(async ({ app }) => {
-  app.clock.advance(Date.now() - app.clock.now().getTime());
   await app.as(ROOT).apps.update({ app_id: FLEET, is_requestable: true });
   await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
 });
@@ -306,7 +305,7 @@ requests('are closed by what their own client does alone, and name nobody of ano
   const { id } = await ask(app, email);
   // As if the group had got the app at the same moment: the request is obsolete, and still pending.
   const group = await app.as(ACME).groups.create({ id: 1, name: `Asked at once ${id}`, members: [email] });
-  await sql`insert into group_apps (group_id, app_id, added_at) values (${group.id}, ${CHURN}, now())`.execute(
+  await sql`insert into group_apps (group_id, app_id, added_at) values (${group.id}, ${CHURN}, ${app.clock.now()}::timestamptz)`.execute(
     app.db(),
   );
 

@@ -324,8 +324,10 @@ changes("by a client admin end all logins, as the old mailbox may be the admin's
     .where('email', '=', from)
     .execute();
   await app.as(from).apps.list({});
-  await sql`insert into outbox_mails (kind, recipient, user_id, created_at)
-    select 'second-factor-added', email, id, now() from users where email = ${from}`.execute(app.db());
+  await sql`insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at)
+    select 'second-factor-added', email, id, ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz from users where email = ${from}`.execute(
+    app.db(),
+  );
   await app.as(ACME).users.changeEmail({ email: from, new_email: to });
   await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
   const [ofBefore] = await app.as(ROOT).mail.list({ recipient: from, status: 'failed' });

@@ -179,7 +179,7 @@ erased('may have a name that looks like a part of JSON', async ({ app }) => {
   await app.mailWorker.drain();
 
   const { pseudonym: gone } = await erase(app, email);
-  await finishErasures(app.orm.em.fork(), gone, app.clock.now);
+  await finishErasures(app.orm.em.fork(), gone, app.clock);
 
   assert.equal((await app.as(ACME).users.get({ email: other })).extra, { a: 1, b: `by ${gone}` });
 });

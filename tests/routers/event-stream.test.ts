@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../src/lib/clock.ts';
 import { type AuditEvent, createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { newestEventId, publishEvents } from '../../src/services/events/event-rows.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -42,7 +41,7 @@ const listen = async (app: TestApp, reader: string, input: Input = {}) => {
 
 const record = (app: TestApp, ...events: Omit<AuditEvent, 'actor'>[]) =>
   app.orm.em.fork().transactional((tx) =>
-    createAudit(NO_ORIGIN, systemClock).record(
+    createAudit(NO_ORIGIN, app.clock).record(
       tx,
       events.map((event) => ({ actor: null, ...event }) as AuditEvent), // the type of one action
     ),

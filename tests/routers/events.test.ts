@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { type Em, kysely } from '../../src/db/kysely.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { EVENT_TYPES } from '../../src/services/audit/event-types.ts';
 import { maintainEvents, publishEvents } from '../../src/services/events/event-rows.ts';
@@ -18,6 +17,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
 
 const events = appSuite('events.list');
 
@@ -141,7 +141,7 @@ events('does not skip a transaction that began earlier and ends later than other
 });
 
 const addEntry = (tx: Em, target: string) =>
-  createAudit(NO_ORIGIN, systemClock).record(tx, [{ action: 'user.import', actor: null, target }]);
+  createAudit(NO_ORIGIN, { now: () => NOON }).record(tx, [{ action: 'user.import', actor: null, target }]);
 
 events('gives each of many readers every event once, and those of one person in order', async ({ app }) => {
   const cursor = await lastId(app);
@@ -188,7 +188,7 @@ events('reads no more than it returns, of clients and types with few events', as
   const cursor = await lastId(app);
   await sql`
     with added as (insert into audit_entries (occurred_at, action, client_ids)
-      select now(), 'user.update', '{2}' from generate_series(1, 20000) returning id)
+      select ${app.clock.now()}::timestamptz, 'user.update', '{2}' from generate_series(1, 20000) returning id)
     insert into unpublished_events select id from added`.execute(app.db());
   await publishEvents(app.orm.em.fork());
 
@@ -213,7 +213,7 @@ events('lists an event of several clients of an admin once', async ({ app }) => 
     app.db(),
   );
   await app.orm.em.fork().transactional((tx) =>
-    createAudit(NO_ORIGIN, systemClock).record(tx, [
+    createAudit(NO_ORIGIN, app.clock).record(tx, [
       { action: 'user.import', actor: null, target: 'both', clients: [1, 2] },
       { action: 'user.import', actor: null, target: 'second', clients: [2] },
     ]),

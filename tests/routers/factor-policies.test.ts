@@ -309,7 +309,7 @@ const countStatements = async (work: () => Promise<unknown>): Promise<number> =>
 const addMembers = async (app: TestApp, from: number, to: number) =>
   sql`with added as (
     insert into users (email, handle, profile_color, date_joined, last_password_set)
-    select 'many' || n || '@acme.test', '@many' || n, '000000', now(), now()
+    select 'many' || n || '@acme.test', '@many' || n, '000000', ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz
     from generate_series(${from}::int, ${to}::int) n returning id)
     insert into memberships (client_id, user_id, joined_at) select 1, id, null from added`.execute(app.db());
 

@@ -10,11 +10,6 @@ import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const grants = appSuite('grants of an app');
 
-/** Grants end by the clock of the database. */
-grants.before(({ app }) => {
-  app.clock.advance(Date.now() - app.clock.now().getTime());
-});
-
 let created = 0;
 
 /** A new member of Acme with one app. */
@@ -28,7 +23,7 @@ const inDays = (app: TestApp, days: number): Date => new Date(app.clock.now().ge
 
 /** As if time had passed. */
 const expire = (app: TestApp, email: string, app_id: string) =>
-  sql`update app_grants set expires_at = now() - interval '1 second'
+  sql`update app_grants set expires_at = ${app.clock.now()}::timestamptz - interval '1 second'
     where app_id = ${app_id} and user_id = (select id from users where email = ${email})`.execute(app.db());
 
 grants('are given with an end and a reason, changed and revoked', async ({ app }) => {
@@ -124,12 +119,13 @@ grants('end tickets that would outlive them', async ({ app }) => {
 grants('that have expired are deleted and recorded', async ({ app }) => {
   const email = await addMember(app);
   await expire(app, email, SALES);
-  await pruneGrants(app.orm.em.fork(), createAudit(NO_ORIGIN, app.clock));
+  await pruneGrants(app.orm.em.fork(), createAudit(NO_ORIGIN, app.clock), app.clock.now());
 
   const [entry] = await app.as(ACME).audit.list({ target: email, limit: 1 });
   assert.equal([entry?.action, entry?.actor, entry?.clients], ['grant.expire', '', [1]]);
   assert.equal(entry?.details, { revoked: [SALES] });
-  const { rows } = await sql`select from app_grants where expires_at <= now()`.execute(app.db());
+  const { rows } =
+    await sql`select from app_grants where expires_at <= ${app.clock.now()}::timestamptz`.execute(app.db());
   assert.is(rows.length, 0);
 });
 

@@ -58,7 +58,7 @@ access('give the apps of the groups, and grants that end', async ({ app }) => {
 access('give no app whose time is over when they are accepted', async ({ app }) => {
   const end = new Date(app.clock.now().getTime() + 60_000);
   const invitation = await invite(app, { initial_apps: [SALES], apps_expire_at: end });
-  await sql`update invitations set apps_expire_at = now() - interval '1 hour' where id = ${invitation.id}`.execute(
+  await sql`update invitations set apps_expire_at = ${app.clock.now()}::timestamptz - interval '1 hour' where id = ${invitation.id}`.execute(
     app.db(),
   );
 

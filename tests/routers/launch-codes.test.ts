@@ -107,7 +107,11 @@ codes('are not given to users who may not open the app', async ({ app }) => {
 
 codes('open the app for a use of an access view', async ({ app }) => {
   const { viewId, useId } = await usedView(app);
-  const code = await createLaunchCode(app.orm.em.fork(), { kind: 'view', useId, appId: SALES });
+  const code = await createLaunchCode(
+    app.orm.em.fork(),
+    { kind: 'view', useId, appId: SALES },
+    app.clock.now(),
+  );
   const claims = claimsIn((await exchange(app, code)).ticket);
 
   assert.equal([claims.sub, claims.access_view], [`view:${viewId}`, viewId]);
@@ -125,10 +129,10 @@ codes('are taken from a form', async ({ app }) => {
 
 codes('are deleted after they have expired', async ({ app }) => {
   await launch(app);
-  await sql`update launch_codes set expires_at = now() - interval '1 second'`.execute(app.db());
+  app.clock.advance(61_000);
   const kept = await launch(app);
 
-  await pruneTickets(app.orm.em.fork());
+  await pruneTickets(app.orm.em.fork(), app.clock.now());
 
   const rows = await app.db().selectFrom('launch_codes').select('digest').execute();
   assert.equal(rows, [{ digest: tokenDigest(kept) }]);

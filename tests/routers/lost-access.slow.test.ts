@@ -71,7 +71,7 @@ const webhook = async (app: TestApp) => {
 const closedApp = async (app: TestApp, n: number): Promise<string> => {
   const id = `lost${String(n).padStart(4, '0')}`;
   await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
-    values (${id}, 1, ${id}, ${`App ${n}`}, true, now())`.execute(app.db());
+    values (${id}, 1, ${id}, ${`App ${n}`}, true, ${app.clock.now()}::timestamptz)`.execute(app.db());
   return id;
 };
 
@@ -142,7 +142,7 @@ const INPUTS: Inputs = {
   'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),
   'grants.extend': async (app, n) => ({
     grants: [{ app_id: SALES, email: await member(app, n) }],
-    expires_at: new Date(Date.now() + n * DAY_MS),
+    expires_at: new Date(app.clock.now().getTime() + n * DAY_MS),
   }),
   'grants.remove': async (app, n) => ({ app_id: SALES, email: await member(app, n) }),
   'groups.create': (_app, n) => ({ id: 1, name: `Team ${n}` }),
@@ -195,7 +195,7 @@ const INPUTS: Inputs = {
       with joined as (insert into memberships (client_id, user_id)
         select client_id, users.id from apps, users where apps.id = ${CHURN} and users.email = ${ROOT} on conflict do nothing)
       insert into access_requests (user_id, app_id, created_at)
-      select id, ${CHURN}, now() from users where email = ${ROOT}
+      select id, ${CHURN}, ${app.clock.now()}::timestamptz from users where email = ${ROOT}
       on conflict (user_id, app_id) where status = 'pending' do update set reason = 'x' returning id`.execute(
       app.db(),
     );

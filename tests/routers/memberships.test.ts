@@ -240,10 +240,10 @@ memberships(
   'that are removed are said to end what lists still show: no expired grants or share links',
   async ({ app }) => {
     const email = await addShared(app);
-    const expires_at = new Date(Date.now() + 60_000);
+    const expires_at = new Date(app.clock.now().getTime() + 60_000);
     await app.as(ACME).accessViews.create({ app: 'sales', user_email: email, expires_at });
     await app.as(ACME).grants.update({ app_id: SALES, email, expires_at });
-    const past = sql`now() - interval '10 years'`;
+    const past = sql`${app.clock.now()}::timestamptz - interval '10 years'`;
     await sql`update access_views set expires_at = ${past}
     where user_id = (select id from users where email = ${email})`.execute(app.db());
     await sql`update app_grants set expires_at = ${past}

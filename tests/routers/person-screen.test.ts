@@ -57,7 +57,7 @@ screen(
   async ({ app }) => {
     const email = 'inactive@acme.test';
     await app.as(ACME).users.create({ email, client: 1, send_email: false });
-    await sql`update users set password_hash = 'x', last_password_set = now() - interval '90 days'
+    await sql`update users set password_hash = 'x', last_password_set = ${app.clock.now()}::timestamptz - interval '90 days'
     where email = ${email}`.execute(app.db());
     await app.as(ACME).users.update({ email, is_active: false });
     await app.as(ACME).clients.update({ id: 1, password_expiration_days: 30 });

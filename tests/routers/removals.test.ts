@@ -116,7 +116,9 @@ removals('that meet a grant leave no half of either', async ({ app }) => {
     const site = await root.sites.create({ domain: `race-${round}.test`, name: 'Race' });
     const { id, name } = await root.clients.create({ name: `Race ${round}`, site: site.id });
     await sql`insert into apps (id, client_id, slug, label, created_at)
-      values (${`race000${round}`}, ${id}, ${`race-${round}`}, 'Race', now())`.execute(app.db());
+      values (${`race000${round}`}, ${id}, ${`race-${round}`}, 'Race', ${app.clock.now()}::timestamptz)`.execute(
+      app.db(),
+    );
     await setClient(app, id, false);
     const email = `race-${round}@acme.test`;
     const outcomes = await Promise.allSettled([
@@ -144,7 +146,9 @@ removals('that meet changes of access of the same people do not fail', async ({ 
     const { id, name } = await root.clients.create({ name: `Busy ${round}`, site: site.id });
     const app_id = `busy000${round}`;
     await sql`insert into apps (id, client_id, slug, label, created_at)
-      values (${app_id}, ${id}, ${`busy-${round}`}, 'Busy', now())`.execute(app.db());
+      values (${app_id}, ${id}, ${`busy-${round}`}, 'Busy', ${app.clock.now()}::timestamptz)`.execute(
+      app.db(),
+    );
     const emails = ['a', 'b', 'c', 'd'].map((letter) => `${letter}-${round}@busy.test`);
     for (const email of emails) await root.users.create({ email, apps: [app_id, SALES], send_email: false });
     await setClient(app, id, false);

@@ -270,6 +270,7 @@ factors(
     assert.is(problemIn(await confirm({ password: DEMO_PASSWORD })), 'otp-required');
     assert.is((await confirm({ code: nextCode(app, secret) })).statusCode, 204);
     assert.is((await app.send(paths[0] ?? '', { headers })).statusCode, 204);
+    await app.renewToken(ADA);
   },
 );
 

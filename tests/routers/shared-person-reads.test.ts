@@ -35,11 +35,13 @@ reads.before(async ({ app }) => {
   await globex.usage.record({ app_id: FLEET, entries: [entry] });
   await sql`
     insert into apps (id, client_id, slug, label, is_requestable, created_at)
-    values ('request0', 2, 'request', ${`${MARK} requestable`}, true, now())`.execute(app.db());
+    values ('request0', 2, 'request', ${`${MARK} requestable`}, true, ${app.clock.now()}::timestamptz)`.execute(
+    app.db(),
+  );
   await app.as(SHARED).requests.create({ app: 'request0', reason: `${MARK} request` });
   await sql`
     insert into invitations (client_id, email, key, inviter_id, extra, status, date_invited, expires_at, closed_at)
-    select 2, ${SHARED}, 'of-both', id, ${JSON.stringify({ data: `${MARK} invitation` })}::json, 'accepted', now(), now(), now()
+    select 2, ${SHARED}, 'of-both', id, ${JSON.stringify({ data: `${MARK} invitation` })}::json, 'accepted', ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz
     from users where email = ${GLOBEX}`.execute(app.db());
   await globex.invitations.create({ items: [{ email: `guest@${MARK}.test`, client: 2 }] });
 });

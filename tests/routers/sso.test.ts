@@ -292,7 +292,9 @@ domains(
     await activate(app, id);
     const domain = await app.as(ACME).domains.add({ id: 1, domain: 'moved.test' });
     await app.as(ROOT).domains.vouch({ id: 1, domain_id: domain.id });
-    await sql`update client_domains set lapsed_at = now() where id = ${domain.id}`.execute(app.db());
+    await sql`update client_domains set lapsed_at = ${app.clock.now()}::timestamptz where id = ${domain.id}`.execute(
+      app.db(),
+    );
     assert.is((await methods()).sso, `http://localhost:8000/sso/${id}/start/`);
     const other = await app.as(GLOBEX).domains.add({ id: 2, domain: 'moved.test' });
     await app.as(ROOT).domains.vouch({ id: 2, domain_id: other.id });

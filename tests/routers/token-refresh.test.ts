@@ -39,7 +39,7 @@ const endGrace = (app: TestApp, token: string) =>
   app
     .db()
     .updateTable('api_tokens')
-    .set({ expires_at: sql<Date>`now() - interval '1 second'` })
+    .set({ expires_at: app.clock.now() })
     .where('digest', '=', tokenDigest(token))
     .where('expires_at', 'is not', null)
     .executeTakeFirstOrThrow();
@@ -52,7 +52,7 @@ tokens('exchanges a token for a new one, and ends the old one a minute later', a
   assert.is.not(token, old);
   assert.equal([await isAccepted(app, old), await isAccepted(app, token)], [true, true]);
   const { rows } = await sql<{ seconds: number }>`
-    select extract(epoch from expires_at - now())::float as seconds from api_tokens
+    select extract(epoch from expires_at - ${app.clock.now()}::timestamptz)::float as seconds from api_tokens
     where digest = ${tokenDigest(old)}`.execute(app.db());
   const [{ seconds } = { seconds: 0 }] = rows;
   assert.ok(seconds > 30 && seconds <= 60, `${seconds} s`);
@@ -218,11 +218,11 @@ tokens('keeps the name of a token, and ends no other login', async ({ app }) => 
   await app
     .db()
     .updateTable('api_tokens')
-    .set({ expires_at: sql<Date>`now()` })
+    .set({ expires_at: app.clock.now() })
     .where('expires_at', 'is not', null)
     .execute();
   await refresh(app, unnamed);
-  const ended = sql<boolean>`expires_at <= now()`;
+  const ended = sql<boolean>`expires_at <= ${app.clock.now()}::timestamptz`;
   const rest = app.db().selectFrom('api_tokens').innerJoin('users', 'users.id', 'api_tokens.user_id');
   assert.equal(await rest.select('api_tokens.id').where('email', '=', GRACE).where(ended).execute(), []);
 });

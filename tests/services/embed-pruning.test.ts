@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { HOUR_MS } from '../../src/lib/clock.ts';
 import { pruneEmbeds } from '../../src/services/gate/embeds.ts';
 import { setApp } from '../support/access-views.ts';
 import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
@@ -19,7 +19,7 @@ pruning(
     const expireAgo = (key: string, hours: number) =>
       db
         .updateTable('access_views')
-        .set({ expires_at: sql`now() - ${hours}::float8 * interval '1 hour'` })
+        .set({ expires_at: new Date(app.clock.now().getTime() - hours * HOUR_MS) })
         .where('key', '=', key)
         .execute();
     const [recent, old] = [await embed(app), await embed(app)];
@@ -28,15 +28,18 @@ pruning(
     await expireAgo(recent, 11.9);
     await expireAgo(old, 12.1);
     await expireAgo(listed, 1_000);
-    await pruneEmbeds(app.orm.em.fork());
+    await pruneEmbeds(app.orm.em.fork(), app.clock.now());
 
     const keys = (await db.selectFrom('access_views').select('key').orderBy('id').execute()).map(
       ({ key }) => key,
     );
     assert.equal(keys, [recent, listed]);
     assert.is((await db.selectFrom('embed_sessions').select('digest').execute()).length, 2);
-    await db.updateTable('embed_sessions').set({ expires_at: sql`now() - interval '1 second'` }).execute();
-    await pruneEmbeds(app.orm.em.fork());
+    await db
+      .updateTable('embed_sessions')
+      .set({ expires_at: new Date(0) })
+      .execute();
+    await pruneEmbeds(app.orm.em.fork(), app.clock.now());
     assert.equal(await db.selectFrom('embed_sessions').select('digest').execute(), []);
     assert.is((await db.selectFrom('access_view_uses').select('id').execute()).length, 2);
   },

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { pruneCounts, pruneCredentials } from '../../src/services/pruning.ts';
 import { appSuite, type TestApp } from '../support/test-app.ts';
 
@@ -14,7 +13,7 @@ const add = async (app: TestApp, idleDays: number, count: number): Promise<void>
     created_at: at,
     last_used: at,
   }));
-  const inAnHour = sql<Date>`now() + interval '1 hour'`;
+  const inAnHour = new Date(app.clock.now().getTime() + HOUR_MS);
   await app
     .db()
     .insertInto('sessions')
@@ -81,15 +80,15 @@ pruning('deletes logins that were not completed, and enrolments that were not co
   assert.equal([challenges, answered], [[{ digest: 'open' }], [{ digest: 'open' }]]);
 });
 
-pruning('deletes refreshed tokens after their end by the database clock', async ({ app }) => {
+pruning('deletes refreshed tokens after their end', async ({ app }) => {
   const [sessions, tokens] = await count(app);
   const at = app.clock.now();
-  const rows = ['-1', '1'].map((minutes) => ({
+  const rows = [-1, 1].map((minutes) => ({
     user_id: 1,
     digest: `refreshed ${minutes}`.padStart(64, '0'),
     created_at: at,
     last_used: at,
-    expires_at: sql<Date>`now() + ${`${minutes} minutes`}::interval`,
+    expires_at: new Date(app.clock.now().getTime() + minutes * MINUTE_MS),
   }));
   await app.db().insertInto('api_tokens').values(rows).execute();
   await pruneCredentials(app.orm.em.fork(), at, 0);
@@ -103,7 +102,7 @@ pruning('deletes sessions past their absolute lifetime by the database clock', a
   await app
     .db()
     .updateTable('sessions')
-    .set({ expires_at: sql<Date>`now()` })
+    .set({ expires_at: app.clock.now() })
     .where('digest', '<>', '0-7'.padStart(64, '0'))
     .execute();
 
@@ -114,7 +113,7 @@ pruning('deletes sessions past their absolute lifetime by the database clock', a
 
 pruning('deletes only rate-limit windows that ended more than an hour ago', async ({ app }) => {
   const countsEnding = (minutesAgo: number, many: number) => {
-    const expire = Date.now() - minutesAgo * MINUTE_MS;
+    const expire = app.clock.now().getTime() - minutesAgo * MINUTE_MS;
     const rows = Array.from({ length: many }, (_, n) => ({ key: `${minutesAgo}:${n}`, points: 1, expire }));
     return app.db().insertInto('rate_limits').values(rows).execute();
   };
@@ -123,7 +122,7 @@ pruning('deletes only rate-limit windows that ended more than an hour ago', asyn
   await countsEnding(-5, 1);
   await app.db().insertInto('rate_limits').values({ key: 'endless', points: 1, expire: null }).execute();
 
-  await pruneCounts(app.orm.em.fork());
+  await pruneCounts(app.orm.em.fork(), app.clock.now());
   const left = await app.db().selectFrom('rate_limits').select('key').orderBy('key').execute();
   assert.equal(
     left.map(({ key }) => key),

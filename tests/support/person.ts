@@ -192,7 +192,7 @@ export const erase = async (app: TestApp, email = PERSON) => {
   const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
   const confirmed = { email, confirmation, confirm_email: email };
   const outcome = await repeatOverloaded(() => app.as(ROOT).users.erase(confirmed));
-  if (!outcome.is_finished) await resumeErasures(app.orm.em.fork(), app.clock.now);
+  if (!outcome.is_finished) await resumeErasures(app.orm.em.fork(), app.clock);
   return outcome;
 };
 
@@ -200,7 +200,7 @@ const addIdentity = async (app: TestApp): Promise<void> => {
   const registration = { issuer: 'https://login.acme.test', client_id: 'steward' };
   const { id } = await app.as(ROOT).sso.create({ id: 1, name: 'Acme ID', ...registration });
   await sql`insert into external_identities (connection_id, user_id, issuer, subject, email, created_at)
-    select ${id}, id, 'https://login.acme.test', 'zephyrine', email, now() from users where email = ${PERSON}`.execute(
+    select ${id}, id, 'https://login.acme.test', 'zephyrine', email, ${app.clock.now()}::timestamptz from users where email = ${PERSON}`.execute(
     app.db(),
   );
 };

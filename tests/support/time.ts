@@ -14,6 +14,12 @@ export const createTestClock = () => {
   };
 };
 
+/** A clock that starts at NOON and runs, for workers that wait for real. */
+export const createRunningClock = () => {
+  const startedAt = performance.now();
+  return { now: () => new Date(NOON.getTime() + performance.now() - startedAt) };
+};
+
 /** The CPU time of this process. It does not pass while a busy machine lets the process wait. */
 export const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();

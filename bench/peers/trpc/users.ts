@@ -64,7 +64,13 @@ const replaceApps = async (tx: Kysely<Tables>, userId: number, apps: readonly Ap
     .execute();
   await tx
     .insertInto('memberships')
-    .values([...new Set(apps.map((app) => app.client_id))].map((id) => ({ client_id: id, user_id: userId })))
+    .values(
+      [...new Set(apps.map((app) => app.client_id))].map((id) => ({
+        client_id: id,
+        user_id: userId,
+        joined_at: new Date(),
+      })),
+    )
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 };

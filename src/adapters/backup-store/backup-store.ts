@@ -3,6 +3,7 @@ import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/prom
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { StoreLocation } from '../../config/store-config.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { BackupStoreError, errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
 
@@ -92,7 +93,7 @@ export const createFolderBackupStore = (dir: string): BackupStore => {
         if (!DRAFT.test(name)) continue;
         const draft = await nullIfMissing(stat(pathOf(name)));
         if (!draft) continue;
-        const isAbandoned = Date.now() - draft.mtimeMs > ABANDONED_MS;
+        const isAbandoned = systemClock.now().getTime() - draft.mtimeMs > ABANDONED_MS;
         if (isAbandoned) await rm(pathOf(name), { force: true });
         found[isAbandoned ? 'removed' : 'kept'].push(pathOf(name));
       }

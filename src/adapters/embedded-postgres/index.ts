@@ -114,7 +114,7 @@ const launchAfterPrevious = async (
   password: string,
   closing: AsyncDisposableStack,
 ) => {
-  const deadline = Date.now() + PREVIOUS_SERVER_TIMEOUT_MS;
+  const deadline = performance.now() + PREVIOUS_SERVER_TIMEOUT_MS;
   for (;;) {
     await waitForPreviousServer(options.dataDir, options.clusterDir, deadline);
     try {
@@ -122,7 +122,7 @@ const launchAfterPrevious = async (
     } catch (error) {
       // The owner was killed before the previous server had written its lock file.
       if (!(error instanceof ClusterBusy)) throw error;
-      if (Date.now() > deadline) throw new DataDirInUse(options.dataDir);
+      if (performance.now() > deadline) throw new DataDirInUse(options.dataDir);
     }
   }
 };
@@ -152,7 +152,7 @@ const upgradeIfOlder = async (cluster: LaunchOptions, upgrade: UpgradeOptions | 
   const password = await readPassword(dataDir);
   const old = { ...cluster, binaries: await locateOldBinaries(version, dataDir, account) };
   const fresh = { ...cluster, clusterDir: join(dataDir, UNFINISHED) };
-  await waitForPreviousServer(dataDir, fresh.clusterDir, Date.now() + PREVIOUS_SERVER_TIMEOUT_MS);
+  await waitForPreviousServer(dataDir, fresh.clusterDir, performance.now() + PREVIOUS_SERVER_TIMEOUT_MS);
   await rm(fresh.clusterDir, { recursive: true, force: true, maxRetries: 5 });
   await createCluster(fresh, password);
   {

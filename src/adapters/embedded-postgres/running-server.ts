@@ -63,13 +63,13 @@ export const waitForAttached = async (connection: Connection): Promise<void> => 
  * Waits until the server of a killed owner has exited: its watchdog stops it. If an unrelated process has its pid by now (a
  * restarted container counts from 1 again), replaces the pid in the lock file by our own, which PostgreSQL considers stale.
  * The file must stay, because PostgreSQL finds its shared memory by it.
- * @param deadline in terms of `Date.now()`
+ * @param deadline in terms of `performance.now()`
  * @throws DataDirInUse if the server is still running at the deadline
  */
 export const waitForPreviousServer = async (dataDir: string, clusterDir: string, deadline: number) => {
   let previous = await readPostmasterFile(clusterDir);
   while (previous && (await isAlive(previous))) {
-    if (Date.now() > deadline) throw new DataDirInUse(dataDir, previous.pid);
+    if (performance.now() > deadline) throw new DataDirInUse(dataDir, previous.pid);
     await sleep(25);
     previous = await readPostmasterFile(clusterDir);
   }

@@ -151,9 +151,9 @@ export const waitUntilReady = async (server: WatchedProcess, connection: Connect
   const ended = server.exited.then((code) => {
     status = code;
   });
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   while (!(await isReady(connection))) {
-    if (status !== undefined || Date.now() > deadline) throw await startFailure(status, log);
+    if (status !== undefined || performance.now() > deadline) throw await startFailure(status, log);
     await Promise.race([sleep(5), ended]);
   }
 };

@@ -246,13 +246,14 @@ const insertChunk = async (
     handle: user.handle ?? allocateHandle(handleBase(user.email)),
     profile_color: user.profile_color ?? profileColorOf(user.email),
     date_joined: user.date_joined ?? now,
+    email_set_at: now,
     // Django's user model does not store when a password was set.
     last_password_set: user.last_password_set ?? now,
   }));
   const db = kysely(tx);
   const added = await db.insertInto('users').values(rows).returning('id').execute();
   const memberships = clients.flatMap((client_id) =>
-    added.map(({ id: user_id }) => ({ client_id, user_id })),
+    added.map(({ id: user_id }) => ({ client_id, user_id, joined_at: now })),
   );
   if (memberships.length > 0) await db.insertInto('memberships').values(memberships).execute();
 };

@@ -55,7 +55,7 @@ export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
     'reminders.get': lockClient,
     'sites.get': (_actor: Actor, { id }: Key) => lock('sites', sql`id = ${Number(id)}`),
     'apps.get': (actor: Actor, { app_id: id }: Key) =>
-      lock('apps', sql`id = ${String(id)} and ${appVisibleTo(actor)}`),
+      lock('apps', sql`id = ${String(id)} and ${appVisibleTo(actor, clock.now())}`),
     'invitations.pending': (actor: Actor, { email, client }: Key) => {
       const filter = { email: String(email), client: client === undefined ? undefined : Number(client) };
       return lockPending(em, actor, { ...filter, now: clock.now() });

@@ -129,9 +129,9 @@ export const userAppsManagedBy = (manager: Roles): Condition => sql`
       where m.user_id = users.id and m.is_admin and ${clientManagedBy(manager, sql`m.client_id`)})
     and ${can(manager, 'administer') ? ALWAYS : sql`not ${hasGlobalRole()}`})`;
 
-/** SQL: a table of the grants that count now. Those that have expired may still be stored. */
-export const LIVE_GRANTS = sql<Selectable<Database['app_grants']>>`
-  (select * from app_grants where coalesce(expires_at > now(), true))`;
+/** SQL: a table of the grants that count at this time. Those that have expired may still be stored. */
+export const liveGrants = (now: Date) => sql<Selectable<Database['app_grants']>>`
+  (select * from app_grants where coalesce(expires_at > ${now}::timestamptz, true))`;
 
 /** SQL: a table of the groups that give an app to a user: those of clients in which the user is not suspended. */
 export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: number; name: string }>`
@@ -151,25 +151,25 @@ export const groupsGiving = (userId: RawBuilder<number>) =>
   );
 
 /**
- * SQL: a table of who has which app, by a grant or by groups, once. Roles and suspended memberships are not in it. PostgreSQL reads the
+ * SQL: a table of who has which app at this time, by a grant or by groups, once. Roles and suspended memberships are not in it. PostgreSQL reads the
  * grants of a `union all` in the order of their index only if they have no condition of their own.
  */
-export const APP_ACCESS = sql<{ user_id: number; app_id: string }>`
+export const appAccess = (now: Date) => sql<{ user_id: number; app_id: string }>`
   (select user_id, app_id from (
     select user_id, app_id, expires_at from app_grants
     union all select distinct user_id, app_id, null::timestamptz from ${GROUP_ACCESS} by_group where not exists (
-      select from ${LIVE_GRANTS} g where g.user_id = by_group.user_id and g.app_id = by_group.app_id)
-  ) given where coalesce(expires_at > now(), true))`;
+      select from ${liveGrants(now)} g where g.user_id = by_group.user_id and g.app_id = by_group.app_id)
+  ) given where coalesce(expires_at > ${now}::timestamptz, true))`;
 
 /**
  * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
  * to them and in which they are not suspended.
  */
-export const appVisibleTo = (viewer: Viewer): Condition =>
+export const appVisibleTo = (viewer: Viewer, now: Date): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
-        select from ${APP_ACCESS} g join clients c on c.id = apps.client_id and c.is_open
+        select from ${appAccess(now)} g join clients c on c.id = apps.client_id and c.is_open
         where g.app_id = apps.id and g.user_id = ${viewer.id}
           and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
 

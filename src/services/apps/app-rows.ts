@@ -9,7 +9,7 @@ import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility
 export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
 
 /** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
-export const appRows = (em: Em, actor: Viewer) =>
+export const appRows = (em: Em, actor: Viewer, now: Date) =>
   kysely(em)
     .selectFrom('apps')
     .select([
@@ -27,7 +27,7 @@ export const appRows = (em: Em, actor: Viewer) =>
       'apps.package_info',
     ])
     .select(clientVisibleTo(actor, sql`apps.client_id`).as('shows_usage'))
-    .where(appVisibleTo(actor))
+    .where(appVisibleTo(actor, now))
     .orderBy('apps.created_at')
     .orderBy('apps.id');
 
@@ -37,8 +37,8 @@ export const isAfterApp = (createdAt: Date | string, id: string) =>
   condition`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
 /** The apps after the one of this id, or all. @throws Problem `invalid-input` on `cursor` */
-export const appsAfter = async (em: Em, actor: Actor, cursor: string | undefined) => {
-  const rows = appRows(em, actor);
+export const appsAfter = async (em: Em, actor: Actor, now: Date, cursor: string | undefined) => {
+  const rows = appRows(em, actor, now);
   if (cursor === undefined) return rows;
   const found = rows.clearSelect().select(['apps.created_at', 'apps.id']).where('apps.id', '=', cursor);
   const { created_at, id } = await cursorRow(found);
@@ -46,8 +46,8 @@ export const appsAfter = async (em: Em, actor: Actor, cursor: string | undefined
 };
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
-export const appRow = (em: Em, actor: Actor, id: string): Promise<AppRow> =>
-  appRows(em, actor)
+export const appRow = (em: Em, actor: Actor, now: Date, id: string): Promise<AppRow> =>
+  appRows(em, actor, now)
     .where('apps.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('app'));
 
@@ -64,8 +64,8 @@ type UsageApps = { appId?: string | undefined; client?: number | undefined };
  * As `appRow`, for what only viewers of the app's client may see, and not members whom it was granted.
  * @throws Problem `not-found`, `forbidden`
  */
-export const requireViewableApp = async (em: Em, actor: Actor, id: string): Promise<AppRow> =>
-  requireViewable(await appRow(em, actor, id));
+export const requireViewableApp = async (em: Em, actor: Actor, now: Date, id: string): Promise<AppRow> =>
+  requireViewable(await appRow(em, actor, now, id));
 
 const requireViewable = (row: AppRow | undefined): AppRow => {
   if (!row) throw notFound('app');
@@ -77,8 +77,8 @@ const requireViewable = (row: AppRow | undefined): AppRow => {
  * The id of the app with this slug, to filter users or invitations by.
  * @throws Problem `not-found`, `forbidden`
  */
-export const requireViewableAppId = async (em: Em, actor: Actor, slug: string): Promise<string> =>
-  requireViewable(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;
+export const requireViewableAppId = async (em: Em, actor: Actor, now: Date, slug: string): Promise<string> =>
+  requireViewable(await appRows(em, actor, now).where('apps.slug', '=', slug).executeTakeFirst()).id;
 
 export type AppFilter = {
   /** Words that must all occur in the label or the slug. */

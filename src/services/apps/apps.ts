@@ -58,12 +58,12 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     return rows.select(usageWindows(clientVisibleTo(actor, sql`apps.client_id`)).as('usage'));
   };
   const get = async (tx: Em, actor: Actor, id: string) => {
-    const app = await withUsage(tx, actor, appRows(tx, actor).where('apps.id', '=', id));
+    const app = await withUsage(tx, actor, appRows(tx, actor, clock.now()).where('apps.id', '=', id));
     return app.executeTakeFirstOrThrow(() => notFound('app'));
   };
   /** The matching apps after the one of the cursor. @throws Problem `invalid-input` on `cursor` */
   const matchingApps = async (actor: Actor, { cursor, ...filter }: StreamFilter) =>
-    (await appsAfter(em, actor, cursor)).where(appMatches(actor, filter, dayOf(clock.now())));
+    (await appsAfter(em, actor, clock.now(), cursor)).where(appMatches(actor, filter, dayOf(clock.now())));
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
@@ -103,7 +103,11 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
     ofClient: async (actor: Actor, clientId: number, page: ItemPageRequest): Promise<AppRow[]> => {
       await readClient(em, actor, clientId);
-      const rows = (await appsAfter(em, actor, page.cursor)).where('apps.client_id', '=', clientId);
+      const rows = (await appsAfter(em, actor, clock.now(), page.cursor)).where(
+        'apps.client_id',
+        '=',
+        clientId,
+      );
       return readPage(rows, 'apps.id', page);
     },
 
@@ -114,12 +118,12 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     getStatus: (actor: Actor, id: string) =>
       appStatuses(em)
         .where('apps.id', '=', id)
-        .where(appVisibleTo(actor))
+        .where(appVisibleTo(actor, clock.now()))
         .executeTakeFirstOrThrow(() => notFound('app')),
 
     /** What the actor may do with an app. @throws Problem `not-found` */
     getPermissions: async (actor: Actor, id: string) => {
-      const { client_id: client } = await appRow(em, actor, id);
+      const { client_id: client } = await appRow(em, actor, clock.now(), id);
       return { can_update: administersClient(actor, client) };
     },
 
@@ -128,7 +132,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      * @throws Problem `not-found`, `invalid-input` on `cursor`
      */
     listStacks: async (actor: Actor, appId: string, { cursor, ...page }: ItemPageRequest) => {
-      const { id } = await appRow(em, actor, appId);
+      const { id } = await appRow(em, actor, clock.now(), appId);
       const stacks = kysely(em)
         .selectFrom('stacks')
         .select(['stacks.id', 'stacks.slug', 'stacks.label'])
@@ -146,7 +150,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      * @throws Problem `not-found`, `forbidden`
      */
     listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
-      const { id, slug, package_info: running } = await requireViewableApp(em, actor, appId);
+      const { id, slug, package_info: running } = await requireViewableApp(em, actor, clock.now(), appId);
       const rows = afterCursor(fetchedVersions(em, slug, id), 'version.id', page.cursor, 'desc');
       const versions = await readPage(rows, 'version.id', page);
       return versions.map(({ loads, ...version }) => ({
@@ -159,7 +163,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     /** @throws Problem `not-found`, `forbidden`, `precondition-failed` */
     update: (actor: Actor, id: string, changes: AppChanges, expected?: ExpectedApp) =>
       em.transactional(async (tx) => {
-        const app = await appRows(tx, actor)
+        const app = await appRows(tx, actor, clock.now())
           .where('apps.id', '=', id)
           .forNoKeyUpdate('apps')
           .executeTakeFirstOrThrow(() => notFound('app'));
@@ -178,7 +182,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      */
     clearCache: (actor: Actor, id: string): Promise<void> =>
       em.transactional(async (tx) => {
-        const app = await appRow(tx, actor, id);
+        const app = await appRow(tx, actor, clock.now(), id);
         requireClientAdmin(actor, app.client_id);
         const about = { target: app.slug, clients: [app.client_id] };
         await audit.record(tx, [{ action: 'app.clear-cache', actor, ...about, details: { app_id: id } }]);

@@ -31,7 +31,11 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
     const remaining = await filtersAfter(em, actor, page.cursor);
     const ofStack = remaining.where('saved_filters.stack_id', '=', stackId);
     const rows = await readPage(ofStack, 'saved_filters.id', page);
-    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isUsableStack(em, actor, stackId)))
+    if (
+      rows.length === 0 &&
+      !(await own.executeTakeFirst()) &&
+      !(await isUsableStack(em, actor, clock.now(), stackId))
+    )
       throw notFound('stack');
     return rows;
   },
@@ -44,7 +48,7 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
     em.transactional(async (tx) => {
       // Serializes the count of concurrent requests.
       await kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
-      await requireValidInput(tx, actor, input);
+      await requireValidInput(tx, actor, clock.now(), input);
       const { stack_id: stack, ...fields } = input;
       const now = clock.now();
       tx.create(SavedFilter, { ...fields, stack, user: actor.id, created: now, modified: now });
@@ -61,7 +65,7 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
       const filter = await lockFilter(tx, actor, hash);
-      await requireValidInput(tx, actor, input, { hash, stackId: filter.stack.id });
+      await requireValidInput(tx, actor, clock.now(), input, { hash, stackId: filter.stack.id });
       const { stack_id: stack, ...fields } = input;
       tx.assign(filter, { ...fields, stack, modified: clock.now() });
       await tx.flush();
@@ -121,13 +125,13 @@ const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
 };
 
 /** Whether the stack is that of an app that the actor may see, and the app offers it or the filter already uses it. */
-const isUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?: string) => {
+const isUsableStack = async (em: Em, actor: Actor, now: Date, stackId: string, presentId?: string) => {
   const found = await kysely(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
     .select('stacks.is_offered')
     .where('stacks.id', '=', stackId)
-    .where(appVisibleTo(actor))
+    .where(appVisibleTo(actor, now))
     .executeTakeFirst();
   return found !== undefined && (found.is_offered || stackId === presentId);
 };
@@ -135,9 +139,15 @@ const isUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?: 
 type Present = { hash: string; stackId: string };
 
 /** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
-const requireValidInput = async (em: Em, actor: Actor, input: SavedFilterInput, present?: Present) => {
+const requireValidInput = async (
+  em: Em,
+  actor: Actor,
+  now: Date,
+  input: SavedFilterInput,
+  present?: Present,
+) => {
   const fields: FieldErrors = {};
-  if (!(await isUsableStack(em, actor, input.stack_id, present?.stackId)))
+  if (!(await isUsableStack(em, actor, now, input.stack_id, present?.stackId)))
     fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
   const own = await kysely(em)
     .selectFrom('saved_filters')

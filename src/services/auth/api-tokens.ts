@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
-import { DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
@@ -89,7 +89,7 @@ const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: nu
     .where('user_id', '=', userId)
     .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`))
     .where('last_used', '>', idleCutoff(now, idleDays))
-    .where(isTokenUnexpired)
+    .where(isTokenUnexpired(now))
     .orderBy('id', 'desc');
 };
 
@@ -112,14 +112,14 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
   const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
     const replacement = newToken();
     const db = kysely(tx);
-    // It stays valid for requests that are being sent with it. By the database's clock.
-    const ending = { name: '', expires_at: sql<Date>`now() + interval '1 minute'` };
+    // It stays valid for requests that are being sent with it.
+    const ending = { name: '', expires_at: new Date(clock.now().getTime() + MINUTE_MS) };
     await db
       .updateTable('api_tokens')
       .set({ ...ending, replacement: boxOf(token).seal(Buffer.from(replacement), CONTEXT) })
       .where('id', '=', id)
       .execute();
-    const isOver = condition`not ${isTokenUnexpired}`;
+    const isOver = condition`not ${isTokenUnexpired(clock.now())}`;
     await db.deleteFrom('api_tokens').where('user_id', '=', userId).where(isOver).execute();
     const authenticatedAt = row.authenticated_at;
     const added = { userId, token: replacement, now: clock.now(), authenticatedAt, name };
@@ -147,11 +147,11 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
       limitFailures(async () => {
         if (!(await createAuthentication(unit).isValidToken(token))) return null;
         return em.transactional(async (tx) => {
-          const row = await lockToken(tx, token);
+          const row = await lockToken(tx, token, clock.now());
           if (!row) return null;
           if (row.replacement === null) return replace(tx, row, token);
           const replacement = boxOf(token).open(row.replacement, CONTEXT).toString();
-          return (await isUsable(tx, replacement)) ? replacement : null;
+          return (await isUsable(tx, replacement, clock.now())) ? replacement : null;
         });
       }),
   };
@@ -161,14 +161,14 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
  * Locks the owner first: a concurrent deactivation or password change must revoke the new token, too. Then the token, which
  * may be revoked or refreshed concurrently.
  */
-const lockToken = async (tx: Em, token: string) => {
+const lockToken = async (tx: Em, token: string, now: Date) => {
   const tokens = kysely(tx)
     .selectFrom('api_tokens')
     .innerJoin('users', 'users.id', 'api_tokens.user_id')
     .select(['api_tokens.id', 'api_tokens.user_id', 'api_tokens.name', 'users.email'])
     .select(['api_tokens.replacement', 'api_tokens.authenticated_at'])
     .where('digest', '=', tokenDigest(token))
-    .where(isTokenUnexpired);
+    .where(isTokenUnexpired(now));
   const found = await tokens.executeTakeFirst();
   if (!found || !(await lockActiveUser(tx, found.user_id))) return undefined;
   return tokens.forUpdate('api_tokens').executeTakeFirst();
@@ -177,9 +177,9 @@ const lockToken = async (tx: Em, token: string) => {
 type TokenRow = NonNullable<Awaited<ReturnType<typeof lockToken>>>;
 
 /** Whether the token was not revoked, nor refreshed more than a minute ago. */
-const isUsable = async (tx: Em, token: string): Promise<boolean> => {
+const isUsable = async (tx: Em, token: string, now: Date): Promise<boolean> => {
   const usable = kysely(tx).selectFrom('api_tokens').select('id').where('digest', '=', tokenDigest(token));
-  return (await usable.where(isTokenUnexpired).executeTakeFirst()) !== undefined;
+  return (await usable.where(isTokenUnexpired(now)).executeTakeFirst()) !== undefined;
 };
 
 /** Only a holder of the old token can decrypt it: the database has only the digest of that token. */

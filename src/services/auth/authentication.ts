@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
-import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -67,11 +67,11 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
  * Finds the active owner of a token or session by its digest. Every request does this, so lookups in the same
  * event-loop tick share a statement.
  */
-export const createCredentialLookup = (em: Em, read: Read) => {
+export const createCredentialLookup = (em: Em, read: Read, clock: Clock) => {
   const loadOwners = (kind: Credential['kind']) => {
-    const owners = compileOnce(OWNERS[kind](em, []));
+    const owners = compileOnce(OWNERS[kind](em, clock.now(), []));
     return async (digests: readonly string[]) => {
-      const rows = await read(owners(digests));
+      const rows = await read(owners(clock.now(), digests));
       return new Map(rows.map((owner) => [owner.digest, owner]));
     };
   };
@@ -81,7 +81,9 @@ export const createCredentialLookup = (em: Em, read: Read) => {
   };
   return async (unit: Em, kind: Credential['kind'], digest: string) =>
     // A transaction must see its own uncommitted changes.
-    unit.isInTransaction() ? OWNERS[kind](unit, [digest]).executeTakeFirst() : loaders[kind](digest);
+    unit.isInTransaction()
+      ? OWNERS[kind](unit, clock.now(), [digest]).executeTakeFirst()
+      : loaders[kind](digest);
 };
 
 const activeUsers = (em: Em) =>
@@ -92,7 +94,7 @@ const activeUsers = (em: Em) =>
     .where('users.is_active', '=', true);
 
 const OWNERS = {
-  token: (em: Em, digests: readonly string[]) =>
+  token: (em: Em, now: Date, digests: readonly string[]) =>
     activeUsers(em)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
@@ -102,8 +104,8 @@ const OWNERS = {
         cast<Date | null>(lit(null), 'timestamptz').as('auth_time'),
       ])
       .where(isAnyOf('api_tokens.digest', digests, 'varchar'))
-      .where(isTokenUnexpired),
-  session: (em: Em, digests: readonly string[]) =>
+      .where(isTokenUnexpired(now)),
+  session: (em: Em, now: Date, digests: readonly string[]) =>
     activeUsers(em)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
@@ -112,7 +114,7 @@ const OWNERS = {
         fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
       )
       .where(isAnyOf('sessions.digest', digests, 'varchar'))
-      .where(isUnexpired),
+      .where(isUnexpired(now)),
 };
 
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */

@@ -1,6 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -17,8 +18,9 @@ import { type AuthMethod, addMethods } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: 'api_tokens', session: 'sessions' } as const;
 
-/** Whether a token was not refreshed, or less than a minute ago by the database's clock. */
-export const isTokenUnexpired = condition`coalesce(api_tokens.expires_at > now(), true)`;
+/** SQL: whether a token was not refreshed, or less than a minute ago. */
+export const isTokenUnexpired = (now: Date): Condition =>
+  condition`coalesce(api_tokens.expires_at > ${now}::timestamptz, true)`;
 
 /** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named and refreshed tokens are not counted. */
 const LOGINS_PER_USER = 50;
@@ -139,8 +141,7 @@ export const addSession = async (
       user_agent: toPrintable(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
       connection_id: provider?.connectionId ?? null,
       sid: provider?.sid ?? null,
-      // By the database's clock, which all instances share.
-      expires_at: sql`now() + ${sessionMaxDays}::int * interval '1 day'`,
+      expires_at: new Date(now.getTime() + sessionMaxDays * DAY_MS),
     })
     .returning('id')
     .executeTakeFirstOrThrow();

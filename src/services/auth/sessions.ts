@@ -26,8 +26,8 @@ import { rethrowAsWrongPassword } from './password-verification.ts';
 /** Days without use after which a session ends. */
 export const SESSION_IDLE_DAYS = 14;
 
-/** The absolute lifetime of a session, by the database's clock. */
-export const isUnexpired = condition`sessions.expires_at > now()`;
+/** SQL: whether the absolute lifetime of a session has not ended. */
+export const isUnexpired = (now: Date): Condition => condition`sessions.expires_at > ${now}::timestamptz`;
 
 /** SQL: whether a session was used lately. Idle ones are ended, and no list shows them before. */
 export const isUsed = (now: Date): Condition =>
@@ -192,7 +192,7 @@ const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) => {
     .where('user_id', '=', userId)
     .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
-    .where(isUnexpired)
+    .where(isUnexpired(now))
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');
 };

@@ -5,6 +5,7 @@ import { Erasure } from '../../../entities/erasure.ts';
 import type { Database } from '../../../entities/index.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { isWithin } from '../users/addresses.ts';
 import { isRunning, type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 
@@ -21,9 +22,9 @@ type Progress = 'more' | 'waiting' | 'finished';
  * Does what is left of an erasure, in small transactions that any instance may continue, until it is finished, the signal is
  * aborted, or another transaction runs for too long. Returns whether it is finished.
  */
-const finishErasure = async (em: Em, id: number, now: () => Date, signal?: AbortSignal): Promise<boolean> => {
+const finishErasure = async (em: Em, id: number, clock: Clock, signal?: AbortSignal): Promise<boolean> => {
   for (let givesUpAt = performance.now() + MAX_WAIT_MS; ; ) {
-    const progress = await advance(em, id, now()).catch((error: unknown): Progress => {
+    const progress = await advance(em, id, clock.now()).catch((error: unknown): Progress => {
       const isRepeatable = problemOfDatabaseError(error)?.code === 'overloaded';
       if (isRepeatable && performance.now() < givesUpAt) return 'waiting';
       throw error;
@@ -47,19 +48,19 @@ const unfinishedErasures = (em: Em) =>
 export const finishErasures = async (
   em: Em,
   pseudonym: string,
-  now: () => Date,
+  clock: Clock,
   signal?: AbortSignal,
 ): Promise<boolean> => {
   for (const { id } of await unfinishedErasures(em).where('pseudonym', '=', pseudonym).execute())
-    if (!(await finishErasure(em, id, now, signal))) return false;
+    if (!(await finishErasure(em, id, clock, signal))) return false;
   return true;
 };
 
 /** Finishes the erasures that a request had no time for, or that a killed instance left. One that fails holds up no other. */
-export const resumeErasures = async (em: Em, now: () => Date, signal?: AbortSignal): Promise<void> => {
+export const resumeErasures = async (em: Em, clock: Clock, signal?: AbortSignal): Promise<void> => {
   const failures: unknown[] = [];
   for (const { id } of await unfinishedErasures(em).execute())
-    await finishErasure(em, id, now, signal).catch((error: unknown) => failures.push(error));
+    await finishErasure(em, id, clock, signal).catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw failures[0];
 };
 

@@ -59,7 +59,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
       }),
     );
     const patience = AbortSignal.timeout(PATIENCE_MS);
-    const isFinished = await finishErasures(em, outcome.pseudonym, clock.now, patience);
+    const isFinished = await finishErasures(em, outcome.pseudonym, clock, patience);
     if (!isFinished) unit.resumeErasures();
     return { pseudonym: outcome.pseudonym, is_finished: isFinished };
   },

@@ -100,8 +100,8 @@ const part =
 
 /** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
 export const EXPORT_PARTS = {
-  profile: async function* ({ em, person }: Exported): Pages {
-    const users = await visibleUsers(em, VIEWS_ALL, [person.email])
+  profile: async function* ({ em, person, now }: Exported): Pages {
+    const users = await visibleUsers(em, VIEWS_ALL, now, [person.email])
       .select(['is_staff', 'is_superuser'])
       .select(condition`password_hash is not null`.as('has_password'))
       .execute();

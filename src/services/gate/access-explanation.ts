@@ -4,13 +4,13 @@ import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll, requireAccessAdmin } from '../access/actor.ts';
 import {
-  APP_ACCESS,
+  appAccess,
   clientVisibleTo,
   groupsGiving,
   hasGlobalRole,
   isAppOpeningMember,
   isNotErased,
-  LIVE_GRANTS,
+  liveGrants,
   strongestRole,
   userVisibleTo,
 } from '../access/visibility.ts';
@@ -74,14 +74,14 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
    * @throws Problem `not-found`
    */
   explain: async (actor: Actor, email: string, appId: string) => {
-    const opening = await openingsByUser(em)
+    const opening = await openingsByUser(em, clock.now())
       .select('memberships.is_active_member as is_member_active')
       .where('users.email', '=', email)
       .where('apps.id', '=', appId)
       .where(userVisibleTo(actor))
       .executeTakeFirst();
     if (!opening || !isVisible(actor, opening)) throw notFound('app or user');
-    const given = await readGrantAndGroups(em, actor, opening);
+    const given = await readGrantAndGroups(em, actor, opening, clock.now());
     const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired)];
     const hasExpired = given.some(({ is_expired }) => is_expired);
     return {
@@ -97,8 +97,10 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
    * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
-    const { client_id } = await requireViewableApp(em, actor, appId);
-    const people = peopleOf(em, actor, appId, client_id).where(userVisibleTo(actor)).where(isNotErased);
+    const { client_id } = await requireViewableApp(em, actor, clock.now(), appId);
+    const people = peopleOf(em, actor, { appId, clientId: client_id, now: clock.now() })
+      .where(userVisibleTo(actor))
+      .where(isNotErased);
     if (page.cursor === undefined) return readPage(people, 'users.email', page);
     const { email } = await cursorRow(people.where('users.email', '=', page.cursor));
     return readPage(people.where('users.email', '>', email), 'users.email', page);
@@ -109,6 +111,7 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, email: string) => {
+    const now = clock.now();
     const person = await readTarget(em, actor, email);
     requireAccessAdmin(actor, person);
     const user = kysely(em).selectFrom('users').select('is_active').where('id', '=', person.id);
@@ -117,18 +120,22 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     await audit.record(em, [{ action: 'user.preview', actor, target: email, clients }]);
     // Those who see all apps of all clients have only the granted ones on their home page.
     const isOwn = canViewAll(person)
-      ? condition`exists (select from ${APP_ACCESS} g where g.user_id = ${person.id} and g.app_id = apps.id)`
+      ? condition`exists (select from ${appAccess(now)} g where g.user_id = ${person.id} and g.app_id = apps.id)`
       : condition`true`;
-    const apps = appRows(em, person).where(clientVisibleTo(actor, sql`apps.client_id`)).where(isOwn);
+    const apps = appRows(em, person, now).where(clientVisibleTo(actor, sql`apps.client_id`)).where(isOwn);
     return { is_active, apps: is_active ? await apps.execute() : [] };
   },
 });
 
 /** Users who have the app: by a grant, a group or a role. */
-const peopleOf = (em: Em, actor: Actor, appId: string, clientId: number) =>
-  openingsByUser(em)
+const peopleOf = (
+  em: Em,
+  actor: Actor,
+  { appId, clientId, now }: { appId: string; clientId: number; now: Date },
+) =>
+  openingsByUser(em, now)
     .clearSelect()
-    .leftJoin(LIVE_GRANTS.as('g'), (join) =>
+    .leftJoin(liveGrants(now).as('g'), (join) =>
       join.onRef('g.user_id', '=', 'users.id').onRef('g.app_id', '=', 'apps.id'),
     )
     .select(['users.email', 'users.first_name', 'users.last_name'])
@@ -137,17 +144,17 @@ const peopleOf = (em: Em, actor: Actor, appId: string, clientId: number) =>
       strongestRole('users', 'memberships').as('role'),
       groupsGiving(sql`users.id`).as('groups'),
       condition`g.app_id is not null`.as('is_granted'),
-      accessEndsAt.as('ends_at'),
+      accessEndsAt(now).as('ends_at'),
     ])
     .select(addressOf(actor, sql`g.granted_by`, sql`g.granted_at`).as('granted_by'))
     .select(['g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason'])
     .where('apps.id', '=', appId)
     .where('users.is_active', '=', true)
-    .where(hasAccess)
+    .where(hasAccess(now))
     // Without it, PostgreSQL would decide for every user of the installation.
     .where(
       condition`users.id in (
-        select user_id from ${APP_ACCESS} a where a.app_id = ${appId}
+        select user_id from ${appAccess(now)} a where a.app_id = ${appId}
         union select user_id from memberships where client_id = ${clientId} and ${isAppOpeningMember()}
         union select id from users where ${hasGlobalRole()})`,
     )
@@ -172,13 +179,13 @@ const rolePaths = ({ roles }: Opening): AccessPath[] =>
   }));
 
 /** The grant of the app, also one that has expired, and the groups that give it. */
-const readGrantAndGroups = async (em: Em, actor: Actor, { user_id, app_id }: Opening) => {
+const readGrantAndGroups = async (em: Em, actor: Actor, { user_id, app_id }: Opening, now: Date) => {
   const adderId = sql`case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end`;
   const adder = addressOf(actor, adderId, sql`greatest(gm.added_at, ga.added_at)`);
   const { rows } = await sql<AccessPath & { is_expired: boolean }>`
     select 'grant' as kind, null as role, null::json as group, null as group_name, g.granted_at as since,
       ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by,
-      g.expires_at, g.reason, coalesce(g.expires_at <= now(), false) as is_expired
+      g.expires_at, g.reason, coalesce(g.expires_at <= ${now}::timestamptz, false) as is_expired
     from app_grants g
     where g.user_id = ${user_id} and g.app_id = ${app_id}
     union all

@@ -68,7 +68,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
     create: (actor: Actor, { app: slug, user }: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
         requireConfirmedSession(actor, clock.now());
-        const app = await requireAppToShare(tx, actor, slug);
+        const app = await requireAppToShare(tx, actor, clock.now(), slug);
         const subject = user
           ? await findSubject(tx, actor, { appId: app.id, email: user, now: clock.now() })
           : { id: null, isPrivileged: false };
@@ -160,9 +160,9 @@ const requireValidChanges = async (
  * The app of a new view, by its slug.
  * @throws Problem `invalid-input` on `app`, `forbidden`
  */
-const requireAppToShare = async (em: Em, actor: Actor, slug: string | undefined) => {
+const requireAppToShare = async (em: Em, actor: Actor, now: Date, slug: string | undefined) => {
   if (slug === undefined) throw invalid({ app: ['This field is required.'] });
-  const app = await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst();
+  const app = await appRows(em, actor, now).where('apps.slug', '=', slug).executeTakeFirst();
   if (!app) throw invalid({ app: [`No app that you manage has the slug ${slug}.`] });
   requireClientAdmin(actor, app.client_id);
   return app;
@@ -185,7 +185,7 @@ export const findSubject = async (
   actor: Actor,
   { appId, email, now }: { appId: string; email: string; now: Date },
 ): Promise<{ id: number; isPrivileged: boolean } | { fault: keyof typeof SUBJECT_FAULTS }> => {
-  const opening = await openingsByUser(tx)
+  const opening = await openingsByUser(tx, now)
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)
     .where(userVisibleTo(actor))

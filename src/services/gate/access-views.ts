@@ -28,7 +28,7 @@ type Filter = {
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
+export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
   /**
    * Newest first, without one-time views. `cursor` is the id or key of the last view of the previous page.
    * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
@@ -38,7 +38,7 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
     filter: Filter,
     { cursor, ...page }: ItemPageRequest,
   ): Promise<AccessViewRow[]> => {
-    const rows = await listedAccessViews(em, actor, filter);
+    const rows = await listedAccessViews(em, actor, clock.now(), filter);
     const id =
       cursor === undefined
         ? undefined
@@ -52,7 +52,12 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
    */
   stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
     const open = async (reader: Actor) =>
-      openNewestFirst(em, encoder, await listedAccessViews(em, reader, filter), 'access_views.id');
+      openNewestFirst(
+        em,
+        encoder,
+        await listedAccessViews(em, reader, clock.now(), filter),
+        'access_views.id',
+      );
     return openListStream({ em, readList }, actor, open);
   },
 
@@ -125,9 +130,9 @@ export const readAccessView = (em: Em, viewer: Viewer, idOrKey: string): Promise
     .executeTakeFirstOrThrow(() => notFound('access view'));
 
 /** The matching views, without one-time views. @throws Problem `not-found` and `forbidden` about `app` */
-const listedAccessViews = async (em: Em, actor: Actor, { app, user, flags = {} }: Filter) => {
+const listedAccessViews = async (em: Em, actor: Actor, now: Date, { app, user, flags = {} }: Filter) => {
   let rows = accessViewRows(em, actor).where('is_one_time', '=', false);
-  if (app !== undefined) rows = rows.where('apps.id', '=', await requireViewableAppId(em, actor, app));
+  if (app !== undefined) rows = rows.where('apps.id', '=', await requireViewableAppId(em, actor, now, app));
   if (user !== undefined)
     rows = rows
       // By indexes; the second condition is exact.

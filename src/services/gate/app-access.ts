@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
+import { DATABASE_TIME } from '../../db/database-clock.ts';
+import { type Condition, condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS, openingRoles, opensByRole } from '../access/visibility.ts';
+import { appAccess, GROUP_ACCESS, liveGrants, openingRoles, opensByRole } from '../access/visibility.ts';
 import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../auth/factor-policy.ts';
 import type { SessionProof } from '../auth/methods.ts';
 import { fullName } from '../users/user-rows.ts';
@@ -21,7 +22,7 @@ const ofOthersOnly = <T>(value: RawBuilder<T>) => sql<T | null>`
  * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
  * may be opened, and what tickets say. The columns of a missing user, view or use are null.
  */
-const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, use: RawBuilder<boolean>) =>
+const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
   kysely(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
@@ -48,8 +49,8 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, 
     .select([
       fullName('users').$castTo<string | null>().as('name'),
       openingRoles().as('roles'),
-      hasAccess.as('has_access'),
-      accessEndsAt.as('access_ends_at'),
+      hasAccess(now).as('has_access'),
+      accessEndsAt(now).as('access_ends_at'),
     ])
     .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
     .select(['access_views.is_one_time', 'access_views.expires_at', 'access_views.by_superuser'])
@@ -58,14 +59,18 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, 
     .select(['access_views.data_permissions', 'access_views.selections', 'access_views.language_code'])
     .select(['access_views.stack_slug as view_stack', 'access_views.show_header', 'access_views.show_footer'])
     .select(
-      sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms'), // as in tickets
+      // As in tickets. A revocation takes its time from the same clock.
+      sql<number>`floor(extract(epoch from ${sql.raw(DATABASE_TIME)}) * 1000)::float8`.as('issued_ms'),
     );
+
+/** What is joined to an app. */
+type Joined = { view: Condition; user: Condition; use: Condition };
 
 export type Opening = Awaited<ReturnType<ReturnType<typeof openings>['execute']>>[number];
 
 /** Each app with each user: filter both. */
-export const openingsByUser = (em: Em) =>
-  openings(em, NONE, condition`true`, NONE).where('users.id', 'is not', null);
+export const openingsByUser = (em: Em, now: Date) =>
+  openings(em, now, { view: NONE, user: condition`true`, use: NONE }).where('users.id', 'is not', null);
 
 const NONE = condition`false`;
 
@@ -73,24 +78,23 @@ const NONE = condition`false`;
  * @param isWanted a condition on `access_views`
  * @param isUse a condition on `used`, a use of the view
  */
-export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>, isUse: RawBuilder<boolean> = NONE) =>
-  openings(
-    em,
-    condition`access_views.app_id = apps.id and ${isWanted}`,
-    condition`users.id = access_views.user_id`,
-    condition`used.access_view_id = access_views.id and ${isUse}`,
-  ).where('access_views.id', 'is not', null);
+export const openingsByView = (em: Em, now: Date, isWanted: Condition, isUse: Condition = NONE) =>
+  openings(em, now, {
+    view: condition`access_views.app_id = apps.id and ${isWanted}`,
+    user: condition`users.id = access_views.user_id`,
+    use: condition`used.access_view_id = access_views.id and ${isUse}`,
+  }).where('access_views.id', 'is not', null);
 
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
-export const hasAccess = condition`(${opensByRole()}
+export const hasAccess = (now: Date) => condition`(${opensByRole()}
   or coalesce(memberships.is_active_member, true)
-    and exists (select from ${APP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id))`;
+    and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
 
 /** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */
-export const accessEndsAt = sql<Date | null>`
+export const accessEndsAt = (now: Date) => sql<Date | null>`
   case when not (${opensByRole()}
     or exists (select from ${GROUP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id)) then (
-    select g.expires_at from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id) end`;
+    select g.expires_at from ${liveGrants(now)} g where g.user_id = users.id and g.app_id = apps.id) end`;
 
 /** A stack of an app, also one that its package no longer has, and that it therefore does not offer. */
 export const stackBySlug = (em: Em, appId: string, slug: string) =>

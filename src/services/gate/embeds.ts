@@ -1,16 +1,17 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
-import { deleteInBatches } from '../pruning.ts';
+import { before, deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findSubject, insertView, SUBJECT_FAULTS } from './access-view-changes.ts';
 import { isInNetwork, openingsByView } from './app-access.ts';
 
-const ONE_TIME_SECONDS = 60;
+const ONE_TIME_MS = MINUTE_MS;
 
 /** Access views for one use at once, which platforms make for each page that embeds an app. */
 export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
@@ -24,7 +25,7 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
     em.transactional(async (tx) => {
       if (actor.credential?.kind === 'session')
         throw new Problem('forbidden', { detail: 'This needs an API token, not a browser session.' });
-      const app = await appRows(tx, actor)
+      const app = await appRows(tx, actor, clock.now())
         .where((apps) => apps.or([apps('apps.id', '=', appKey), apps('apps.slug', '=', appKey)]))
         .clearOrderBy()
         .orderBy(sql`apps.id = ${appKey}`, 'desc')
@@ -42,7 +43,7 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
           user_id: subject.id,
           is_one_time: true,
           by_superuser: subject.isPrivileged,
-          expires_at: sql`clock_timestamp() + ${ONE_TIME_SECONDS}::int * interval '1 second'`,
+          expires_at: new Date(clock.now().getTime() + ONE_TIME_MS),
         },
         clock.now(),
       );
@@ -53,41 +54,39 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
     }),
 });
 
-const MAX_HOURS = 12;
+const MAX_MS = 12 * HOUR_MS;
 
 /** A session of a browser that used an access view. The secret is the value of its cookie; only its digest is stored. */
 export type EmbedSession = { secret: string; maxAgeSeconds: number };
 
 /**
- * Creates the session of a use. It ends after 12 hours, and no later than the view, by the clock of the database.
+ * Creates the session of a use. It ends after 12 hours, and no later than the view.
  * @param viewExpiresAt null if the view does not expire, or only has to be opened before it expires
  */
 export const createEmbedSession = async (
   tx: Em,
-  useId: number,
-  viewExpiresAt: Date | null,
+  { useId, viewExpiresAt, now }: { useId: number; viewExpiresAt: Date | null; now: Date },
 ): Promise<EmbedSession> => {
   const secret = newSecret();
-  const { maxAgeSeconds } = await kysely(tx)
+  const lifetimeMs = Math.min(MAX_MS, (viewExpiresAt?.getTime() ?? Infinity) - now.getTime());
+  await kysely(tx)
     .insertInto('embed_sessions')
     .values({
       digest: tokenDigest(secret),
       access_view_use_id: useId,
-      expires_at: sql`least(clock_timestamp() + ${MAX_HOURS}::int * interval '1 hour', ${viewExpiresAt}::timestamptz)`,
+      expires_at: new Date(now.getTime() + lifetimeMs),
     })
-    .returning(sql<number>`ceil(extract(epoch from expires_at - clock_timestamp()))::int`.as('maxAgeSeconds'))
-    .executeTakeFirstOrThrow();
-  return { secret, maxAgeSeconds };
+    .execute();
+  return { secret, maxAgeSeconds: Math.ceil(lifetimeMs / 1000) };
 };
 
 /**
  * Deletes ended sessions, and views that were made to be opened once, with their uses. Those are kept until the sessions that
  * they began have ended.
  */
-export const pruneEmbeds = async (em: Em): Promise<void> => {
-  await deleteInBatches(em, 'embed_sessions', sql`expires_at < now()`);
-  const lifetime = sql`${MAX_HOURS}::int * interval '1 hour'`;
-  await deleteInBatches(em, 'access_views', sql`is_one_time and expires_at < now() - ${lifetime}`);
+export const pruneEmbeds = async (em: Em, now: Date): Promise<void> => {
+  await deleteInBatches(em, 'embed_sessions', sql`expires_at < ${now}::timestamptz`);
+  await deleteInBatches(em, 'access_views', sql`is_one_time and expires_at < ${before(now, MAX_MS)}`);
 };
 
 /** What the session of a browser opens in this app, unless it has ended, or its view opens the app as another user now. */
@@ -95,7 +94,7 @@ export const openingsOfSession = (
   em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },
 ) =>
-  openingsByView(em, condition`true`, condition`true`)
+  openingsByView(em, now, condition`true`, condition`true`)
     .innerJoin('embed_sessions as session', 'session.access_view_use_id', 'used.id')
     .select(['session.access_view_use_id as use_id', isInNetwork(address).as('is_in_network')])
     .where('session.digest', '=', tokenDigest(secret))

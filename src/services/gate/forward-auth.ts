@@ -1,6 +1,7 @@
 import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { condition, type Em } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -45,7 +46,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       client: claims.client.name,
       roles: claims.roles,
       ticket: isTooLarge ? null : await signingKeys.sign(claims),
-      code: isTooLarge ? await createLaunchCode(em, subject) : null,
+      code: isTooLarge ? await createLaunchCode(em, subject, clock.now()) : null,
       embedOrigins: opening.embed_origins,
     };
   };
@@ -89,15 +90,15 @@ const refused = (): Problem => new Problem('forbidden', { detail: 'You may not o
 const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
 
 /** Reads what opens apps for users. Every request to an app needs it: lookups in the same tick share a statement. */
-export const createOpeningLookup = (em: Em, read: Read) => {
+export const createOpeningLookup = (em: Em, read: Read, clock: Clock) => {
   const openings = compileOnce(
-    openingsByUser(em).where(
+    openingsByUser(em, clock.now()).where(
       condition`(users.id, apps.slug) in (select * from unnest(${[]}::int[], ${[]}::varchar[]))`,
     ),
   );
   return createBatchLoader(async (keys: readonly string[]) => {
     const [userIds = [], slugs = []] = [0, 1].map((part) => keys.map((key) => key.split(' ')[part]));
-    const rows = await read(openings(userIds, slugs));
+    const rows = await read(openings(clock.now(), userIds, slugs));
     return new Map(rows.map((row) => [openingKey(row.user_id, row.app_slug), row]));
   });
 };

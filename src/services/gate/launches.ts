@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -10,11 +10,11 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import type { Opening } from './app-access.ts';
 import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.ts';
 
-const LAUNCH_CODE_SECONDS = 60;
+const LAUNCH_CODE_MS = MINUTE_MS;
 
 /** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: UnitOfWork) => {
-  const { em, appUrl, origin, anonymousLimits } = unit;
+  const { em, clock, appUrl, origin, anonymousLimits } = unit;
   const tickets = createTickets(unit);
 
   return {
@@ -23,14 +23,14 @@ export const createLaunches = (unit: UnitOfWork) => {
      * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`, `second-factor-required`
      */
     launch: async (actor: Actor, appSlug: string, stackSlug: string | null): Promise<string> => {
-      const found = await appRows(em, actor)
+      const found = await appRows(em, actor, clock.now())
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
       const user = { kind: 'user', userId: actor.id, proof: proofOf(actor) } as const;
       const subject = { ...user, appId: found.id, stackSlug };
       const opening = await tickets.requireOpening(subject);
       return withLaunchCode(appUrlOf(opening, appUrl), () =>
-        em.transactional((tx) => createLaunchCode(tx, subject)),
+        em.transactional((tx) => createLaunchCode(tx, subject, clock.now())),
       );
     },
 
@@ -40,7 +40,7 @@ export const createLaunches = (unit: UnitOfWork) => {
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
       const used = isSecret(code) ? await redeemCode(em, code) : undefined;
-      if (!used?.is_unexpired || used.slug !== appSlug) {
+      if (!used || used.expires_at <= clock.now() || used.slug !== appSlug) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
         // Only wrong codes are limited: visitors of the app must not be able to block its launches.
         await anonymousLimits.addFailure('launch', origin.address ?? '');
@@ -55,10 +55,10 @@ export const createLaunches = (unit: UnitOfWork) => {
 };
 
 /**
- * A code that the app exchanges for a ticket, once, within 60 seconds by the clock of the database. Only its digest is stored.
+ * A code that the app exchanges for a ticket, once, within 60 seconds. Only its digest is stored.
  * Decide before whether the subject may open the app.
  */
-export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<string> => {
+export const createLaunchCode = async (tx: Em, subject: TicketSubject, now: Date): Promise<string> => {
   const code = newSecret();
   const proof = subject.kind === 'user' ? subject.proof : null;
   await kysely(tx)
@@ -71,7 +71,7 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<
       stack_slug: subject.stackSlug ?? null,
       methods: proof ? [...proof.methods] : null,
       auth_time: proof?.authTime ?? null,
-      expires_at: sql`clock_timestamp() + ${LAUNCH_CODE_SECONDS}::int * interval '1 second'`,
+      expires_at: new Date(now.getTime() + LAUNCH_CODE_MS),
     })
     .execute();
   return code;
@@ -85,8 +85,7 @@ const redeemCode = (em: Em, code: string) =>
     .where('launch_codes.digest', '=', tokenDigest(code))
     .whereRef('apps.id', '=', 'launch_codes.app_id')
     .returning(['app_id', 'apps.slug', 'user_id', 'access_view_use_id', 'stack_slug'])
-    .returning(['methods', 'auth_time'])
-    .returning(condition`expires_at > clock_timestamp()`.as('is_unexpired'))
+    .returning(['methods', 'auth_time', 'expires_at'])
     .executeTakeFirst();
 
 type UsedCode = NonNullable<Awaited<ReturnType<typeof redeemCode>>>;

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
@@ -7,7 +8,7 @@ import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
 import type { AuditEvent, DetailsOf } from '../audit/audit.ts';
-import { deleteInBatches } from '../pruning.ts';
+import { before, deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
 
@@ -22,7 +23,7 @@ type Named = {
   all?: true | undefined;
 };
 
-export const createTicketRevocations = ({ em, audit }: UnitOfWork) => {
+export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
   const findView = (tx: Em, actor: Actor, idOrKey: string) =>
     kysely(tx)
       .selectFrom('access_views')
@@ -45,7 +46,7 @@ export const createTicketRevocations = ({ em, audit }: UnitOfWork) => {
       return { revoked: { userId: locked.id }, target: locked.email, clients: clientIds };
     }
     if (app_id !== undefined) {
-      const { id, slug, client_id } = await appRow(tx, actor, app_id);
+      const { id, slug, client_id } = await appRow(tx, actor, clock.now(), app_id);
       requireClientAdmin(actor, client_id);
       return { revoked: { appId: id }, target: slug, clients: [client_id] };
     }
@@ -81,7 +82,7 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
     order by v.id for no key update`.execute(db);
   await sql`
     insert into ticket_revocations as current (access_view_id, user_id, app_id, revoked_at)
-    values (${viewId ?? null}, ${userId ?? null}, ${appId ?? null}, date_trunc('milliseconds', clock_timestamp()))
+    values (${viewId ?? null}, ${userId ?? null}, ${appId ?? null}, date_trunc('milliseconds', ${sql.raw(DATABASE_TIME)}))
     on conflict (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))
       do update set revoked_at = greatest(current.revoked_at, excluded.revoked_at)`.execute(db);
 
@@ -117,8 +118,8 @@ const hasValues = (values: Record<string, number | string | undefined>) => {
 };
 
 /** Deletes expired launch codes, and revocations that are older than every valid ticket. */
-export const pruneTickets = async (em: Em): Promise<void> => {
-  await deleteInBatches(em, 'launch_codes', sql`expires_at < now()`);
-  const lifetime = sql`${MAX_TICKET_SECONDS}::int * interval '2 seconds'`;
-  await deleteInBatches(em, 'ticket_revocations', sql`revoked_at < now() - ${lifetime}`);
+export const pruneTickets = async (em: Em, now: Date): Promise<void> => {
+  await deleteInBatches(em, 'launch_codes', sql`expires_at < ${now}::timestamptz`);
+  const keptMs = 2 * MAX_TICKET_SECONDS * 1000;
+  await deleteInBatches(em, 'ticket_revocations', sql`revoked_at < ${before(now, keptMs)}`);
 };

@@ -31,7 +31,7 @@ export const createTickets = (unit: UnitOfWork) => {
    * `app-in-maintenance`, `second-factor-required`
    */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
-    const [opening] = await read(openingsOf(em, subject));
+    const [opening] = await read(openingsOf(em, clock.now(), subject));
     if (!opening) throw notFound('app');
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw refusalOf(access, opening);
@@ -68,8 +68,8 @@ export const createTickets = (unit: UnitOfWork) => {
     introspect: async (actor: Actor, ticket: string): Promise<TicketClaims | null> => {
       const claims = await signingKeys.verify(ticket, baseUrl);
       if (!claims) return null;
-      const [opening] = await read(openingsOfTicket(em, claims));
       const now = clock.now();
+      const [opening] = await read(openingsOfTicket(em, now, claims));
       if (!opening || decideAccess(opening, now) !== 'allowed') return null;
       if (factorStepOf(opening, openerOfTicket(claims), now) !== null) return null;
       if (!can(actor, 'view', opening.client_id)) return null;
@@ -166,12 +166,13 @@ const proofOfSubject = (
 };
 
 /** What the user, or the use of a view unless the view opens the app as another user now, opens. */
-const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
+const openingsOf = (em: Em, now: Date, { appId, ...subject }: TicketSubject) => {
   const openings =
     subject.kind === 'user'
-      ? openingsByUser(em).where('users.id', '=', subject.userId)
+      ? openingsByUser(em, now).where('users.id', '=', subject.userId)
       : openingsByView(
           em,
+          now,
           condition`exists (select from access_view_uses u where u.id = ${subject.useId}
             and u.access_view_id = access_views.id and u.user_id is not distinct from access_views.user_id)`,
           condition`used.id = ${subject.useId}`,
@@ -180,11 +181,11 @@ const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
 };
 
 /** What the user or the view that a ticket was issued to opens. */
-const openingsOfTicket = (em: Em, { aud: slug, sub, access_view: viewId }: TicketClaims) => {
+const openingsOfTicket = (em: Em, now: Date, { aud: slug, sub, access_view: viewId }: TicketClaims) => {
   const openings =
     viewId === null
-      ? openingsByUser(em).where('users.handle', '=', sub)
-      : openingsByView(em, condition`access_views.id = ${viewId}`).where(
+      ? openingsByUser(em, now).where('users.handle', '=', sub)
+      : openingsByView(em, now, condition`access_views.id = ${viewId}`).where(
           condition`coalesce(users.handle, 'view:' || access_views.id) = ${sub}`,
         );
   return openings.where('apps.slug', '=', slug);

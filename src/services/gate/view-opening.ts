@@ -68,11 +68,11 @@ export const createViewOpening = (unit: UnitOfWork) => {
     if (known.user_id !== null && !(await lockSubject(tx, known.user_id, known.app_id)))
       throw new Refused('not-granted');
     await lockUsage(known.app_id).execute(kysely(tx));
-    const view = await countUse(tx, key, address);
+    const view = await countUse(tx, key, clock.now(), address);
     // Another request has used it up, changed it, or given it another key.
-    if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
+    if (!view) throw new Refused((await findView(tx, key, clock.now(), address))?.refusal ?? 'used-up');
     const ofView = condition`access_views.id = ${view.access_view_id}`;
-    const opening = await openingsByView(tx, ofView).executeTakeFirstOrThrow();
+    const opening = await openingsByView(tx, clock.now(), ofView).executeTakeFirstOrThrow();
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw new Refused(access);
     // A link must not get around what its client demands of the person.
@@ -93,9 +93,13 @@ export const createViewOpening = (unit: UnitOfWork) => {
     await recordUse(unit, tx, opening);
     const subject = { kind: 'view', useId, appId: opening.app_id, stackSlug: opening.view_stack } as const;
     return {
-      location: await withLaunchCode(app, () => createLaunchCode(tx, subject)),
+      location: await withLaunchCode(app, () => createLaunchCode(tx, subject, clock.now())),
       appSlug: opening.app_slug,
-      session: await createEmbedSession(tx, useId, opening.is_one_time ? null : opening.expires_at),
+      session: await createEmbedSession(tx, {
+        useId,
+        viewExpiresAt: opening.is_one_time ? null : opening.expires_at,
+        now: clock.now(),
+      }),
     };
   };
 
@@ -107,7 +111,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
     open: async (visit: Visit) => {
       const { key, visitor } = visit;
       const caller = origin.address ?? '';
-      const known = KEY.test(key) ? await findView(em, key, address) : undefined;
+      const known = KEY.test(key) ? await findView(em, key, clock.now(), address) : undefined;
       if (!known) {
         // Only wrong keys are limited: one visitor must not block the links of others in the same network.
         await anonymousLimits.addFailure('view', caller);
@@ -174,16 +178,16 @@ type ViewRefusal =
   | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address' | 'needs-factor')
   | Exclude<AppAccess, 'allowed'>;
 
-const isExpired = condition`coalesce(expires_at <= clock_timestamp(), false)`;
+const isExpired = (now: Date) => condition`coalesce(expires_at <= ${now}::timestamptz, false)`;
 const isUsedUp = condition`(allowed_uses > 0 and uses >= allowed_uses)`;
 
 /** Finds a view by its key, with the reason why it does not open its app, if the view alone is the reason. */
-const findView = (em: Em, key: string, address: string | null) =>
+const findView = (em: Em, key: string, now: Date, address: string | null) =>
   kysely(em)
     .selectFrom('access_views')
     .select(['id', 'app_id', 'user_id', 'allowed_uses', 'expires_at'])
     .select(
-      sql<ViewRefusal | null>`case when not is_active then 'revoked' when ${isExpired} then 'expired'
+      sql<ViewRefusal | null>`case when not is_active then 'revoked' when ${isExpired(now)} then 'expired'
         when ${isUsedUp} then 'used-up' when not ${isInNetwork(address)} then 'wrong-network' end`.as(
         'refusal',
       ),
@@ -195,7 +199,7 @@ const findView = (em: Em, key: string, address: string | null) =>
  * Counts a use, gives the view a new key if it rotates, and returns what applies to the use. Concurrent calls with one key
  * wait for each other and then check the conditions again, so that only as many get the row as uses are left.
  */
-const countUse = (tx: Em, key: string, address: string | null) =>
+const countUse = (tx: Em, key: string, now: Date, address: string | null) =>
   kysely(tx)
     .updateTable('access_views')
     .set({
@@ -204,7 +208,7 @@ const countUse = (tx: Em, key: string, address: string | null) =>
     })
     .where('key', '=', key)
     .where('is_active', '=', true)
-    .where(condition`not ${isExpired} and not ${isUsedUp} and ${isInNetwork(address)}`)
+    .where(condition`not ${isExpired(now)} and not ${isUsedUp} and ${isInNetwork(address)}`)
     .returning(['id as access_view_id', 'user_id', 'data_permissions', 'selections', 'stack_slug'])
     .returning(['autorotate', 'show_header', 'show_footer', 'language_code'])
     .executeTakeFirst();

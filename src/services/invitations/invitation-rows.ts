@@ -81,10 +81,11 @@ export const readExpiry = async (em: Em, client: number, mailedAt: Date, lifetim
 };
 
 /** Invitations with their inviters, in the order of the ids. */
-export const readInvitations = async (em: Em, actor: Actor, ids: readonly number[]) => {
+export const readInvitations = async (em: Em, actor: Actor, now: Date, ids: readonly number[]) => {
   const rows = await withInviters(
     em,
     actor,
+    now,
     await invitationRows(em)
       .where(isAnyOf('id', ids, 'int'))
       .execute(),
@@ -94,8 +95,8 @@ export const readInvitations = async (em: Em, actor: Actor, ids: readonly number
 };
 
 /** @throws Problem `not-found` */
-export const readInvitation = async (em: Em, actor: Actor, id: number): Promise<InvitationRow> => {
-  const [row] = await readInvitations(em, actor, [id]);
+export const readInvitation = async (em: Em, actor: Actor, now: Date, id: number): Promise<InvitationRow> => {
+  const [row] = await readInvitations(em, actor, now, [id]);
   if (!row) throw notFound('invitation');
   return row;
 };
@@ -104,6 +105,7 @@ export const readInvitation = async (em: Em, actor: Actor, id: number): Promise<
 export const withInviters = async <T extends { inviter_id: number; date_invited: Date }>(
   em: Em,
   actor: Actor,
+  now: Date,
   rows: T[],
 ) => {
   const lastInvited = new Map<number, Date>();
@@ -112,7 +114,7 @@ export const withInviters = async <T extends { inviter_id: number; date_invited:
   const ids = [...lastInvited.keys()];
   const times = JSON.stringify(Object.fromEntries(lastInvited));
   const invitedAt = sql`(${times}::json ->> users.id::text)::timestamptz`;
-  const inviters = await userRows(em, actor)
+  const inviters = await userRows(em, actor, now)
     .select([userVisibleTo(actor).as('is_seen'), addressKnownTo(actor, invitedAt).as('known_address')])
     .select(hasGlobalRole().as('is_operator'))
     .where(isAnyOf('users.id', ids, 'int'))

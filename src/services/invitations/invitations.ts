@@ -67,7 +67,7 @@ export const createInvitations = (unit: UnitOfWork) => {
 
   const readDetails = async (tx: Em, actor: Actor, id: number) => {
     const rows = await detailedInvitations(tx, actor, clock.now()).where('id', '=', id).execute();
-    const [details] = await withInviters(tx, actor, rows);
+    const [details] = await withInviters(tx, actor, clock.now(), rows);
     if (!details) throw notFound('invitation');
     return details;
   };
@@ -87,11 +87,11 @@ export const createInvitations = (unit: UnitOfWork) => {
       if (client !== undefined) await readClient(em, actor, client);
       else if (app === undefined) rows = rows.where('inviter_id', '=', actor.id);
       else {
-        const appId = await requireViewableAppId(em, actor, app);
+        const appId = await requireViewableAppId(em, actor, clock.now(), app);
         rows = rows.where(condition`exists (select from invitation_apps ia
           where ia.invitation_id = invitations.id and ia.app_id = ${appId})`);
       }
-      return withInviters(em, actor, await readPage(rows, 'id', page));
+      return withInviters(em, actor, clock.now(), await readPage(rows, 'id', page));
     },
 
     /** Newest first. */
@@ -102,7 +102,7 @@ export const createInvitations = (unit: UnitOfWork) => {
       let rows = afterCursor(detailed, 'id', cursor, 'desc').where(isMatch(filter, now));
       if (expiresBefore !== undefined) rows = rows.where('expires_at', '<', expiresBefore);
       if (invitedAt !== undefined) rows = rows.where(isInvitedAt(invitedAt));
-      return withInviters(em, actor, await readPage(rows, 'id', page));
+      return withInviters(em, actor, clock.now(), await readPage(rows, 'id', page));
     },
 
     /** @throws Problem `not-found` */
@@ -114,7 +114,7 @@ export const createInvitations = (unit: UnitOfWork) => {
      */
     pending: async (actor: Actor, email: string, client: number | undefined): Promise<InvitationRow> => {
       const { id } = await findPending(em, actor, { email, client, now: clock.now() });
-      return readInvitation(em, actor, id);
+      return readInvitation(em, actor, clock.now(), id);
     },
 
     /** As `invite`. */
@@ -158,7 +158,7 @@ export const createInvitations = (unit: UnitOfWork) => {
         });
         const event = eventOf('invitation.update', actor, invitation);
         if (changed) await audit.record(tx, [{ ...event, details: { ...event.details, ...changed } }]);
-        return readInvitation(tx, actor, invitation.id);
+        return readInvitation(tx, actor, clock.now(), invitation.id);
       }),
 
     /**

@@ -69,6 +69,7 @@ export const invite = async (
     rows = await readInvitations(
       tx,
       actor,
+      now,
       written.map(({ id }) => id),
     );
     if (dryRun) throw rollback;

@@ -268,7 +268,7 @@ const readEntries = async (em: Em, actor: Actor, keys: readonly EntryKey[], opti
     .execute();
   const contents = new Map<string, TimelineContent>();
   for (const mail of await mails.execute()) contents.set(`mail-${mail.id}`, { mail, invitation: null });
-  for (const invitation of await withInviters(em, actor, invitations))
+  for (const invitation of await withInviters(em, actor, options.now, invitations))
     contents.set(`invitation-${invitation.id}`, { mail: null, invitation });
   return keys.flatMap(({ key, at }): TimelineEntry[] => {
     const content = contents.get(key);

@@ -13,7 +13,7 @@ import {
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { APP_ACCESS } from '../access/visibility.ts';
+import { appAccess } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressKnownTo } from '../users/addresses.ts';
@@ -75,7 +75,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const left = await leaveGroups(joining, actor, user, groups);
       const undoing = { ...unitOfWork, staffSecondFactor, endedAt: change.changedAt };
       const returned = await giveBack({ ...undoing, parts: change.ended ?? [] }, actor, user);
-      const memberships = await endMemberships(tx, user, change);
+      const memberships = await endMemberships(tx, user, change, clock.now());
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
       await forgetClients(tx, memberships, clock.now());
       await tagged.record(tx, await closeRequestsOf(tx, actor, user.id, clock.now()));
@@ -197,12 +197,12 @@ const isAsLeft = async (tx: Em, user: User, change: Change): Promise<boolean> =>
  * Ends the memberships that the operation began, except those that another app needs by now. `joined` has no client whose admin the
  * user has become: `supersedeOperations`.
  */
-const endMemberships = (tx: Em, { id }: User, { joined }: Change) =>
+const endMemberships = (tx: Em, { id }: User, { joined }: Change, now: Date) =>
   kysely(tx)
     .deleteFrom('memberships as m')
     .where('m.user_id', '=', id)
     .where(isAnyOf('m.client_id', joined, 'int'))
-    .where(condition`not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
+    .where(condition`not exists (select from ${appAccess(now)} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`)
     .returning(['m.user_id', 'm.client_id', 'm.joined_at'])
     .execute();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import type { Pool } from 'pg';
+import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -13,8 +14,7 @@ export type WindowCount = {
   window: string;
 };
 
-/** By the database clock. */
-const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+const NOW_MS = `(extract(epoch from ${DATABASE_TIME}) * 1000)::bigint`;
 /** Never longer than a window, even if the database clock is set back. */
 const MS_LEFT = `least(expire - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
 

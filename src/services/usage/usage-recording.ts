@@ -37,7 +37,7 @@ export const createUsageRecording = (deps: UnitOfWork) => ({
   ) => {
     const { em, clock, idempotency, usageWriteLimiter, usageRetentionDays } = deps;
     const { addressDigest } = deps.erasureKeys;
-    await requireViewableApp(em, actor, appId);
+    await requireViewableApp(em, actor, clock.now(), appId);
 
     const recordIn = async (tx: Em): Promise<RecordingResult> => {
       const now = clock.now();

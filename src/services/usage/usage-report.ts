@@ -35,9 +35,9 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
   ) => {
     requireValid(subject);
     const { appId, client, email } = subject;
-    if (appId !== undefined) await requireViewableApp(em, actor, appId);
+    if (appId !== undefined) await requireViewableApp(em, actor, clock.now(), appId);
     if (client !== undefined) await readClient(em, actor, client);
-    if (email !== undefined) await readUser(em, actor, email);
+    if (email !== undefined) await readUser(em, actor, clock.now(), email);
 
     const compared = comparedPeriods(interval, periods, clock.now());
     const counts = countsOf(usageOf(actor, subject, interval), interval, compared);

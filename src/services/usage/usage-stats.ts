@@ -31,7 +31,7 @@ export const createUsageStats = (unit: UnitOfWork) => {
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
 
   const matchingApps = async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
-    const rows = (await appsAfter(em, actor, page.cursor))
+    const rows = (await appsAfter(em, actor, clock.now(), page.cursor))
       .where(appMatches(actor, filter, today()))
       .where(clientVisibleTo(actor, sql`apps.client_id`));
     await reportCount(rows, page);
@@ -50,8 +50,8 @@ export const createUsageStats = (unit: UnitOfWork) => {
       if (appId === undefined && email === undefined) {
         throw invalid({ app_id: ['Set app_id, email or both.'] });
       }
-      if (appId !== undefined) await requireViewableApp(em, actor, appId);
-      if (email !== undefined) await readUser(em, actor, email);
+      if (appId !== undefined) await requireViewableApp(em, actor, clock.now(), appId);
+      if (email !== undefined) await readUser(em, actor, clock.now(), email);
       const counted = email === undefined ? ofApp(appId ?? '') : ofUser(actor, email, appId);
       const { rows } = await sql<{ day: string; actions: number; users: number }>`
         select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
@@ -68,7 +68,7 @@ export const createUsageStats = (unit: UnitOfWork) => {
      * @throws Problem `not-found`, `forbidden`
      */
     topOfApp: async (actor: Actor, appId: string, windowDays: number, limit: number) => {
-      await requireViewableApp(em, actor, appId);
+      await requireViewableApp(em, actor, clock.now(), appId);
       const of = { appId, isInWindow: inWindow(windowDays), limit };
       const users = await topUsers(actor, of).execute(kysely(em));
       const stacks = await topStacks(of).execute(kysely(em));

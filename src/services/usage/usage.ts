@@ -59,13 +59,13 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   ): Promise<ListStream> => {
     const since = new Date(clock.now().getTime() - windowDays * DAY_MS);
     const visibleTo = async (reader: Actor): Promise<UsageFilter> => {
-      const addresses = email === undefined ? undefined : await addressesOf(em, reader, email);
+      const addresses = email === undefined ? undefined : await addressesOf(em, reader, clock.now(), email);
       if (appId === undefined) {
         // Without the role, the rest of the list would be empty.
         requireLister(reader);
         return { addresses: addresses ?? [], viewer: reader, since };
       }
-      await requireViewableApp(em, reader, appId);
+      await requireViewableApp(em, reader, clock.now(), appId);
       return { appId, addresses, since };
     };
     const range = page && (await rangeOf(em, await visibleTo(actor), page));
@@ -78,7 +78,7 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    * @throws Problem `not-found`, `forbidden`
    */
   page: async (actor: Actor, { limit, email, ...filter }: UsagePageFilter) => {
-    await requireViewableApp(em, actor, filter.appId);
+    await requireViewableApp(em, actor, clock.now(), filter.appId);
     // Entries may be of people without an account.
     const addresses = email === undefined ? undefined : await readAddressesOf(em, actor, email);
     return readUsagePage(em, { ...filter, addresses }, limit);
@@ -89,16 +89,16 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    * @throws Problem `not-found`, also when there is no entry
    */
   latestOfUser: async (actor: Actor, email: string, appId: string) => {
-    const addresses = await addressesOf(em, actor, email);
-    await requireViewableApp(em, actor, appId);
+    const addresses = await addressesOf(em, actor, clock.now(), email);
+    await requireViewableApp(em, actor, clock.now(), appId);
     const newest = usageRows(em, { appId, addresses }).limit(1);
     return newest.executeTakeFirstOrThrow(() => notFound('usage entry'));
   },
 });
 
 /** @throws Problem `not-found`, also for a user the actor may not see */
-const addressesOf = async (em: Em, actor: Actor, email: string): Promise<PersonAddress[]> => {
-  await readUser(em, actor, email);
+const addressesOf = async (em: Em, actor: Actor, now: Date, email: string): Promise<PersonAddress[]> => {
+  await readUser(em, actor, now, email);
   return readAddressesOf(em, actor, email);
 };
 

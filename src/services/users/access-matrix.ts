@@ -6,7 +6,7 @@ import { type Actor, administersClient, type TargetRoles, userUpdateRefusal } fr
 import {
   GROUP_ACCESS,
   isNotSuspended,
-  LIVE_GRANTS,
+  liveGrants,
   userAppsManagedBy,
   userVisibleTo,
 } from '../access/visibility.ts';
@@ -55,7 +55,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
           isChangeable.as('is_changeable'),
           condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
-          appsByUser(client).as('given'),
+          appsByUser(client, clock.now()).as('given'),
           groupsByUser(client).as('groups'),
         ])
         .limit(limit + 1)
@@ -77,11 +77,11 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
     em.transactional(async (tx) => {
       await readManagedClient(tx, actor, client);
       const emails = [...new Set(cells.map(({ email }) => email))];
-      const { targets, apps } = await lockTargets(tx, actor, client, emails);
+      const now = clock.now();
+      const { targets, apps } = await lockTargets(tx, actor, { client, emails, now });
       requireChangeable(actor, cells, targets, apps);
 
       const changes = planCells(cells, targets, apps);
-      const now = clock.now();
       const operation = await startOperation(tx, actor, `access of client ${client}`, now);
       await changeAccess(tx, { by: actor.id, now }, changes);
       await recordChanges(
@@ -103,15 +103,15 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
 
 type Given = { apps: string[]; apps_by_group: string[]; ends: { app: string; expires_at: string }[] };
 
-/** SQL: the apps of a client that a row of `users` has, oldest first: those of `APP_ACCESS`, which of them groups give, and the ends of grants. */
-const appsByUser = (client: number) => sql<Given>`(
+/** SQL: the apps of a client that a row of `users` has, oldest first: those of `appAccess`, which of them groups give, and the ends of grants. */
+const appsByUser = (client: number, now: Date) => sql<Given>`(
   select json_build_object(
     'apps', coalesce(json_agg(a.id order by a.created_at, a.id), '[]'),
     'apps_by_group', coalesce(json_agg(a.id order by a.created_at, a.id) filter (where given.is_by_group), '[]'),
     'ends', coalesce(json_agg(json_build_object('app', a.id, 'expires_at', given.expires_at))
       filter (where given.expires_at is not null), '[]'))
   from (select app_id, bool_or(is_by_group) as is_by_group, max(expires_at) as expires_at from (
-      select app_id, false as is_by_group, expires_at from ${LIVE_GRANTS} g where g.user_id = users.id
+      select app_id, false as is_by_group, expires_at from ${liveGrants(now)} g where g.user_id = users.id
       union all select app_id, true, null from ${GROUP_ACCESS} g where g.user_id = users.id) as ways group by app_id) as given
     join apps a on a.id = given.app_id and a.client_id = ${client})`;
 
@@ -167,11 +167,13 @@ type Target = TargetRoles & {
   groups: ReadonlyMap<string, string[]>;
 };
 
+type TargetKeys = { client: number; emails: readonly string[]; now: Date };
+
 /**
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
  * @throws Problem `unauthenticated` as `lockSuperusers`
  */
-const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonly string[]) => {
+const lockTargets = async (tx: Em, actor: Actor, { client, emails, now }: TargetKeys) => {
   const db = kysely(tx);
   const visible = db
     .selectFrom('users')
@@ -185,7 +187,7 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
   const rows = await usersWithRoles(tx)
     .select([
       sql<Record<string, GrantTerms> | null>`(select json_object_agg(g.app_id, ${GRANT_TERMS})
-        from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+        from ${liveGrants(now)} g join apps a on a.id = g.app_id
         where g.user_id = users.id and a.client_id = ${client})`.as('grants'),
       groupsByApp(sql`users.id`, client).as('groups'),
     ])

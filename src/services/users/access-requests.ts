@@ -9,7 +9,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { APP_ACCESS, userClientVisibleTo } from '../access/visibility.ts';
+import { appAccess, userClientVisibleTo } from '../access/visibility.ts';
 import type { ActionOn, DetailsOf } from '../audit/audit.ts';
 import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -49,7 +49,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
   return {
     /** The apps that the actor may ask for, by client and age. */
     requestable: (actor: Actor) =>
-      requestableApps(em, actor)
+      requestableApps(em, actor, clock.now())
         .select(['apps.client_id as client', 'clients.name as client_name'])
         .select(['apps.slug', 'apps.label', 'apps.description'])
         .select(
@@ -81,7 +81,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
     create: (actor: Actor, { app, reason, days }: Asked) =>
       em.transactional(async (tx) => {
         const now = clock.now();
-        await lockForRequest(tx, actor, app);
+        await lockForRequest(tx, actor, clock.now(), app);
         const pending = await tx.findOne(AccessRequest, { user: actor.id, app, status: 'pending' });
         const isChanged = pending === null || pending.change(reason, days);
         const [user, ofApp] = [tx.getReference(User, actor.id), tx.getReference(App, app)];
@@ -142,7 +142,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
 const LOCK = { lockMode: LockMode.PESSIMISTIC_WRITE };
 
 /** The apps that the actor may ask for. Those who have a role cannot: their apps are not changed by the admins of a client. */
-const requestableApps = (em: Em, actor: Actor) =>
+const requestableApps = (em: Em, actor: Actor, now: Date) =>
   kysely(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
@@ -154,7 +154,7 @@ const requestableApps = (em: Em, actor: Actor) =>
     .where('apps.is_requestable', '=', true)
     .where(condition`${!can(actor, 'view')}::boolean`)
     .where(
-      condition`not exists (select from ${APP_ACCESS} g where g.user_id = ${actor.id} and g.app_id = apps.id)`,
+      condition`not exists (select from ${appAccess(now)} g where g.user_id = ${actor.id} and g.app_id = apps.id)`,
     );
 
 /**
@@ -162,21 +162,21 @@ const requestableApps = (em: Em, actor: Actor) =>
  * and by id. A suspension of the actor waits, or is seen; of two requests for the app, the second sees the mails of the first.
  * @throws Problem `invalid-input` on `app`
  */
-const lockForRequest = async (tx: Em, actor: Actor, app: string): Promise<void> => {
+const lockForRequest = async (tx: Em, actor: Actor, now: Date, app: string): Promise<void> => {
   const db = kysely(tx);
-  await requireRequestable(tx, actor, app);
+  await requireRequestable(tx, actor, now, app);
   await sql`
     select from users where id = ${actor.id} or id in (
       select m.user_id from memberships m join apps a on a.client_id = m.client_id
       where a.id = ${app} and m.is_admin)
     order by id for key share`.execute(db);
   await sql`select from apps where id = ${app} for no key update`.execute(db);
-  await requireRequestable(tx, actor, app);
+  await requireRequestable(tx, actor, now, app);
 };
 
 /** @throws Problem `invalid-input` on `app`, the same for apps that do not exist */
-const requireRequestable = async (tx: Em, actor: Actor, app: string): Promise<void> => {
-  await requestableApps(tx, actor)
+const requireRequestable = async (tx: Em, actor: Actor, now: Date, app: string): Promise<void> => {
+  await requestableApps(tx, actor, now)
     .where('apps.id', '=', app)
     .executeTakeFirstOrThrow(() => invalid({ app: ['You cannot ask for an app of this id.'] }));
 };

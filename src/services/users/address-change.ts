@@ -42,6 +42,7 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
   for (const appId of apps) await lockUsage(appId).execute(kysely(tx));
   user.email = to;
   user.isEmailVerified = change.isConfirmed;
+  user.emailSetAt = now;
   await tx.flush();
   const hasUndo = notice === 'undo';
   const isKept = hasUndo && wasVerified && (apps.length > 0 || (await isActor(tx, from)));

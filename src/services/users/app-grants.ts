@@ -4,13 +4,7 @@ import type { User } from '../../../entities/user.ts';
 import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
-import {
-  APP_ACCESS,
-  clientManagedBy,
-  GROUP_ACCESS,
-  groupsGiving,
-  LIVE_GRANTS,
-} from '../access/visibility.ts';
+import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import {
   type AccessChange,
@@ -39,10 +33,11 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
 export const readGrantedApps = (
   em: Em,
   userId: number,
+  now: Date,
   isConcerned: (clientId: RawBuilder<number>) => Condition,
 ) =>
   kysely(em)
-    .selectFrom(LIVE_GRANTS.as('g'))
+    .selectFrom(liveGrants(now).as('g'))
     .innerJoin('apps', 'apps.id', 'g.app_id')
     .select(['apps.id', 'apps.label'])
     .where('g.user_id', '=', userId)
@@ -112,7 +107,7 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
       (user_id int, app_id varchar, granted_by int, granted_at timestamptz, expires_at timestamptz, reason varchar)
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
-      where current.expires_at <= now()`.execute(kysely(tx));
+      where current.expires_at <= ${now}::timestamptz`.execute(kysely(tx));
   await unlinkShared(
     tx,
     changes.flatMap(({ userId, joined }) => (joined.length > 0 ? [userId] : [])),
@@ -160,11 +155,16 @@ const namedApps = ({ apps, grant = [], revoke = [] }: AppChanges): readonly stri
 export type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
 
 /** The apps that a user has and those that the changes name, as far as they exist, oldest first. */
-export const readKnownApps = (tx: Em, userId: number, changes: AppChanges = {}): Promise<KnownApp[]> =>
+export const readKnownApps = (
+  tx: Em,
+  userId: number,
+  now: Date,
+  changes: AppChanges = {},
+): Promise<KnownApp[]> =>
   kysely(tx)
     .selectFrom('apps')
     .select(['apps.id', 'apps.client_id'])
-    .leftJoin(LIVE_GRANTS.as('g'), (join) =>
+    .leftJoin(liveGrants(now).as('g'), (join) =>
       join.onRef('g.app_id', '=', 'apps.id').on('g.user_id', '=', userId),
     )
     .select([
@@ -173,7 +173,7 @@ export const readKnownApps = (tx: Em, userId: number, changes: AppChanges = {}):
       groupsGiving(sql`${userId}`).as('groups'),
     ])
     .where(
-      condition`apps.id in (select app_id from ${APP_ACCESS} h where h.user_id = ${userId}
+      condition`apps.id in (select app_id from ${appAccess(now)} h where h.user_id = ${userId}
         union all select unnest(${[...namedApps(changes)]}::varchar[]))`,
     )
     .orderBy('apps.created_at')

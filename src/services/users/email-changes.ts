@@ -70,7 +70,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       await requireUnreserved(tx, actor, to, 'new_email');
       await emailChangeLimit.add(actor.id);
       await addRequest(tx, actor, { user, to, ipAddress: null });
-      return readUser(tx, actor, email);
+      return readUser(tx, actor, clock.now(), email);
     });
   };
 
@@ -109,7 +109,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         await changeAddress({ tx, now, audit }, { ...about, notice: 'plain', isConfirmed: false });
         await handOver(tx, user, now);
         await duplicateLimit.check(tx, actor.id);
-        return readUser(tx, actor, to);
+        return readUser(tx, actor, clock.now(), to);
       });
       return change.catch(rethrowAsTaken('new_email', to));
     },

@@ -9,7 +9,7 @@ import {
   auditEntryVisibleTo,
   clientVisibleTo,
   isNotErased,
-  LIVE_GRANTS,
+  liveGrants,
   userClientVisibleTo,
   userVisibleTo,
 } from '../access/visibility.ts';
@@ -49,8 +49,8 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
    * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
-    await requireViewableApp(em, actor, appId);
-    const grants = grantsOf(em, actor, appId).where(userVisibleTo(actor)).where(isNotErased);
+    await requireViewableApp(em, actor, clock.now(), appId);
+    const grants = grantsOf(em, actor, clock.now(), appId).where(userVisibleTo(actor)).where(isNotErased);
     if (page.cursor === undefined) return readPage(grants, 'users.email', page);
     const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
     return readPage(grants.where('users.email', '>', email), 'users.email', page);
@@ -59,7 +59,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
   /** As `grantsOfUser`. @throws Problem `not-found` */
   listByUser: async (actor: Actor, email: string) => {
     const id = await readUserId(em, actor, email);
-    return (await grantsOfUser(actor, id, email).execute(kysely(em))).rows;
+    return (await grantsOfUser(actor, id, email, clock.now()).execute(kysely(em))).rows;
   },
 
   /** As `grantApp`. */
@@ -74,10 +74,10 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     em.transactional(async (tx) => {
       const now = clock.now();
       requireFuture(changes, now);
-      const { client_id } = await appRow(tx, actor, appId);
+      const { client_id } = await appRow(tx, actor, now, appId);
       requireClientAdmin(actor, client_id);
       const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
-      const before = await readGrant(tx, actor, appId, email);
+      const before = await readGrant(tx, actor, now, appId, email);
       const { expires_at = before.expires_at, reason = before.reason } = changes;
       const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
       if (isEmpty(details)) return before;
@@ -94,7 +94,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
   /** The grants of active people that end before a time, in the clients of the actor, the first to end first. */
   listEnding: (actor: Actor, { ends_before: before = soon(clock), limit }: Ending) =>
     kysely(em)
-      .selectFrom(LIVE_GRANTS.as('g'))
+      .selectFrom(liveGrants(clock.now()).as('g'))
       .innerJoin('apps', 'apps.id', 'g.app_id')
       .innerJoin('users', 'users.id', 'g.user_id')
       .select(['apps.id as app_id', 'apps.label as app_label', 'apps.client_id as client'])
@@ -141,7 +141,7 @@ const changeGrant = async (
   email: string,
   changes: UserChanges,
 ) => {
-  const { client_id } = await appRow(deps.tx, actor, appId);
+  const { client_id } = await appRow(deps.tx, actor, deps.now, appId);
   requireClientAdmin(actor, client_id);
   return updateUser(deps, actor, email, changes);
 };
@@ -168,7 +168,7 @@ export const grantApp = async (
   const { isChanged } = await changeGrant(deps, actor, appId, email, granting);
   if (!isChanged)
     throw invalid({ email: ['This user already has the app. Change the end of the grant instead.'] });
-  return readGrant(deps.tx, actor, appId, email);
+  return readGrant(deps.tx, actor, deps.now, appId, email);
 };
 
 /** @throws Problem `invalid-input` on `expires_at` */
@@ -178,10 +178,10 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
 
 /** The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its inviter has
  * granted. */
-export const grantsOfUser = (actor: Actor, id: number, email: string) => sql<UserGrant>`
+export const grantsOfUser = (actor: Actor, id: number, email: string, now: Date) => sql<UserGrant>`
   select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
     coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
-  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+  from ${liveGrants(now)} g join apps a on a.id = g.app_id
   left join (
     select distinct on (app_id) app_id, granted_at, granted_by from (
       select app_id, occurred_at, actor_email
@@ -198,9 +198,9 @@ export const grantsOfUser = (actor: Actor, id: number, email: string) => sql<Use
   order by a.created_at, a.id`;
 
 /** The grants of an app that count now. */
-const grantsOf = (em: Em, actor: Actor, appId: string) =>
+const grantsOf = (em: Em, actor: Actor, now: Date, appId: string) =>
   kysely(em)
-    .selectFrom(LIVE_GRANTS.as('g'))
+    .selectFrom(liveGrants(now).as('g'))
     .innerJoin('users', 'users.id', 'g.user_id')
     .select(['users.email', 'users.first_name', 'users.last_name'])
     .select(addressOf(actor, sql`g.granted_by`, sql`g.granted_at`).as('granted_by'))
@@ -211,8 +211,8 @@ const grantsOf = (em: Em, actor: Actor, appId: string) =>
 type GrantRow = InferResult<ReturnType<typeof grantsOf>>[number];
 
 /** @throws Problem `not-found` */
-const readGrant = (em: Em, actor: Actor, appId: string, email: string): Promise<GrantRow> =>
-  grantsOf(em, actor, appId)
+const readGrant = (em: Em, actor: Actor, now: Date, appId: string, email: string): Promise<GrantRow> =>
+  grantsOf(em, actor, now, appId)
     .where('users.email', '=', email)
     .executeTakeFirstOrThrow(() => notFound('grant'));
 
@@ -220,11 +220,11 @@ const readGrant = (em: Em, actor: Actor, appId: string, email: string): Promise<
 const BATCH = 1_000;
 
 /** Deletes grants that have expired, and records it. They have not counted since. */
-export const pruneGrants = async (em: Em, audit: UnitOfWork['audit']): Promise<void> => {
+export const pruneGrants = async (em: Em, audit: UnitOfWork['audit'], now: Date): Promise<void> => {
   const pruneBatch = async (tx: Em): Promise<number> => {
     const { rows } = await sql<{ email: string; app_id: string; client_id: number }>`
       with expired as (
-        select user_id, app_id from app_grants where expires_at <= now()
+        select user_id, app_id from app_grants where expires_at <= ${now}::timestamptz
         order by expires_at limit ${BATCH} for update skip locked
       ),
       deleted as (

@@ -58,7 +58,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
     requireRemovable(actor, clientId, user);
     const scope = { isAccount: false, isConcerned: isClient(clientId), now: clock.now() };
     const { groups, access_views } = await countEnded(em, actor, user, scope);
-    const apps = await readGrantedApps(em, user.id, isClient(clientId));
+    const apps = await readGrantedApps(em, user.id, clock.now(), isClient(clientId));
     return { apps, groups, access_views, deactivates_account: isLastMembership(user) };
   },
 
@@ -71,7 +71,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await readManagedClient(tx, actor, clientId);
       const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
       requireRemovable(actor, clientId, target);
-      const apps = await readGrantedApps(tx, user.id, isClient(clientId));
+      const apps = await readGrantedApps(tx, user.id, clock.now(), isClient(clientId));
       const now = clock.now();
       const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
       await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);

@@ -31,8 +31,9 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
     if (target.id === actor.id) throw new Problem('self-modification');
     const isAccount = !isSharedUser(actor, target);
     const isConcerned = (clientId: RawBuilder<number>) => clientManagedBy(actor, clientId);
-    const apps = await readGrantedApps(em, target.id, isConcerned);
-    const scope = { isAccount, isConcerned, now: clock.now() };
+    const now = clock.now();
+    const apps = await readGrantedApps(em, target.id, now, isConcerned);
+    const scope = { isAccount, isConcerned, now };
     const { clients, ...counts } = await countEnded(em, actor, target, scope);
     const suspended = clients.map(({ id, name }) => ({ id, name }));
     return {
@@ -69,7 +70,7 @@ export const countEnded = async (em: Em, actor: Actor, { id, email }: TargetRole
         else exists (select from memberships m
           where m.user_id = u.id and m.is_active_member and ${isEnded('m.client_id')}) end as is_active,
       (select count(*)::int from sessions
-        where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}
+        where user_id = u.id and ${isUnexpired(now)} and ${isUsed(now)} and ${isAccount}
           and ${isOutsideSharedTime(actor, sql`u.id`, sql`sessions.created_at`)}) as sessions,
       (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}
           and ${isOutsideSharedTime(actor, sql`u.id`, sql`t.created_at`)}) as tokens,

@@ -40,7 +40,7 @@ export const offboardUser = async (deps: Transaction, actor: Actor, email: strin
     await endRoles(deps, actor, target),
   ];
   await endMemberAccess(tx, user, await concernedClients(tx, actor, user), now);
-  const apps = await readGrantedApps(tx, user.id, (clientId) => clientManagedBy(actor, clientId));
+  const apps = await readGrantedApps(tx, user.id, now, (clientId) => clientManagedBy(actor, clientId));
   const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true };
   // Last, because it waits for those who rely on the access of the person.
   const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireAccessAdmin);

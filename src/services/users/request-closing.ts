@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { APP_ACCESS, clientManagedBy, opensByRole } from '../access/visibility.ts';
+import { appAccess, clientManagedBy, opensByRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 
 type ClosedRequest = { id: number; app_id: string; client_id: number; email: string };
 
 /** Whether the person of a request `r` has the app by now, or may not get it in this way any more. */
-const isObsolete = condition`(
-  exists (select from ${APP_ACCESS} g where g.user_id = r.user_id and g.app_id = r.app_id)
+const isObsolete = (now: Date) => condition`(
+  exists (select from ${appAccess(now)} g where g.user_id = r.user_id and g.app_id = r.app_id)
   or not exists (
     select from apps a join memberships m on m.client_id = a.client_id and m.user_id = r.user_id
       join users u on u.id = m.user_id
@@ -23,7 +23,7 @@ const isObsolete = condition`(
 export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, by: number, now: Date) => {
   const { rows } = await sql<ClosedRequest>`
     with obsolete as (
-      select r.id from access_requests r where r.status = 'pending' and ${isOf} and ${isObsolete}
+      select r.id from access_requests r where r.status = 'pending' and ${isOf} and ${isObsolete(now)}
       order by r.id for update of r
     ),
     closed as (

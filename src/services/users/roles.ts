@@ -57,7 +57,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
       await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...closed]);
-      return readUser(tx, actor, email);
+      return readUser(tx, actor, clock.now(), email);
     }),
 
   /**
@@ -71,7 +71,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
       // Even if nothing changes: the undo of an earlier operation must not override the decision.
       await supersedeClientRoles(tx, user.id, clientId, [CLIENT_ADMIN]);
-      if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
+      if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, clock.now(), email);
       if (isAdmin) await endUndo(tx, user.id);
       const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
       if (membership) {
@@ -90,7 +90,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;
       const about = { actor, target: user.email, clients: [clientId] };
       await audit.record(tx, [{ action, ...about }, ...closed]);
-      return readUser(tx, actor, email);
+      return readUser(tx, actor, clock.now(), email);
     }),
 
   /**

@@ -5,7 +5,7 @@ import { globalRolesOf } from '../access/permissions.ts';
 import {
   clientVisibleTo,
   GROUP_ACCESS,
-  LIVE_GRANTS,
+  liveGrants,
   opensByRole,
   strongestRole,
   userClientVisibleTo,
@@ -108,9 +108,10 @@ export const createScreens = (unit: UnitOfWork) => {
      */
     accessOfPerson: async (actor: Actor, email: string) => {
       const id = await readUserId(em, actor, email);
+      const now = clock.now();
       const [apps, grants, groups] = await Promise.all([
-        appsOf(actor, id).execute(kysely(em)),
-        grantsOfUser(actor, id, email).execute(kysely(em)),
+        appsOf(actor, id, now).execute(kysely(em)),
+        grantsOfUser(actor, id, email, now).execute(kysely(em)),
         groupsOf(em, actor, id).execute(),
       ]);
       const grantOf = new Map(grants.rows.map((grant) => [grant.app, grant]));
@@ -129,7 +130,7 @@ export const createScreens = (unit: UnitOfWork) => {
       const group = await readGroup(em, clientId, id);
       const [members, losses] = await Promise.all([
         membersOf(em, id).execute(),
-        lossesOf(id).execute(kysely(em)),
+        lossesOf(id, clock.now()).execute(kysely(em)),
       ]);
       return { ...group, members, losses: losses.rows };
     },
@@ -148,13 +149,13 @@ export const createScreens = (unit: UnitOfWork) => {
   };
 };
 
-const appsOf = (actor: Actor, id: number) => sql<AppRow>`
+const appsOf = (actor: Actor, id: number, now: Date) => sql<AppRow>`
   select a.id, a.label, a.client_id as client,
     ${strongestRole('u', 'm')} as role,
     array(select g.group_id from ${GROUP_ACCESS} g where g.user_id = u.id and g.app_id = a.id order by g.name) as groups
   from users u cross join apps a left join memberships m on m.user_id = u.id and m.client_id = a.client_id
   where u.id = ${id} and (m.user_id is not null or exists (
-      select from ${LIVE_GRANTS} g where g.user_id = u.id and g.app_id = a.id))
+      select from ${liveGrants(now)} g where g.user_id = u.id and g.app_id = a.id))
     and ${userClientVisibleTo(actor, sql`u.id`, sql`a.client_id`)}
   order by a.created_at, a.id`;
 
@@ -194,12 +195,12 @@ const membersOf = (em: Em, groupId: number) =>
     .orderBy('u.email');
 
 /** Those who have the app by this group only. */
-const lossesOf = (groupId: number) => sql<{ app: string; people: number }>`
+const lossesOf = (groupId: number, now: Date) => sql<{ app: string; people: number }>`
   select g.app_id as app, count(*)::int as people
   from ${GROUP_ACCESS} g join apps a on a.id = g.app_id join users u on u.id = g.user_id
     join memberships m on m.user_id = u.id and m.client_id = a.client_id
   where g.group_id = ${groupId} and u.is_active and not ${opensByRole('u', 'm')}
-    and not exists (select from ${LIVE_GRANTS} d where d.user_id = u.id and d.app_id = a.id)
+    and not exists (select from ${liveGrants(now)} d where d.user_id = u.id and d.app_id = a.id)
     and not exists (select from ${GROUP_ACCESS} o
       where o.user_id = u.id and o.app_id = a.id and o.group_id <> g.group_id)
   group by g.app_id, a.created_at order by a.created_at, g.app_id`;

@@ -76,7 +76,7 @@ const SEARCHED = sql`lower(users.email || ' ' || users.first_name || ' ' || user
  * @throws Problem `invalid-input` on `cursor`
  */
 export const usersMatching = async (em: Em, actor: Actor, filter: UserFilter, now: Date) => {
-  let rows = await sortUsers(em, actor, userRows(em, actor), filter);
+  let rows = await sortUsers(em, actor, userRows(em, actor, now), filter);
   for (const condition of conditionsOf(actor, filter, now)) rows = rows.where(condition);
   return rows;
 };

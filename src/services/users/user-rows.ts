@@ -5,10 +5,11 @@ import type { User } from '../../../entities/user.ts';
 import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { arrayOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
 import {
-  APP_ACCESS,
+  appAccess,
   CLIENTS_OF_USER,
   clientManagedBy,
   userClientVisibleTo,
@@ -69,9 +70,9 @@ export const membershipColumns = (viewer: Viewer) => {
 };
 
 /** The apps of a row of `users`, by age, as far as the viewer may see them. */
-export const appsSeenBy = (viewer: Viewer) =>
+export const appsSeenBy = (viewer: Viewer, now: Date) =>
   expressionBuilder<Database, 'users'>()
-    .selectFrom(APP_ACCESS.as('g'))
+    .selectFrom(appAccess(now).as('g'))
     .innerJoin('apps as a', 'a.id', 'g.app_id')
     .whereRef('g.user_id', '=', 'users.id')
     .where(userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`))
@@ -90,7 +91,7 @@ export const clientsAdministered = (viewer: Viewer) =>
  * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
  * condition on the users themselves.
  */
-export const userRows = (em: Em, viewer: Viewer) => {
+export const userRows = (em: Em, viewer: Viewer, now: Date) => {
   const own = membershipColumns(viewer);
   const { extra, is_active, is_demo_user, last_activated, last_deactivated, last_password_set } = own;
   return kysely(em)
@@ -104,7 +105,7 @@ export const userRows = (em: Em, viewer: Viewer) => {
     .select([last_activated.as('last_activated'), last_deactivated.as('last_deactivated')])
     .select(last_password_set.as('last_password_set'))
     .select([
-      arrayOf(appsSeenBy(viewer).select('a.id')).as('apps'),
+      arrayOf(appsSeenBy(viewer, now).select('a.id')).as('apps'),
       clientsAdministered(viewer).as('clientadmin_of'),
     ])
     .orderBy('users.id');
@@ -153,30 +154,31 @@ const overriddenBy = (memberships: readonly Membership[], user: User) => {
 };
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
-export const readUser = async (em: Em, viewer: Viewer, email: string): Promise<UserDetail> =>
-  requireUser(await visibleUsers(em, viewer, [email]).executeTakeFirst());
+export const readUser = async (em: Em, viewer: Viewer, now: Date, email: string): Promise<UserDetail> =>
+  requireUser(await visibleUsers(em, viewer, now, [email]).executeTakeFirst());
 
 /** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
 type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
 
-export const createAnyUserLoader = (em: Em, read: Read): LoadAnyUser => {
-  const users = compileOnce(visibleUsers(em, VIEWS_ALL, []));
+export const createAnyUserLoader = (em: Em, read: Read, clock: Clock): LoadAnyUser => {
+  const users = compileOnce(visibleUsers(em, VIEWS_ALL, clock.now(), []));
   return createBatchLoader(
-    async (emails: readonly string[]) => new Map((await read(users(emails))).map((row) => [row.email, row])),
+    async (emails: readonly string[]) =>
+      new Map((await read(users(clock.now(), emails))).map((row) => [row.email, row])),
   );
 };
 
-type Deps = { em: Em; read: Read; loadAnyUser: LoadAnyUser };
+type Deps = { em: Em; read: Read; clock: Clock; loadAnyUser: LoadAnyUser };
 
 /**
  * As `readUser`, but lookups of one event-loop tick share a statement.
  * @throws Problem `not-found`, also for a user the actor may not see
  */
-export const loadUser = async ({ em, read, loadAnyUser }: Deps, actor: Actor, email: string) => {
+export const loadUser = async ({ em, read, clock, loadAnyUser }: Deps, actor: Actor, email: string) => {
   // A transaction must see its own uncommitted changes.
-  if (em.isInTransaction()) return readUser(em, actor, email);
+  if (em.isInTransaction()) return readUser(em, actor, clock.now(), email);
   if (canViewAll(actor) && seesAccounts(actor)) return requireUser(await loadAnyUser(email));
-  return requireUser((await read(visibleUsers(em, actor, [email])))[0]);
+  return requireUser((await read(visibleUsers(em, actor, clock.now(), [email])))[0]);
 };
 
 const requireUser = (row: UserDetail | undefined): UserDetail => {
@@ -185,8 +187,8 @@ const requireUser = (row: UserDetail | undefined): UserDetail => {
 };
 
 /** Users as their detail shows them, and their export. A column that lists do not have is selected here. */
-export const visibleUsers = (em: Em, viewer: Viewer, emails: readonly string[]) =>
-  userRows(em, viewer)
+export const visibleUsers = (em: Em, viewer: Viewer, now: Date, emails: readonly string[]) =>
+  userRows(em, viewer, now)
     .where(isAnyOf('users.email', emails, 'varchar'))
     .where(userVisibleTo(viewer));
 

@@ -80,7 +80,7 @@ type ProfileChanges = {
   [K in 'first_name' | 'last_name' | 'profile_color' | 'profile_avatar']?: UserDetail[K] | undefined;
 };
 
-export const createProfiles = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) => ({
+export const createProfiles = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   update: (actor: Actor, changes: ProfileChanges): Promise<UserDetail> =>
     em.transactional(async (tx) => {
       const user = await lockVisibleUser(tx, actor, actor.email);
@@ -90,7 +90,7 @@ export const createProfiles = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) 
         const clients = await clientIdsOf(tx, user.id);
         await audit.record(tx, [{ action: 'user.update', actor, target: user.email, clients, details }]);
       }
-      return readUser(tx, actor, user.email);
+      return readUser(tx, actor, clock.now(), user.email);
     }),
 });
 
@@ -110,7 +110,7 @@ export const updateUser = async (
 ): Promise<UserUpdate> => {
   const { user, clientIds } = await lockUser(tx, actor, email, requireMay);
   const memberships = await readOwnMemberships(tx, actor, user.id, changes.members_of);
-  const apps = await readKnownApps(tx, user.id, changes);
+  const apps = await readKnownApps(tx, user.id, now, changes);
   const rowWith = (known: readonly KnownApp[]) =>
     // Always empty: who administers a client of the actor cannot be updated.
     rowOfUser(user, { apps: visibleApps(actor, user, known), clientadmin_of: [] }, memberships);
@@ -150,7 +150,7 @@ export const updateUser = async (
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
   const isBack = isShared && isActive === true;
-  const result = isBack ? rowWith(await readKnownApps(tx, user.id)) : after;
+  const result = isBack ? rowWith(await readKnownApps(tx, user.id, now)) : after;
   return { user: result, isChanged: events.length > 0, undoable };
 };
 

@@ -3,11 +3,12 @@ import type { Database } from '../../../entities/index.ts';
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import {
-  APP_ACCESS,
+  appAccess,
   hasGlobalRole,
   isNotErased,
   userClientVisibleTo,
@@ -50,7 +51,11 @@ export const createUsers = (unit: UnitOfWork) => {
      */
     people: async (actor: Actor, filter: Listing, page: PageRequest) => {
       const users = (await matching(actor, filter)).clearSelect();
-      return readPage(users.select(PERSON_COLUMNS).select(personColumns(actor)), 'users.id', page);
+      return readPage(
+        users.select(PERSON_COLUMNS).select(personColumns(actor, clock.now())),
+        'users.id',
+        page,
+      );
     },
 
     /** @throws Problem `not-found` if the actor may not see the app or client */
@@ -67,7 +72,12 @@ export const createUsers = (unit: UnitOfWork) => {
         const listed = await listingQuery(em, viewer, filter, clock.now());
         return {
           encoder,
-          page: (after, limit) => pageOfUsers(em, viewer, listed, encoder, [Number(after?.[0] ?? 0), limit]),
+          page: (after, limit) =>
+            pageOfUsers(em, viewer, listed, encoder, {
+              after: Number(after?.[0] ?? 0),
+              limit,
+              now: clock.now(),
+            }),
         };
       };
       return openListStream(unit, actor, open);
@@ -83,7 +93,7 @@ export const createUsers = (unit: UnitOfWork) => {
       requireLister(actor);
       const users = (await matching(actor, filter)).clearSelect();
       const ids = (await users.select('users.id').execute()).map(({ id }) => id);
-      return readTable(em, actor, ids);
+      return readTable(em, clock, actor, ids);
     },
 
     /** @throws Problem `not-found` */
@@ -97,12 +107,12 @@ const PERSON_COLUMNS = [
 ] as const;
 
 /** What the list of people shows of each, as far as the viewer may see. PostgreSQL computes it for the rows of the page only. */
-const personColumns = (viewer: Viewer) => {
+const personColumns = (viewer: Viewer, now: Date) => {
   const isUsageVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
   return [
     membershipColumns(viewer).is_active.as('is_active'),
     clientsAdministered(viewer).as('clientadmin_of'),
-    arrayOf(appsSeenBy(viewer).select('a.label')).as('app_labels'),
+    arrayOf(appsSeenBy(viewer, now).select('a.label')).as('app_labels'),
     arrayOf(groupsSeenBy(viewer)).as('groups'),
     hasGlobalRole().as('opens_all_apps'),
     sql<string | null>`(select d.day::text from usage_days d where d.email = users.email and ${isUsageVisible}
@@ -125,13 +135,18 @@ const requireUnsorted = ({ sort }: Listing): void => {
   if (sort !== undefined) throw invalid({ sort: ['Requires `limit`, `page` or `page_size`.'] });
 };
 
-async function* readTable(em: Em, actor: Actor, ids: readonly number[]): AsyncGenerator<UserRow[]> {
+async function* readTable(
+  em: Em,
+  clock: Clock,
+  actor: Actor,
+  ids: readonly number[],
+): AsyncGenerator<UserRow[]> {
   for (let start = 0; start < ids.length; start += TABLE_PAGE_SIZE) {
     const viewer = await reloadActor(em, actor);
     if (!viewer) throw new Problem('unauthenticated');
     requireLister(viewer);
     const page = ids.slice(start, start + TABLE_PAGE_SIZE);
-    const rows = await userRows(em, viewer)
+    const rows = await userRows(em, viewer, clock.now())
       .where(isAnyOf('users.id', page, 'int'))
       .where(userVisibleTo(viewer))
       .execute();
@@ -158,14 +173,14 @@ type Listed = {
 export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: Date): Promise<Listed> => {
   const { app, client } = filter;
   if (client !== undefined) await readClient(em, actor, client);
-  const appId = app === undefined ? undefined : await requireViewableAppId(em, actor, app);
+  const appId = app === undefined ? undefined : await requireViewableAppId(em, actor, now, app);
   const users = await usersMatching(em, actor, filter, now);
   if (client !== undefined) {
     const members = users
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
       .where('memberships.client_id', '=', client)
       .where(isNotErased);
-    const isGranted = condition`exists (select from ${APP_ACCESS} g
+    const isGranted = condition`exists (select from ${appAccess(now)} g
       where g.user_id = users.id and g.app_id = ${appId})`;
     return {
       users: asUsers(appId === undefined ? members : members.where(isGranted)),
@@ -176,7 +191,9 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
   if (appId === undefined) return { users: visible, key: 'users' };
   const granted = visible
     .innerJoin(
-      sql<{ user_id: number }>`(select user_id from ${APP_ACCESS} g where app_id = ${appId})`.as('granted'),
+      sql<{ user_id: number }>`(select user_id from ${appAccess(now)} g where app_id = ${appId})`.as(
+        'granted',
+      ),
       'granted.user_id',
       'users.id',
     )
@@ -199,7 +216,7 @@ const pageOfUsers = (
   viewer: Viewer,
   { users, key }: Listed,
   { columns }: UserEncoder,
-  [after, limit]: [number, number],
+  { after, limit, now }: { after: number; limit: number; now: Date },
 ) => {
   const own: Record<string, RawBuilder<unknown>> = membershipColumns(viewer);
   const page = users
@@ -218,7 +235,7 @@ const pageOfUsers = (
       () => page,
     )
     .selectFrom('users')
-    .leftJoin(grantsOfPage(viewer).as('granted'), 'granted.user_id', 'users.id')
+    .leftJoin(grantsOfPage(viewer, now).as('granted'), 'granted.user_id', 'users.id')
     .leftJoin(rolesOfPage(viewer).as('administered'), 'administered.user_id', 'users.id')
     .select(columns.map((name) => (READ_TOGETHER[name] ?? sql.ref(`users.${name}`)).as(`output_${name}`)))
     .select('users.id')
@@ -234,9 +251,9 @@ const READ_TOGETHER: { [Column in UserColumn]?: RawBuilder<string> } = {
 const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array(select id from users))`;
 
 /** `apps` is JSON, oldest first. */
-const grantsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
+const grantsOfPage = (viewer: Viewer, now: Date) => sql<{ user_id: number }>`(
   select g.user_id, '["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]' as apps
-  from ${APP_ACCESS} g join apps a on a.id = g.app_id
+  from ${appAccess(now)} g join apps a on a.id = g.app_id
   where ${isOfPage(sql`g.user_id`)} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}
   group by g.user_id)`;
 

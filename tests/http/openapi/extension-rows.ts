@@ -116,7 +116,7 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
 /** Of the client that `aboutTenants` creates. */
 const aboutRemovals = async (app: TestApp): Promise<Step[]> => {
   await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
-    values ('removed0', 1, 'removed', 'Removed', true, now())`.execute(app.db());
+    values ('removed0', 1, 'removed', 'Removed', true, ${app.clock.now()}::timestamptz)`.execute(app.db());
   return [
     { line: 'GET /jb/apps/removed0/removal/', as: ROOT },
     { line: 'POST /jb/apps/removed0/removal/', as: ROOT, body: { confirm_name: 'Removed' } },
@@ -463,7 +463,11 @@ const aboutTickets = async (app: TestApp): Promise<Step[]> => {
     .select('id')
     .where('email', '=', ROOT)
     .executeTakeFirstOrThrow();
-  const code = await createLaunchCode(app.orm.em.fork(), { kind: 'user', userId: id, appId: CHURN });
+  const code = await createLaunchCode(
+    app.orm.em.fork(),
+    { kind: 'user', userId: id, appId: CHURN },
+    app.clock.now(),
+  );
   return [
     { line: `POST /jb/apps/${CHURN}/ticket/`, as: ROOT },
     { line: 'POST /app/launch/churn/', as: ROOT },

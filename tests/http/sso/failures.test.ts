@@ -114,7 +114,7 @@ const CASES: Case[] = [
     text: 'The proof that your organization owns the domain',
     prepare: async ({ app, connection }) => {
       await provision(app, connection, true);
-      await sql`update client_domains set lapsed_at = now()`.execute(app.db());
+      await sql`update client_domains set lapsed_at = ${app.clock.now()}::timestamptz`.execute(app.db());
       return async () => {
         await provision(app, connection, false);
         await sql`update client_domains set lapsed_at = null`.execute(app.db());
@@ -370,7 +370,7 @@ failures('lets known people in after the proof of their domain has lapsed', asyn
   await app.as(ACME).users.create({ email });
   provider.people.set('known', { email });
   await logInWithSso(fixture, { subject: 'known' });
-  await sql`update client_domains set lapsed_at = now()`.execute(app.db());
+  await sql`update client_domains set lapsed_at = ${app.clock.now()}::timestamptz`.execute(app.db());
   const { visitor } = await logInWithSso(fixture, { subject: 'known' });
 
   assert.is(await personOf(app, visitor), email);

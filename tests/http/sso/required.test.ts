@@ -97,7 +97,7 @@ required('lapses with the proof of the domain, but not for people who are connec
   await visitor.get(page.location ?? '');
   assert.is((await visitor.submit('/sso/link/', { password: DEMO_PASSWORD })).status, 303);
   assert.is(await personOf(app, visitor), ADA);
-  await sql`update client_domains set lapsed_at = now()`.execute(app.db());
+  await sql`update client_domains set lapsed_at = ${app.clock.now()}::timestamptz`.execute(app.db());
   await rejectsWith(tokenWith(app, ADA), 'sso-required');
   assert.ok(await tokenWith(app, GRACE));
   await sql`update client_domains set lapsed_at = null`.execute(app.db());

@@ -339,7 +339,11 @@ shared('a person of another client accepts an invitation with their password onl
   for (const text of texts) assert.match(text, 'Ask your administrator to invite you.');
 
   await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
-  const states = [`is_active = false`, `is_active = true`, `last_deactivated = now()`];
+  const states = [
+    `is_active = false`,
+    `is_active = true`,
+    `last_deactivated = '${app.clock.now().toISOString()}'`,
+  ];
   for (const state of states) {
     await sql`update users set ${sql.raw(state)} where email = ${email}`.execute(app.db());
     const { visitor, page } = await visit();

@@ -38,7 +38,7 @@ races(
       await createAudit(NO_ORIGIN, app.clock).record(tx, [entry]);
       await writeUsage(tx, CHURN, [{ ...logEntry(0, PERSON), fullName: 'Zephyrine' }], app.clock.now());
       await sql`insert into invitations (client_id, email, key, inviter_id, extra, date_invited, expires_at)
-      select 1, ${PERSON}, 'a-key', 1, '{"name":"Zephyrine"}', now(), now() + interval '1 day'`.execute(
+      select 1, ${PERSON}, 'a-key', 1, '{"name":"Zephyrine"}', ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz + interval '1 day'`.execute(
         kysely(tx),
       );
       erasing = erase(app);
@@ -125,7 +125,7 @@ races('survives logins, changes and reports at the same time without a trace', a
   ]);
   // A change may have invalidated the code.
   if (!(await isErased(app, ADA))) await erase(app, ADA);
-  await resumeErasures(app.orm.em.fork(), app.clock.now);
+  await resumeErasures(app.orm.em.fork(), app.clock);
 
   assert.equal(await rowsWith(app, [ADA, 'Adaline']), []);
 });
@@ -145,7 +145,7 @@ races('is continued by another instance, whichever step was the last', async ({ 
   const advance = () => {
     const { orm, clock } = instances[steps % 2] ?? app;
     steps += 1;
-    return finishErasures(orm.em.fork(), pseudonym, clock.now, stopped);
+    return finishErasures(orm.em.fork(), pseudonym, clock, stopped);
   };
   await until('the erasure is finished', advance);
   await twin.close();

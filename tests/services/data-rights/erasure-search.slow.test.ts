@@ -23,7 +23,7 @@ const beginErasure = async (app: TestApp, email: string) => {
     const person = await lockPerson(tx, null, email);
     return eraseAccount({ tx, now: app.clock.now(), audit, addressDigest: NO_DIGEST }, null, person);
   });
-  return (signal?: AbortSignal) => finishErasures(app.orm.em.fork(), pseudonym, app.clock.now, signal);
+  return (signal?: AbortSignal) => finishErasures(app.orm.em.fork(), pseudonym, app.clock, signal);
 };
 
 /** Fills 2,250 pages with four rows each, which leave no room for another version of one. */
@@ -31,7 +31,7 @@ const fillPackages = async (app: TestApp, fetchedBy: string): Promise<void> => {
   await sql`truncate fetched_packages cascade`.execute(app.db());
   await sql`insert into fetched_packages (slug, version, sha256, size_bytes, manifest, fetched_at, fetched_by)
     select 'filler', '1.0.' || n, '0', 1, (select json_build_object('text', string_agg(md5(n || '/' || part), ''))
-      from generate_series(1, 57) part), now(), case when n = 8900 then ${fetchedBy} else '' end
+      from generate_series(1, 57) part), ${app.clock.now()}::timestamptz, case when n = 8900 then ${fetchedBy} else '' end
       from generate_series(1, 9000) n`.execute(app.db());
 };
 

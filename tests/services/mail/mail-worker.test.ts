@@ -1,12 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../../support/mails.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../../support/smtp-server.ts';
 import { suite } from '../../support/suite.ts';
 import { ACME, ADA, startTestApp, type TestApp } from '../../support/test-app.ts';
-import { until } from '../../support/time.ts';
+import { createRunningClock, until } from '../../support/time.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
 type Settings = NonNullable<Parameters<typeof openWorker>[1]>;
@@ -28,19 +27,11 @@ workers.after.each(({ smtp }) => smtp.close());
 /** A worker with real time, so that retries become due without advancing a clock. */
 const workerOf = ({ app, smtp }: Context, settings: Settings = {}) =>
   openWorker(
-    { ...backendOf(app), clock: systemClock },
+    { ...backendOf(app), clock: createRunningClock() },
     { smtpUrl: smtp.url, pollMs: MINUTES_MS, ...settings },
   );
 
 const isSent = async (app: TestApp, email: string) => (await mailTo(app, email)).sent_at !== null;
-
-/** Makes mails due in real time, because they were created with the test clock. */
-const makeDue = (app: TestApp) =>
-  app
-    .db()
-    .updateTable('outbox_mails')
-    .set({ next_attempt_at: new Date(0), created_at: systemClock.now() })
-    .execute();
 
 /** When the last statement of another connection began, as text. */
 const latestStatement = async (app: TestApp): Promise<unknown> => {
@@ -108,7 +99,6 @@ workers('runs no statements while there is nothing to send', async (context) => 
 workers('retries after a temporary error, with the same message id', async (context) => {
   const { app, smtp } = context;
   const [put = '', lost = ''] = await invite(app, 2);
-  await makeDue(app);
   const tries = new Map<string, number>();
   const isFirst = (email: string) => {
     tries.set(email, (tries.get(email) ?? 0) + 1);
@@ -133,7 +123,6 @@ workers('retries after a temporary error, with the same message id', async (cont
 workers('gives up on a mail with a refused recipient, and records the reason', async (context) => {
   const { app, smtp } = context;
   const [email = ''] = await invite(app, 1);
-  await makeDue(app);
   smtp.faults.recipient = () => ({ status: 550, text: `<${email}>: No such mailbox here` });
   const log: string[] = [];
 

@@ -190,7 +190,7 @@ claims('find due mails by index among any number of later ones', async ({ app })
       await sql`set local enable_seqscan = off`.execute(tx);
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
       explain select id from outbox_mails where sent_at is null and failed_at is null
-        and next_attempt_at <= now() order by (kind = 'invitation'), next_attempt_at, id limit 5
+        and next_attempt_at <= ${app.clock.now()}::timestamptz order by (kind = 'invitation'), next_attempt_at, id limit 5
         for update skip locked`.execute(tx);
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });

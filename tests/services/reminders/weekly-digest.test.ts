@@ -80,7 +80,7 @@ digests('say who came and left, what ends, what waits and what is used', async (
   await admin.memberships.remove({ id: 1, email: 'left@acme.test' });
   for (const email of ['waits@guest.test', 'bounced@guest.test'])
     await admin.clients.invite({ id: 1, email, initial_apps: [] });
-  await sql`update outbox_mails set failed_at = now() where recipient = 'bounced@guest.test'`.execute(
+  await sql`update outbox_mails set failed_at = ${app.clock.now()}::timestamptz where recipient = 'bounced@guest.test'`.execute(
     app.db(),
   );
   await admin.apps.update({ app_id: CHURN, is_requestable: true });

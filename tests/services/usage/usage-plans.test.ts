@@ -109,7 +109,7 @@ for (const [name, { filter, limit, index, months }] of Object.entries(documented
 
 plans('list apps and their windows without the log', async ({ app }) => {
   const actor = { ...MEMBER, id: 1, email: '', isSuperuser: true, credential: null };
-  const query = appRows(app.orm.em.fork(), actor)
+  const query = appRows(app.orm.em.fork(), actor, app.clock.now())
     .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
     .select(usageWindows(sql`true`).as('usage'));
   const scans = await scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
