@@ -89,8 +89,7 @@ const PATIENCE_MS = 60_000;
 /** Suites that together call every operation, repeat requests, and write usage. */
 const WALK = [
   'tests/http/openapi/coverage',
-  'tests/http/walk',
-  'tests/http/idempotency-once',
+  'tests/http/idempotency',
   'tests/routers/usage-charts',
 ];
 
