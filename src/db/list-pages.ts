@@ -76,7 +76,8 @@ const POOL_SHARE = 0.4;
  */
 export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListChunk>;
 
-export const createListReader = (pool: pg.Pool): ReadList => {
+/** @param now the time in milliseconds since any moment */
+export const createListReader = (pool: pg.Pool, now = () => performance.now()): ReadList => {
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
   let readers = 0;
 
@@ -85,13 +86,13 @@ export const createListReader = (pool: pg.Pool): ReadList => {
     readers += 1;
     try {
       let list = opened;
-      let openedAt = performance.now();
+      let openedAt = now();
       let rowBytes = ASSUMED_ROW_BYTES;
       let after: string[] | undefined;
       for (;;) {
-        if (performance.now() - openedAt > REOPEN_MS) {
+        if (now() - openedAt > REOPEN_MS) {
           list = await reopen();
-          openedAt = performance.now();
+          openedAt = now();
         }
         const shareBytes = ALL_PAGES_BYTES / readers;
         const pageBytes = Math.max(MIN_PAGE_BYTES, Math.min(MAX_PAGE_BYTES, shareBytes));

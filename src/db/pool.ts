@@ -78,9 +78,9 @@ export class DatabasePool extends pg.Pool {
   }
 
   /** Whether all connections are taken although none is used, as when code forgets to release them. Only a restart helps. */
-  isStuck(stuckMs = STUCK_MS): boolean {
+  isStuck(stuckMs = STUCK_MS, at = performance.now()): boolean {
     const isTaken = this.idleCount === 0 && this.totalCount >= this.options.max;
-    return isTaken && performance.now() - this.#usedAt > stuckMs;
+    return isTaken && at - this.#usedAt > stuckMs;
   }
 
   /** False after a statement has failed because the disk of the database is full, until a table can be written again. */

@@ -100,7 +100,7 @@ reads('plan a statement with a list of keys only a few times', async ({ read, po
 });
 
 reads('fail if the server does not answer in time', async ({ connection }) => {
-  const pool = createTestPool(connection, { max: 1, limitMs: 500 });
+  const pool = createTestPool(connection, { max: 1, limitMs: 100 });
   const [outcome] = await Promise.allSettled([createRead(pool)(query('select pg_sleep(60)'))]);
   await pool.end();
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import * as assert from 'uvu/assert';
+import type { Connection } from '../../src/config/connection.ts';
 import {
   createListReader,
   type ListChunk,
@@ -13,20 +13,24 @@ import {
   type RowEncoder,
 } from '../../src/db/list-pages.ts';
 import { suite } from '../support/suite.ts';
+import { connectToDatabase } from '../support/tcp.ts';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../support/test-database.ts';
-import { eventually } from '../support/time.ts';
+import { queryOnce } from '../support/test-server.ts';
+import { withStoppedTimers } from '../support/timers.ts';
 
 type Em = Kysely<Record<string, never>>;
 type Context = { database: TestDatabase; pool: pg.Pool; db: Em; readList: ReadList };
 const lists = suite<Context>('listPages');
 
-/** Of queries in tests about the limit. The others have longer: a busy machine may let this process wait for seconds. */
-const LIMIT_MS = 1_000;
+/** Of a query. */
+const LIMIT_MS = 30_000;
 
 lists.before(async (context) => {
   context.database = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next query.
-  context.pool = createTestPool(context.database.connection, { max: 1, limitMs: 30_000 });
+  context.pool = createTestPool(context.database.connection, { max: 1, limitMs: LIMIT_MS });
+  // Only the tests end it.
+  context.pool.options.idleTimeoutMillis = 0;
   context.db = new Kysely({ dialect: new PostgresDialect({ pool: context.pool }) });
   context.readList = createListReader(context.pool);
 });
@@ -81,7 +85,7 @@ for (const [name, lengthOf] of Object.entries({
   '64 KB': '64 * 1024',
 })) {
   lists(`returns each row once and in order: rows of ${name}`, async ({ db, readList }) => {
-    for (const total of lengthOf.startsWith('64') ? [300] : [0, 1, 1_024, 1_025, 5_000]) {
+    for (const total of lengthOf.startsWith('64') ? [60] : [0, 1, 2_000, 2_001, 2_500]) {
       const pages = await collect(open(readList, numbers(db, total, lengthOf)));
 
       assert.equal(numbersOf(pages), upTo(total));
@@ -112,7 +116,7 @@ lists('starts with a header and ends without a mark, as CSV does', async ({ db, 
 });
 
 lists('limits the bytes of a page, however large the rows are', async ({ db, readList }) => {
-  const pages = await collect(open(readList, numbers(db, 300, '64 * 1024')));
+  const pages = await collect(open(readList, numbers(db, 100, '64 * 1024')));
   const largest = Math.max(...pages.map((page) => textOf([page]).length));
 
   assert.ok(largest <= 2.25 * MEGABYTE, `${largest} bytes`);
@@ -166,18 +170,21 @@ lists('continues after a key of any characters', async ({ db, readList }) => {
   assert.equal(keys, [undefined, ['é\t😀']]);
 });
 
-lists('checks the access of the reader again after a second', async ({ db, readList }) => {
-  const list = numbers(db, 5_000);
+lists('checks the access of the reader again after a second', async ({ pool, db }) => {
+  let ms = 0;
   let checks = 0;
-  const pages = readList(list, async () => {
+  const list = numbers(db, 100_000);
+  const pages = createListReader(pool, () => ms)(list, async () => {
     checks += 1;
     throw new RangeError('no longer');
   });
   await pages.next();
-  await sleep(1_100);
-  const [outcome] = await Promise.allSettled([pages.next()]);
+  ms = 1_000;
+  await pages.next();
+  assert.is(checks, 0);
+  ms += 1;
 
-  assert.match(String(outcome.status === 'rejected' && outcome.reason), /no longer/);
+  await failsWith(pages.next(), /no longer/);
   assert.is(checks, 1);
 });
 
@@ -228,7 +235,7 @@ lists('returns any values as other queries do', async ({ db, readList }) => {
       const row = await query.executeTakeFirstOrThrow();
       assert.equal(JSON.parse(textOf(pages)), [Object.values(row)]);
     }),
-    { numRuns: 300 },
+    { numRuns: 80 },
   );
 });
 
@@ -269,40 +276,43 @@ lists('fails if a row cannot be encoded, and the next list is read', async (cont
   await canRead(context);
 });
 
-/** With a pool whose queries have little time. */
-const withLimit = async (context: Context, test: (limited: Context) => Promise<void>): Promise<void> => {
-  const pool = createTestPool(context.database.connection, { max: 1, limitMs: LIMIT_MS });
-  const db: Em = new Kysely({ dialect: new PostgresDialect({ pool }) });
-  await test({ ...context, pool, db, readList: createListReader(pool) });
-  await pool.end();
+/** Whether the only connection of the pool runs `pg_sleep`. */
+const ASLEEP = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+
+/** Without timers, as they may be stopped. */
+const untilAsleep = async ({ connection }: TestDatabase): Promise<void> => {
+  while ((await queryOnce(connection, ASLEEP)).length === 0);
 };
 
-lists('fails if the server does not answer in time, and the next list is read', (context) =>
-  withLimit(context, async (limited) => {
-    await failsWith(copying(limited, 'pg_sleep(60)'), /Query read timeout/);
+lists('fails if the server does not answer in time, and the next list is read', async (context) => {
+  await canRead(context);
+  await withStoppedTimers(async (advance) => {
+    const failing = failsWith(copying(context, 'pg_sleep(60)'), /Query read timeout/);
+    await untilAsleep(context.database);
+    advance(LIMIT_MS);
+    await failing;
+  });
 
-    await eventually(() => canRead(limited));
-  }),
-);
+  await canRead(context);
+});
+
+const pidOf = async (pool: pg.Pool): Promise<number> =>
+  (await pool.query('select pg_backend_pid() as pid')).rows[0].pid;
 
 lists('fails if the connection is lost, and the next list is read', async (context) => {
-  const { pool } = context;
-  const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const other = new pg.Client(pool.options);
-  await other.connect();
+  const pid = await pidOf(context.pool);
   const failing = failsWith(copying(context, 'pg_sleep(60)'), LOST);
-  await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-  await other.end();
+  await queryOnce(context.database.connection, `select pg_terminate_backend(${pid})`);
 
   await failing;
   await canRead(context);
 });
 
-/** Forwards connections to a PostgreSQL socket directory, and closes them after a COPY of one row, before the server is ready. */
-const startClosingProxy = async (socketDirectory: string): Promise<Server> => {
+/** Forwards connections to the database, and closes them after a COPY of one row, before the server is ready. */
+const startClosingProxy = async (connection: Connection): Promise<Server> => {
   const end = 'COPY 1\0';
   const server = createServer((client) => {
-    const upstream = connect(`${socketDirectory}/.s.PGSQL.5432`);
+    const upstream = connectToDatabase(connection);
     client.on('close', () => upstream.destroy()).pipe(upstream);
     upstream.on('data', (bytes: Buffer) => {
       const length = bytes.indexOf(end) + end.length;
@@ -318,7 +328,7 @@ lists(
   'fails if the connection is lost after the last row, and the next list is read',
   async ({ db, database }) => {
     const { connection } = database;
-    const proxy = await startClosingProxy(connection.host);
+    const proxy = await startClosingProxy(connection);
     const { port } = proxy.address() as AddressInfo; // of a TCP server
     const proxied = createTestPool({ ...connection, host: '127.0.0.1', port }, { max: 1 });
     const context = { db, database, pool: proxied, readList: createListReader(proxied) };
@@ -330,17 +340,15 @@ lists(
   },
 );
 
-lists('leaves its connection usable, also after the time limit of its queries', (context) =>
-  withLimit(context, async (limited) => {
-    const pidOf = async () => (await limited.pool.query('select pg_backend_pid() as pid')).rows[0].pid;
-    await eventually(async () => {
-      const before = await pidOf();
-      for (const _ of upTo(20)) await canRead(limited);
-      await sleep(LIMIT_MS + 200);
+lists('leaves no time limit behind on its connection', async (context) => {
+  await canRead(context);
+  const before = await pidOf(context.pool);
+  await withStoppedTimers(async (advance) => {
+    for (const _ of upTo(20)) await canRead(context);
+    advance(LIMIT_MS);
+  });
 
-      assert.is(await pidOf(), before);
-    });
-  }),
-);
+  assert.is(await pidOf(context.pool), before);
+});
 
 lists.run();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { kysely } from '../../src/db/kysely.ts';
 import { listenToDatabase, notifyListeners } from '../../src/db/pg-listener.ts';
 import { suite } from '../support/suite.ts';
+import { connectToDatabase } from '../support/tcp.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { until } from '../support/time.ts';
 
@@ -65,19 +66,19 @@ notifications(
   },
 );
 
-/** Forwards connections, and holds back for half a second what the server sends on the first one, once the second one begins. */
-const startSlowProxy = async ({ host, port }: Connection) => {
-  const upstreams: Socket[] = [];
+/** Forwards connections. Once the second one begins, the first one brings nothing from the server until its client sends something. */
+const startSlowProxy = async (connection: Connection) => {
+  const connections: { client: Socket; upstream: Socket }[] = [];
   const proxy = createServer((client) => {
-    const upstream = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+    const upstream = connectToDatabase(connection);
     client.on('error', () => upstream.destroy()).pipe(upstream);
     upstream.on('error', () => client.destroy()).on('data', (chunk) => client.write(chunk));
     upstream.on('end', () => client.end());
-    upstreams.push(upstream);
-    const [first] = upstreams;
-    if (upstreams.length !== 2 || !first) return;
-    first.pause();
-    setTimeout(() => first.resume(), 500);
+    connections.push({ client, upstream });
+    const [first] = connections;
+    if (connections.length !== 2 || !first) return;
+    first.upstream.pause();
+    first.client.once('data', () => first.upstream.resume());
   }).listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   const address = proxy.address() as AddressInfo; // of a TCP server

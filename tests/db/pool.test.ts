@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type pg from 'pg';
@@ -12,7 +12,8 @@ import { rejectsWith } from '../support/rejects.ts';
 import { suite } from '../support/suite.ts';
 import { startTcpProxy } from '../support/tcp.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { eventually, until } from '../support/time.ts';
+import { until } from '../support/time.ts';
+import { withStoppedTimers } from '../support/timers.ts';
 
 const SLOTS = 3;
 /** A query that has time, also in a pool whose queries have little. */
@@ -21,14 +22,14 @@ const PATIENT = { text: 'select 2 as two', query_timeout: 60_000 };
 type Context = { database: TestDatabase; pool: DatabasePool };
 const pools = suite<Context>('connection pool');
 
-pools.before.each(async (context) => {
+pools.before(async (context) => {
   context.database = await createTestDatabase('empty');
+});
+pools.before.each((context) => {
   context.pool = createPool({ ...context.database.connection, poolSize: SLOTS });
 });
-pools.after.each(async ({ database, pool }) => {
-  await pool.end();
-  await database.drop();
-});
+pools.after.each(({ pool }) => pool.end());
+pools.after(({ database }) => database.drop());
 
 /** Whether every connection is in the pool or not made. */
 const isFree = (pool: pg.Pool): boolean => pool.idleCount === pool.totalCount && pool.waitingCount === 0;
@@ -60,7 +61,7 @@ pools('is free again after transactions whose callers had gone before they began
 
 pools('replaces its idle connections after a query without an answer in time', async ({ database }) => {
   const { connection } = database;
-  await using proxy = await startTcpProxy(connection.host);
+  await using proxy = await startTcpProxy(connection);
   const pool = createPool({ ...connection, host: '127.0.0.1', port: proxy.port, poolSize: SLOTS }, 500);
   const clients = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));
   for (const client of clients) client.release();
@@ -93,11 +94,14 @@ pools('is free again after a statement that the server does not answer in time',
 });
 
 pools('fails what waits too long for a connection, and gives its turn to the next', async ({ database }) => {
-  const pool = createPool({ ...database.connection, poolSize: 1, connectTimeoutMs: 2_000 });
-  const connected = Promise.withResolvers<pg.PoolClient>();
-  await eventually(() => pool.connect().then(connected.resolve));
-  const held = await connected.promise;
-  const late = await pool.query('select 1').catch((error: unknown) => error);
+  const connectTimeoutMs = 60_000;
+  const pool = createPool({ ...database.connection, poolSize: 1, connectTimeoutMs });
+  const held = await pool.connect();
+  const late = await withStoppedTimers((advance) => {
+    const failed = pool.query('select 1').catch((error: unknown) => error);
+    advance(connectTimeoutMs);
+    return failed;
+  });
   const waiting = pool.query('select 2 as two');
   held.release();
 
@@ -107,12 +111,12 @@ pools('fails what waits too long for a connection, and gives its turn to the nex
 });
 
 pools('ends although connections are being opened for queries', async ({ database }) => {
-  for (let round = 0; round < 5; round += 1) {
+  for (const isOneOpen of [false, true]) {
     const pool = createPool({ ...database.connection, poolSize: SLOTS });
     const orm = await MikroORM.init(ormConfig(pool));
     const queries = Array.from({ length: SLOTS }, () => sql`select 1`.execute(kysely(orm.em.fork())));
     const late = Promise.allSettled(queries);
-    await sleep(round * 2);
+    if (isOneOpen) await once(pool, 'connect');
 
     await orm.close(true);
     await late;
@@ -122,25 +126,26 @@ pools('ends although connections are being opened for queries', async ({ databas
 pools('is stuck while all connections are taken and none is used', async ({ pool }) => {
   assert.not(pool.isStuck(0), 'without any connection');
   const lost = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));
-  await sleep(60);
-  assert.ok(pool.isStuck(50));
-  assert.not(pool.isStuck(), 'a minute has not passed');
+  const inAMinute = performance.now() + 60_000;
+  assert.ok(pool.isStuck(undefined, inAMinute));
+  assert.not(pool.isStuck(undefined, inAMinute - 60_000), 'a minute has not passed');
 
-  await eventually(async () => {
-    await lost[0]?.query('select 1');
-    assert.not(pool.isStuck(50), 'one was used');
-  });
+  await lost[0]?.query('select 1');
+  assert.not(pool.isStuck(undefined, inAMinute), 'one was used');
   for (const client of lost) client.release();
   assert.not(pool.isStuck(0));
 });
 
-const FULL_DISK = `create function generate_series(int, int) returns int language plpgsql
+/** A function of this schema takes the place of the one that the probe of the disk calls. */
+const FULL = '-c search_path=full_disk,pg_catalog';
+const FILL_DISK = `create schema if not exists full_disk;
+  create function full_disk.generate_series(int, int) returns int language plpgsql
   as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
+const FREE_DISK = 'drop function full_disk.generate_series(int, int)';
 
 pools('has no disk space after a COPY has failed', async ({ database }) => {
-  const startupOptions = '-c search_path=public,pg_catalog';
-  const pool = createPool({ ...database.connection, startupOptions, poolSize: 1 });
-  await pool.query(FULL_DISK);
+  const pool = createPool({ ...database.connection, startupOptions: FULL, poolSize: 1 });
+  await pool.query(FILL_DISK);
   const client = await pool.connect();
 
   const [copied] = await Promise.allSettled([
@@ -150,22 +155,21 @@ pools('has no disk space after a COPY has failed', async ({ database }) => {
 
   assert.is(copied.status, 'rejected');
   assert.not(await pool.hasDiskSpace());
+  await pool.query(FREE_DISK);
   await pool.end();
 });
 
 pools('has no disk space from a failed write until a table can be written again', async ({ database }) => {
-  // A function of this schema takes the place of the one that the probe calls.
-  const startupOptions = '-c search_path=public,pg_catalog';
-  const pool = createPool({ ...database.connection, startupOptions, poolSize: 1 });
+  const pool = createPool({ ...database.connection, startupOptions: FULL, poolSize: 1 });
   assert.ok(await pool.hasDiskSpace());
-  await pool.query(FULL_DISK);
+  await pool.query(FILL_DISK);
   assert.ok(await pool.hasDiskSpace(), 'no write has failed');
 
   await pool.query('select generate_series(1, 2)').catch(() => undefined);
   assert.not(await pool.hasDiskSpace());
   assert.not(await pool.hasDiskSpace(), 'it is still full');
 
-  await pool.query('drop function generate_series(int, int)');
+  await pool.query(FREE_DISK);
   assert.ok(await pool.hasDiskSpace());
   await pool.end();
 });

@@ -30,7 +30,7 @@ hole.before(async (context) => {
   context.database = await startExternalDatabase();
   context.smtp = await startSmtpServer();
   const { settings, connection } = await context.database.makeDatabase();
-  context.proxy = await startTcpProxy(connection.host);
+  context.proxy = await startTcpProxy(connection);
   const { user, password, database } = connection;
   context.service = await startService('demo', {
     ...settings,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { HostAddress } from '../../src/config/connection.ts';
 
 /** Below those that Linux gives to clients and to servers that ask for any, and above those of tests/failover. */
 const [FIRST_PORT, PORTS] = [30_000, 2_700];
@@ -22,19 +23,22 @@ export const freePort = async (): Promise<number> => {
   return port;
 };
 
+/** Connects to a PostgreSQL server, whose host may be the folder of its socket. */
+export const connectToDatabase = ({ host, port }: HostAddress): Socket =>
+  host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+
 /**
- * Forwards TCP connections to a port, or to a PostgreSQL socket directory. After `dropPackets`, connections stay open but no data gets
+ * Forwards TCP connections to a local port, or to a PostgreSQL server. After `dropPackets`, connections stay open but no data gets
  * through; `forwardPackets` affects only new connections.
  */
-export const startTcpProxy = async (target: number | string) => {
+export const startTcpProxy = async (target: number | HostAddress) => {
   const sockets = new Set<Socket>();
   let isForwarding = true;
   let isCut = false;
 
   const server = createServer((client) => {
     if (isCut) return void client.resetAndDestroy();
-    const upstream =
-      typeof target === 'number' ? connect(target, '127.0.0.1') : connect(`${target}/.s.PGSQL.5432`);
+    const upstream = typeof target === 'number' ? connect(target, '127.0.0.1') : connectToDatabase(target);
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
