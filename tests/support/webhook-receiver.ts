@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { sql } from 'kysely';
+import { createDeliveryQueue } from '../../src/services/webhooks/delivery-queue.ts';
+import { createWebhookSecrets } from '../../src/services/webhooks/webhook-sending.ts';
 import { suite } from './suite.ts';
-import { ACME, ADA, ROOT, startTestApp, type TestApp } from './test-app.ts';
+import { ACME, ADA, ROOT, SECRET_KEY, startTestApp, type TestApp } from './test-app.ts';
 
 /** What a receiver of webhooks has got. */
 export type Received = {
@@ -98,6 +100,10 @@ export const createWebhook = (
   { app, receiver }: WebhookContext,
   input: { client?: number | null; url?: string } = {},
 ) => app.as(ROOT).webhooks.create({ url: receiver.url, types: TYPES, client: 1, ...input });
+
+/** The queue from which workers of the app claim deliveries. */
+export const openQueue = ({ orm, clock }: TestApp) =>
+  createDeliveryQueue({ em: orm.em, clock, secrets: createWebhookSecrets(SECRET_KEY) });
 
 let renamed = 0;
 /** Gives a user a first name that no user has had. */
