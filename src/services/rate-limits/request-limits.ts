@@ -18,7 +18,7 @@ export type Allowance = { isGranted: boolean; remaining: number; resetSeconds: n
 type Window = {
   /** From the database; null for a window that this instance opened without it. */
   id: string | null;
-  /** By `performance.now()`. */
+  /** By the monotonic clock. */
   endsAt: number;
   /** Reserved by this instance and not used yet. */
   reserved: number;
@@ -27,7 +27,14 @@ type Window = {
   used: number;
 };
 
-type Deps = { pool: Pool; limit: number; logger: Pick<Logger, 'warn'>; windowMs?: number };
+type Deps = {
+  pool: Pool;
+  limit: number;
+  logger: Pick<Logger, 'warn'>;
+  windowMs?: number;
+  /** A monotonic clock, in milliseconds. */
+  nowMs?: () => number;
+};
 
 export type RequestLimits = ReturnType<typeof createRequestLimits>;
 
@@ -35,7 +42,13 @@ export type RequestLimits = ReturnType<typeof createRequestLimits>;
  * Limits the requests of each caller in fixed windows that start with the first request. All instances together never
  * grant more than the limit; what an instance reserves and does not use is lost, less than a twentieth of the limit.
  */
-export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS }: Deps) => {
+export const createRequestLimits = ({
+  pool,
+  limit,
+  logger,
+  windowMs = MINUTE_MS,
+  nowMs = () => performance.now(),
+}: Deps) => {
   const reservation = Math.max(1, Math.floor(limit / RESERVATIONS_PER_WINDOW));
   const counter = createWindowCounter(pool, windowMs);
   const windows = new Map<string, Window>();
@@ -43,7 +56,7 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
 
   const currentWindow = (key: string): Window | undefined => {
     const window = windows.get(key);
-    return window && performance.now() < window.endsAt ? window : undefined;
+    return window && nowMs() < window.endsAt ? window : undefined;
   };
 
   const keep = (key: string, window: Window): void => {
@@ -55,7 +68,7 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
   };
 
   const reserve = async (key: string, points: number): Promise<void> => {
-    const startedAt = performance.now();
+    const startedAt = nowMs();
     const count = await counter.add(`requests:${key}`, points);
     const current = currentWindow(key);
     const same = current?.id === count.window ? current : undefined;
@@ -72,7 +85,7 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
 
   /** While the database is unavailable, each instance applies the limit on its own. */
   const countLocally = (key: string, err: unknown): void => {
-    const { endsAt = performance.now() + windowMs, used = 0 } = currentWindow(key) ?? {};
+    const { endsAt = nowMs() + windowMs, used = 0 } = currentWindow(key) ?? {};
     keep(key, { id: null, endsAt, reserved: Math.max(0, limit - used), unreserved: 0, used });
     logger.warn({ err }, 'database unavailable: this instance counts requests on its own');
   };
@@ -87,6 +100,12 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
     reserving.set(key, refilled);
     return refilled;
   };
+
+  const allowanceOf = ({ reserved, unreserved, endsAt }: Window, isGranted: boolean): Allowance => ({
+    isGranted,
+    remaining: reserved + unreserved,
+    resetSeconds: Math.max(1, Math.ceil((endsAt - nowMs()) / 1000)),
+  });
 
   return {
     limit,
@@ -114,8 +133,3 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
 const keyOf = ({ credential, address }: Caller): string =>
   credential ? `${credential.kind}:${credential.id}` : `address:${networkOf(address)}`;
 
-const allowanceOf = ({ reserved, unreserved, endsAt }: Window, isGranted: boolean): Allowance => ({
-  isGranted,
-  remaining: reserved + unreserved,
-  resetSeconds: Math.max(1, Math.ceil((endsAt - performance.now()) / 1000)),
-});
