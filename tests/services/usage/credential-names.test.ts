@@ -7,7 +7,6 @@ import {
   sanitizeExtra,
   withoutSecrets,
 } from '../../../src/services/usage/usage-extra.ts';
-import { cpuMs } from '../../support/time.ts';
 
 const secrets = suite('withoutSecrets');
 
@@ -66,7 +65,7 @@ secrets('removes these values among any other parameters', () => {
   );
 });
 
-secrets('takes linear time, as does the check of names', () => {
+secrets('and the check of names end for long texts, for which quadratic work would take minutes', () => {
   const hostile = [
     'a',
     'token',
@@ -83,17 +82,12 @@ secrets('takes linear time, as does the check of names', () => {
     'x\n',
     ':\r\n',
   ];
-  const started = cpuMs();
   for (const part of hostile) {
     const text = `${part.repeat(65_536 / part.length)}@z`;
-    withoutSecrets(text);
-    isCredentialName(text, true);
-    hasCredentialLine(text);
+    assert.type(withoutSecrets(text), 'string');
+    assert.not(isCredentialName(text, true));
+    assert.not(hasCredentialLine(text));
   }
-  const tookMs = cpuMs() - started;
-
-  // 20 ms on an idle machine; quadratic work takes minutes.
-  assert.ok(tookMs < 2_000, `${tookMs} ms`);
 });
 
 secrets('finds a credential on any line of header text', () => {
