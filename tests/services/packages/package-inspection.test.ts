@@ -1,17 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { resolve, win32 } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Problem } from '../../../src/lib/problems.ts';
 import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
+import { createPathRules } from '../../../src/services/packages/package-rules.ts';
 import { makeScratchFolder } from '../../support/files.ts';
 import {
   END,
   inspect,
+  inspectEntry,
   manifestEntry,
   manifestText,
+  type OddEntry,
   packageOf,
   paxHeader,
   problemOf,
@@ -21,12 +27,13 @@ import {
   tarEntry,
 } from '../../support/packages.ts';
 
-const MIB = 1024 ** 2;
-const EXPECTED = { slug: 'sales', version: '1.0.0' };
-
 const inspection = suite('inspectPackage');
 
-inspection('returns the manifest, hash and size of a valid package', async () => {
+const MIB = 1024 ** 2;
+
+const EXPECTED = { slug: 'sales', version: '1.0.0' };
+
+inspection('inspectPackage returns the manifest, hash and size of a valid package', async () => {
   const bytes = packageOf([
     tarEntry({ path: 'pages/', type: 'Directory' }),
     tarEntry({ path: 'pages/index.html', body: 'x'.repeat(5000) }),
@@ -40,7 +47,7 @@ inspection('returns the manifest, hash and size of a valid package', async () =>
 });
 
 inspection(
-  'accepts the output of `tar czf x.tgz .`, with a leading ./ in all paths and the root itself',
+  'inspectPackage accepts the output of `tar czf x.tgz .`, with a leading ./ in all paths and the root itself',
   async () => {
     const entries = [
       tarEntry({ path: './', type: 'Directory' }),
@@ -54,7 +61,7 @@ inspection(
   },
 );
 
-inspection('applies pax headers', async () => {
+inspection('inspectPackage applies pax headers', async () => {
   const path = `${'déjà/'.repeat(60)}vu`;
 
   const { manifest } = await inspect(
@@ -68,13 +75,13 @@ inspection('applies pax headers', async () => {
   assert.is(manifest.slug, 'sales');
 });
 
-inspection('accepts an archive with several gzip members', async () => {
+inspection('inspectPackage accepts an archive with several gzip members', async () => {
   const halves = [manifestEntry(), END].map((part) => gzipSync(part));
 
   assert.is((await inspect(Buffer.concat(halves))).manifest.slug, 'sales');
 });
 
-inspection('refuses a package without app.yaml at its root', async () => {
+inspection('inspectPackage refuses a package without app.yaml at its root', async () => {
   const nested = tarEntry({ path: 'sales/app.yaml', body: manifestText() });
 
   await refuses(inspect(packageOf([], nested)), /no file app\.yaml at its root/);
@@ -85,20 +92,20 @@ inspection('refuses a package without app.yaml at its root', async () => {
   await refuses(inspect(gzipSync(END)), /no file app\.yaml/);
 });
 
-inspection('refuses an app.yaml that is not YAML', () =>
+inspection('inspectPackage refuses an app.yaml that is not YAML', () =>
   refuses(
     inspect(packageOf([], tarEntry({ path: 'app.yaml', body: 'a: [1' }))),
     /app\.yaml is not valid YAML/,
   ),
 );
 
-inspection('reports all missing fields of app.yaml at once', async () => {
+inspection('inspectPackage reports all missing fields of app.yaml at once', async () => {
   const problem = await problemOf(inspect(packageOf([], tarEntry({ path: 'app.yaml', body: 'stacks: []' }))));
 
   assert.equal(Object.keys(problem.fields ?? {}), ['slug', 'version', 'label']);
 });
 
-inspection('refuses a package with another slug or version than requested', async () => {
+inspection('inspectPackage refuses a package with another slug or version than requested', async () => {
   const inside = (lines: Record<string, string>) => problemOf(inspect(packageOf([], manifestEntry(lines))));
 
   const slug = await inside({ slug: 'churn' });
@@ -108,11 +115,11 @@ inspection('refuses a package with another slug or version than requested', asyn
   assert.is(both.message, 'app.yaml has slug churn instead of sales and version 1.0.1 instead of 1.0.0.');
 });
 
-inspection('refuses bytes that differ from the published ones', () =>
+inspection('inspectPackage refuses bytes that differ from the published ones', () =>
   refuses(inspect(packageOf(), { sha256: 'a'.repeat(64) }), /SHA-256/),
 );
 
-inspection('reports that the store is unavailable if its stream fails', async () => {
+inspection('inspectPackage reports that the store is unavailable if its stream fails', async () => {
   const broken = new Error('ECONNRESET');
   const body = Readable.from(
     (async function* () {
@@ -127,7 +134,7 @@ inspection('reports that the store is unavailable if its stream fails', async ()
 });
 
 inspection(
-  'reports that the store is unavailable if its stream ends too early or has ended before',
+  'inspectPackage reports that the store is unavailable if its stream ends too early or has ended before',
   async () => {
     const cut = stored(packageOf());
     cut.body.once('data', () => cut.body.destroy()).pause();
@@ -139,30 +146,33 @@ inspection(
   },
 );
 
-inspection('refuses an unsound package at once, although the store sends nothing more', async () => {
-  const unsound = [
-    Buffer.from('no gzip archive'),
-    gzipSync(Buffer.alloc(1024, 'x')),
-    gzipSync(gzipSync(END)),
-  ];
-  for (const bytes of unsound) {
-    const body = new PassThrough();
-    body.write(bytes);
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      body.end();
-    }, 60_000);
+inspection(
+  'inspectPackage refuses an unsound package at once, although the store sends nothing more',
+  async () => {
+    const unsound = [
+      Buffer.from('no gzip archive'),
+      gzipSync(Buffer.alloc(1024, 'x')),
+      gzipSync(gzipSync(END)),
+    ];
+    for (const bytes of unsound) {
+      const body = new PassThrough();
+      body.write(bytes);
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        body.end();
+      }, 60_000);
 
-    await problemOf(inspectPackage({ ...stored(bytes), body }, EXPECTED));
+      await problemOf(inspectPackage({ ...stored(bytes), body }, EXPECTED));
 
-    clearTimeout(timer);
-    assert.not(isLate);
-    assert.ok(body.destroyed);
-  }
-});
+      clearTimeout(timer);
+      assert.not(isLate);
+      assert.ok(body.destroyed);
+    }
+  },
+);
 
-inspection('closes the file in every case', async () => {
+inspection('inspectPackage closes the file in every case', async () => {
   await using folder = await makeScratchFolder();
   const file = folder.join('x.tgz');
   const filler = Array.from({ length: 60 }, (_, i) => tarEntry({ path: `f${i}`, body: randomBytes(20_000) }));
@@ -182,5 +192,220 @@ inspection('closes the file in every case', async () => {
   assert.ok(await closed(Buffer.concat([Buffer.from('x'), sound])));
   assert.ok(await closed(packageOf([tarEntry({ path: '../evil' }), ...filler])));
 });
+
+inspection('inspectPackage: broken archives refuses a broken header', async () => {
+  const entry = tarEntry({ path: 'a', body: 'x' });
+  entry.write('7', 100);
+
+  await refuses(inspect(packageOf([entry])), /not a sound tar archive/);
+});
+
+inspection('inspectPackage: broken archives refuses data that is not gzip', async () => {
+  await refuses(inspect(Buffer.from('not an archive')), /not a whole gzip archive/);
+  await refuses(inspect(Buffer.concat([manifestEntry(), END])), /not a whole gzip archive/);
+  await refuses(inspect(Buffer.alloc(0)), /not a whole gzip archive/);
+});
+
+inspection('inspectPackage: broken archives refuses an archive truncated at any offset', async () => {
+  const bytes = packageOf([tarEntry({ path: 'a', body: randomBytes(3000) })]);
+
+  for (let length = 1; length < bytes.length; length += 97) {
+    await refuses(inspect(bytes.subarray(0, length)), /not a whole gzip archive/);
+  }
+});
+
+inspection(
+  'inspectPackage: broken archives refuses a truncated tar stream inside complete gzip',
+  async () => {
+    const tar = Buffer.concat([manifestEntry(), tarEntry({ path: 'a', body: 'x'.repeat(2000) }), END]);
+
+    for (const length of [1024, 1500, 2048, tar.length - 1024, tar.length - 512]) {
+      await refuses(inspect(gzipSync(tar.subarray(0, length))), /ends in the middle/);
+    }
+  },
+);
+
+inspection(
+  'inspectPackage: broken archives refuses data after the end of the tar stream or the gzip',
+  async () => {
+    const tar = Buffer.concat([manifestEntry(), END]);
+    const behind = (garbage: Buffer) => inspect(Buffer.concat([gzipSync(tar), garbage]));
+
+    await refuses(inspect(gzipSync(Buffer.concat([tar, tarEntry({ path: 'hidden' })]))), /after the end/);
+    await refuses(
+      inspect(gzipSync(Buffer.concat([tar, Buffer.alloc(200_000), Buffer.from('x')]))),
+      /after the end/,
+    );
+    await refuses(behind(Buffer.from('garbage')), /not a whole gzip archive/);
+    await refuses(behind(Buffer.alloc(10)), /something after its end/);
+    await refuses(behind(Buffer.alloc(100_000)), /something after its end/);
+  },
+);
+
+inspection(
+  'inspectPackage: broken archives refuses zeros after the end of the gzip also if the store sends each byte alone',
+  async () => {
+    const bytes = Buffer.concat([packageOf(), Buffer.alloc(20)]);
+    const body = Readable.from(Array.from(bytes, (byte) => Buffer.from([byte])));
+
+    await refuses(inspect(bytes, { body }), /something after its end/);
+  },
+);
+
+inspection(
+  'inspectPackage: broken archives refuses a package that was compressed twice, whose inner layer would bypass the limits',
+  () =>
+    refuses(inspect(gzipSync(packageOf([tarEntry({ path: 'a', body: randomBytes(2000) })]))), /packed twice/),
+);
+
+const GIB_IN_MIB = 1024;
+
+/** Memory of the streams, independent of the package. Keeping its content would take 100 MiB and more. */
+const FLAT_BYTES = 90 * MIB;
+
+/** A package that ends with 1,024 copies of a MiB, generated while it is read. `seen` counts the copies read. */
+const bombOf = (prefix: Buffer, repeatedMiB: Buffer) => {
+  const repeated = gzipSync(repeatedMiB);
+  const seen = { chunks: 0, peakBytes: 0 };
+  const chunks = function* () {
+    yield gzipSync(prefix);
+    for (; seen.chunks < GIB_IN_MIB; seen.chunks += 1) {
+      seen.peakBytes = Math.max(seen.peakBytes, process.memoryUsage().rss);
+      yield repeated;
+    }
+  };
+  return { body: Readable.from(chunks()), sizeBytes: 2 * MIB, seen };
+};
+
+const defused = async (bomb: ReturnType<typeof bombOf>, maxPieces: number): Promise<void> => {
+  const before = process.memoryUsage().rss;
+
+  await refuses(inspect(packageOf(), bomb), /unpacked package is larger than 100 MiB/);
+
+  assert.ok(bomb.body.destroyed);
+  assert.ok(bomb.seen.chunks <= maxPieces, `read ${bomb.seen.chunks} MiB of ${GIB_IN_MIB}`);
+  const grownMiB = Math.round((bomb.seen.peakBytes - before) / MIB);
+  assert.ok(grownMiB < FLAT_BYTES / MIB, `took ${grownMiB} MiB of memory`);
+};
+
+/** Chunks queued for zlib when the package is refused: they are small, and 64 KiB of them are read ahead. */
+const UNDER_WAY = 80;
+
+inspection(
+  'inspectPackage: decompression bombs refuses a file of 1 GiB by its header, before unpacking it',
+  () => {
+    const header = tarEntry({ path: 'zeros', size: GIB_IN_MIB * MIB });
+
+    return defused(bombOf(Buffer.concat([manifestEntry(), header]), Buffer.alloc(MIB)), UNDER_WAY);
+  },
+);
+
+const OFFENCES: [what: string, entry: OddEntry, detail: RegExp][] = [
+  ['a symbolic link', { path: 'l', type: 'SymbolicLink', linkpath: '/etc' }, /"l", which is .* SymbolicLink/],
+  ['a hard link', { path: 'l', type: 'Link', linkpath: 'app.yaml' }, /"l", which is .* Link/],
+  [
+    'a hard link out of the folder',
+    { path: 'l', type: 'Link', linkpath: '../../etc/passwd' },
+    /which is .* Link/,
+  ],
+  ['app.yaml as a link', { path: './app.yaml', type: 'SymbolicLink', linkpath: 'x' }, /SymbolicLink/],
+  ['a character device', { path: 'd', type: 'CharacterDevice' }, /CharacterDevice/],
+  ['a block device', { path: 'd', type: 'BlockDevice' }, /BlockDevice/],
+  ['a fifo', { path: 'f', type: 'FIFO' }, /FIFO/],
+  ['a sparse file', { path: 's', type: 'SparseFile' }, /SparseFile/],
+];
+
+for (const [what, entry, detail] of OFFENCES) {
+  inspection(`inspectPackage: links and devices refuses ${what}`, () => refuses(inspectEntry(entry), detail));
+}
+
+inspection('inspectPackage: links and devices refuses links with a path in a pax header', () =>
+  refuses(
+    inspect(
+      packageOf([
+        paxHeader({ path: 'fine', linkpath: '/etc' }),
+        tarEntry({ path: 'l', type: 'SymbolicLink', linkpath: 'x' }),
+      ]),
+    ),
+    /"fine", which is .* SymbolicLink/,
+  ),
+);
+
+const UNSAFE_PATHS: [what: string, entry: OddEntry, detail: RegExp][] = [
+  ['a path out of the folder', { path: '../evil', body: 'x' }, /leads out of it: "\.\.\/evil"/],
+  ['a path out of the folder further in', { path: 'a/../../evil', body: 'x' }, /leads out of it/],
+  ['a path that ends in ..', { path: 'a/..', type: 'Directory' }, /leads out of it/],
+  ['an absolute path', { path: '/etc/passwd', body: 'x' }, /absolute path: "\/etc\/passwd"/],
+  ['an absolute path behind ./', { path: './/etc/passwd', body: 'x' }, /absolute path/],
+  ['a drive letter', { path: 'C:evil', body: 'x' }, /absolute path/],
+  ['a backslash', { path: '..\\evil', body: 'x' }, /backslash/],
+  ['a line break', { path: 'a\nb', body: 'x' }, /control character: "a\\nb"/],
+  ['an escape sequence', { path: 'a\x1b[2Jb', body: 'x' }, /control character: "a\\u001b\[2Jb"/],
+  ['a tab', { path: 'a\tb', body: 'x' }, /control character/],
+  ['DEL', { path: 'a\x7fb', body: 'x' }, /control character/],
+  ['a C1 control character', { path: 'a\u009bb', body: 'x' }, /control character/],
+  ['an empty segment', { path: 'a//b', body: 'x' }, /unclear path/],
+  ['a dot segment', { path: 'a/./b', body: 'x' }, /unclear path/],
+  ['a second app.yaml', { path: 'app.yaml', body: manifestText() }, /a path twice: "app.yaml"/],
+  ['a second app.yaml behind ./', { path: './app.yaml', body: manifestText() }, /a path twice/],
+  ['a folder named as a file is', { path: 'app.yaml/', type: 'Directory' }, /a path twice/],
+];
+
+for (const [what, entry, detail] of UNSAFE_PATHS) {
+  inspection(`inspectPackage: unsafe paths refuses ${what}`, () => refuses(inspectEntry(entry), detail));
+}
+
+inspection(
+  'inspectPackage: unsafe paths refuses a path in a pax header that leaves the folder, has a NUL or is too long',
+  async () => {
+    const hiding = (path: string) =>
+      inspect(packageOf([paxHeader({ path }), tarEntry({ path: 'ok', body: 'x' })]));
+
+    await refuses(hiding('../evil'), /leads out of it/);
+    await refuses(hiding('ok\0/../evil'), /with a NUL/);
+    await refuses(hiding('a\rb'), /control character/);
+    await refuses(hiding('x'.repeat(1025)), /longer than 1024/);
+  },
+);
+
+inspection('inspectPackage: unsafe paths refuses a path in a GNU long name that leaves the folder', () =>
+  refuses(
+    inspect(
+      packageOf([
+        tarEntry({ path: '././@LongLink', type: 'NextFileHasLongPath', body: '../evil\0' }),
+        tarEntry({ path: 'ok', body: 'x' }),
+      ]),
+    ),
+    /leads out of it: "\.\.\/evil"/,
+  ),
+);
+
+/** Paths that an attacker might try. */
+const hostilePath = fc
+  .array(fc.constantFrom('..', '.', '', 'a', 'b ', 'C:', '\\', '~', '%2e%2e', '…', 'app.yaml'), {
+    maxLength: 6,
+  })
+  .map((segments) => segments.join('/'));
+
+inspection('inspectPackage: unsafe paths accepts no combination that leaves the folder', () => {
+  fc.assert(
+    fc.property(hostilePath, (path) => {
+      const admitted = admittedOf(path);
+      if (admitted === null) return;
+      assert.ok(`${resolve('/package', admitted)}/`.startsWith('/package/'), path);
+      assert.is(win32.resolve('C:\\package', admitted).indexOf('C:\\package'), 0, path);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+const admittedOf = (path: string): string | null => {
+  try {
+    return createPathRules()(path);
+  } catch (error) {
+    if (error instanceof Problem) return null;
+    throw error;
+  }
+};
 
 inspection.run();
