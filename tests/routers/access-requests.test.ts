@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -30,17 +29,22 @@ const addMember = async (app: TestApp, { isShared = false } = {}): Promise<strin
     );
   return email;
 };
+
 const ask = (app: TestApp, email: string, input: { app?: string; reason?: string; days?: number } = {}) =>
   app.as(email).requests.create({ app: CHURN, ...input });
+
 const statusOf = async (app: TestApp, email: string, id: number): Promise<string> =>
   (await app.as(email).requests.get({ id })).status;
+
 const opens = async (app: TestApp, email: string): Promise<string[]> =>
   (await app.as(email).apps.list({})).map(({ id }) => id);
+
 const actionsFor = async (app: TestApp, target: string): Promise<string[]> =>
   (await app.as(ACME).audit.list({ target, limit: 20 }))
     .map(({ action }) => action)
     .filter((action) => action.startsWith('access-request.'))
     .toReversed();
+
 const mailsAbout = async (app: TestApp, id: number) => {
   const rows = await app
     .db()
@@ -392,19 +396,6 @@ requests('mail the person the decision, with the end and the word', async ({ app
   assert.match(denial?.text ?? '', 'Your request for access to Churn was denied.');
   assert.match(denial?.text ?? '', 'Ask next year');
   assert.not.ok((await app.as(GLOBEX).mail.list({ recipient: one })).length);
-});
-
-requests('are erased with the person, and texts about the person with them', async ({ app }) => {
-  const [email, other] = [await addMember(app), await addMember(app)];
-  const { id } = await ask(app, email, { reason: 'My reason' });
-  const about = await ask(app, other, { reason: `As ${email} has it` });
-  const [mail] = await mailsAbout(app, id);
-  const { pseudonym } = await erase(app, email);
-
-  assert.equal(await app.db().selectFrom('access_requests').select('id').where('id', '=', id).execute(), []);
-  assert.is((await app.as(other).requests.get({ id: about.id })).reason, `As ${pseudonym} has it`);
-  const { text } = await app.as(ROOT).mail.get({ id: Number(mail?.id) });
-  assert.match(text, 'This request does not exist any more.');
 });
 
 requests('are in the export of the person', async ({ app }) => {

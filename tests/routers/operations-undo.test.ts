@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { interruptedAt } from '../support/database-sessions.ts';
-import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -196,30 +195,6 @@ undo('keeps memberships that something else has confirmed since', async ({ app }
     [await clientsOf(app, ADA), await clientsOf(app, GRACE), await clientsOf(app, IDLE)],
     [[1, 2], [1, 2], [1]],
   );
-});
-
-undo('revives no person who was erased since', async ({ app }) => {
-  const root = app.as(ROOT);
-  const email = 'leaver@acme.test';
-  await root.users.create({ email, apps: [SALES, CHURN], send_email: false });
-  const off = await root.users.bulkUpdate({ emails: [email], action: 'deactivate' });
-  const revoked = await root.users.bulkUpdate({ emails: [email], action: 'revoke-apps', apps: [SALES] });
-  const { pseudonym } = await erase(app, email);
-
-  const results = [
-    await root.operations.undo({ id: off.operation }),
-    await root.operations.undo({ id: revoked.operation }),
-  ];
-
-  assert.equal(
-    results.map(({ reverted, skipped }) => [reverted, skipped]),
-    [
-      [0, []],
-      [0, []],
-    ],
-  );
-  assert.equal(await read(app, pseudonym), { apps: [], is_active: false });
-  assert.equal(await clientsOf(app, pseudonym), []);
 });
 
 undo('reports all that it has reverted when it is repeated after an interruption', async ({ app }) => {

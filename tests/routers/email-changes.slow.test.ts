@@ -1,0 +1,414 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { mailedEmailToken } from '../support/mails.ts';
+import { erase } from '../support/person.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { enroll } from '../support/second-factors.ts';
+import { ACME, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
+
+const changes = appSuite('changes of email addresses');
+
+let created = 0;
+
+const addMember = async (app: TestApp): Promise<string> => {
+  created += 1;
+  const email = `member-${created}@acme.test`;
+  await app.as(ROOT).users.create({ email, apps: [SALES], send_email: false });
+  return email;
+};
+
+const request = async (app: TestApp, from: string, to: string): Promise<string> => {
+  await app.as(from).profile.requestEmail({ email: to });
+  return mailedEmailToken(app, to, 'confirm');
+};
+
+const change = async (app: TestApp, from: string, to: string): Promise<void> =>
+  app.as(from).profile.confirmEmail({ token: await request(app, from, to) });
+
+/** An admin may request five an hour. */
+const forgetLimit = (app: TestApp) =>
+  app.db().deleteFrom('rate_limits').where('key', 'like', 'email-change:%').execute();
+
+const changeByAdmin = async (app: TestApp, from: string, to: string): Promise<void> => {
+  await forgetLimit(app);
+  await app.as(ACME).users.changeEmail({ email: from, new_email: to });
+  await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
+};
+
+const exists = async (app: TestApp, email: string): Promise<boolean> =>
+  app
+    .as(ROOT)
+    .users.get({ email })
+    .then(
+      () => true,
+      () => false,
+    );
+
+changes('give an address that two people claim to one of them', async ({ app }) => {
+  const people = [await addMember(app), await addMember(app)];
+  const to = `claimed-${people[0]}`;
+  const [one = '', two = ''] = people;
+  await app.as(one).profile.requestEmail({ email: to });
+  const first = await mailedEmailToken(app, to, 'confirm');
+  await app.as(two).profile.requestEmail({ email: to });
+  const second = await mailedEmailToken(app, to, 'confirm');
+  const results = await Promise.allSettled([
+    app.as(one).profile.confirmEmail({ token: first }),
+    app.as(two).profile.confirmEmail({ token: second }),
+  ]);
+
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  assert.is(failures.length, 1);
+  await rejectsWith(Promise.reject(failures[0]), 'user-exists');
+  assert.ok(await exists(app, to));
+});
+
+changes(
+  'that are undone take second factors with them that are as new, and keep older ones',
+  async ({ app }) => {
+    const from = await addMember(app);
+    await enroll(app, from, 'of the owner');
+    app.clock.advance(2 * DAY_MS);
+    await enroll(app, from, 'of the thief');
+    await change(app, from, `moved-${from}`);
+    await app.as(null).profile.undoEmail({ token: await mailedEmailToken(app, from, 'undo') });
+
+    const { rows } = await sql<{ name: string }>`select f.name from mfa_factors f
+    join users u on u.id = f.user_id where u.email = ${from}`.execute(app.db());
+    assert.equal(rows, [{ name: 'of the owner' }]);
+  },
+);
+
+changes('cannot be undone after seven days', async ({ app }) => {
+  const from = await addMember(app);
+  await change(app, from, `week-${from}`);
+  const token = await mailedEmailToken(app, from, 'undo');
+  app.clock.advance(7 * DAY_MS + 1);
+  await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
+});
+
+changes('are shown to those who may change the account until they end, and cancelled', async ({ app }) => {
+  const from = await addMember(app);
+  const pendingFor = async (admin: string) =>
+    (await app.as(admin).users.screen({ email: from })).account?.pending_email;
+  const to = `waiting-${from}`;
+  const token = await request(app, from, to);
+  const requested_at = app.clock.now();
+  const ends_at = new Date(requested_at.getTime() + DAY_MS);
+  assert.equal(await pendingFor(ACME), { new_email: to, requested_at, requested_by: from, ends_at });
+  assert.is(await pendingFor(STAFF), undefined);
+
+  await app.as(ACME).users.cancelEmailChange({ email: from });
+  await app.as(ACME).users.cancelEmailChange({ email: from });
+
+  assert.is(await pendingFor(ROOT), null);
+  await rejectsWith(app.as(null).profile.confirmEmail({ token }), 'invalid-link');
+  const entries = await app.as(ACME).audit.list({ target: from, action: 'user.cancel-email' });
+  assert.equal(
+    entries.map(({ actor, clients }) => [actor, clients]),
+    [[ACME, [1]]],
+  );
+  await request(app, from, to);
+  app.clock.advance(DAY_MS);
+  assert.is(await pendingFor(ACME), null);
+});
+
+changes('are shown to and cancelled by the person, no matter who requested them', async ({ app }) => {
+  const from = await addMember(app);
+  const profile = app.as(from).profile;
+  assert.is((await profile.pendingEmail()).pending, null);
+  for (const [admin, to] of [
+    [from, `own-${from}`],
+    [ACME, `by-admin-${from}`],
+  ] as const) {
+    if (admin === from) await profile.requestEmail({ email: to });
+    else await app.as(ACME).users.changeEmail({ email: from, new_email: to });
+    const { pending } = await profile.pendingEmail();
+    assert.equal([pending?.new_email, pending?.requested_by], [to, admin]);
+    const token = await mailedEmailToken(app, to, 'confirm');
+
+    await profile.cancelEmail();
+    await profile.cancelEmail();
+
+    assert.is((await profile.pendingEmail()).pending, null);
+    await rejectsWith(app.as(from).profile.confirmEmail({ token }), 'invalid-link');
+  }
+  const entries = await app.as(ACME).audit.list({ target: from, action: 'user.cancel-email' });
+  assert.equal(
+    entries.map(({ actor }) => actor),
+    [from, from],
+  );
+});
+
+changes('of others are cancelled by those who may change the account only', async ({ app }) => {
+  const email = await addMember(app);
+  const token = await request(app, email, `kept-${email}`);
+
+  await rejectsWith(app.as(GLOBEX).users.cancelEmailChange({ email }), 'not-found');
+  await rejectsWith(app.as(STAFF).users.cancelEmailChange({ email }), 'forbidden');
+  await rejectsWith(app.as(email).users.cancelEmailChange({ email }), 'forbidden');
+  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+  await rejectsWith(app.as(ACME).users.cancelEmailChange({ email }), 'shared-user');
+  assert.is((await app.as(ACME).users.screen({ email })).account, null);
+
+  assert.is((await app.as(null).profile.verifyEmail({ token, kind: 'confirm' })).email, email);
+});
+
+changes('leave invitations with the address that was invited', async ({ app }) => {
+  for (const make of [change, changeByAdmin]) {
+    const from = await addMember(app);
+    const to = `elsewhere-${from}`;
+    await app.as(GLOBEX).invitations.create({ items: [{ email: from }] });
+    await make(app, from, to);
+
+    assert.is((await app.as(GLOBEX).invitations.search({ search: to })).length, 0);
+    assert.is((await app.as(GLOBEX).invitations.search({ search: from })).length, 1);
+    const redirected = app.db().selectFrom('outbox_mails').select('id').where('recipient', '=', to);
+    assert.equal(await redirected.where('kind', '=', 'invitation').execute(), []);
+  }
+});
+
+changes('by an admin never give the membership of an invitation to the new address', async ({ app }) => {
+  for (let round = 0; round < 5; round += 1) {
+    const from = await addMember(app);
+    const to = `raced-${from}`;
+    const [invitation] = await app
+      .as(GLOBEX)
+      .invitations.create({ items: [{ email: from, initial_apps: [FLEET] }] });
+    const key = invitation?.key ?? '';
+    const signature = new URL(app.links.invitation(key)).searchParams.get('signature') ?? '';
+    await app.as(from).apps.list({});
+    await forgetLimit(app);
+    await app.as(ACME).users.changeEmail({ email: from, new_email: to });
+    const token = await mailedEmailToken(app, to, 'confirm');
+    const outcomes = await Promise.allSettled([
+      app.as(from).invitations.accept({ key, signature }),
+      app.as(null).profile.confirmEmail({ token }),
+    ]);
+
+    assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    const members = (await app.as(GLOBEX).clients.users({ id: 2 })).map(({ email }) => email);
+    assert.not.ok(members.includes(to));
+    assert.is(members.includes(from), outcomes[0]?.status === 'fulfilled');
+  }
+});
+
+changes("by a client admin end all logins, as the old mailbox may be the admin's", async ({ app }) => {
+  const from = await addMember(app);
+  const to = `mine-${from}`;
+  await app
+    .db()
+    .updateTable('users')
+    .set({ password_hash: 'known to the admin' })
+    .where('email', '=', from)
+    .execute();
+  await app.as(from).apps.list({});
+  await sql`insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at)
+    select 'second-factor-added', email, id, ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz from users where email = ${from}`.execute(
+    app.db(),
+  );
+  await app.as(ACME).users.changeEmail({ email: from, new_email: to });
+  await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
+  const [ofBefore] = await app.as(ROOT).mail.list({ recipient: from, status: 'failed' });
+  assert.is(ofBefore?.kind, 'second-factor-added');
+
+  await rejectsWith(app.as(from).apps.list({}), 'unauthenticated');
+  const user = app.db().selectFrom('users').select(['id', 'password_hash']).where('email', '=', to);
+  const { id, password_hash } = await user.executeTakeFirstOrThrow();
+  assert.is(password_hash, null);
+  const mails = app.db().selectFrom('outbox_mails').select('recipient').where('user_id', '=', id);
+  assert.equal(await mails.where('kind', '=', 'password-setup').execute(), [{ recipient: to }]);
+});
+
+changes('cannot be undone after a client has added the person, or a role was granted', async ({ app }) => {
+  const root = app.as(ROOT);
+  const endings: ((email: string) => Promise<unknown>)[] = [
+    (email) => root.grants.create({ app_id: FLEET, email }),
+    (email) => root.roles.update({ email, is_staff: true }),
+    (email) => root.roles.update({ email, is_superuser: true }),
+    (email) => root.roles.setClientAdmin({ id: 1, email, is_admin: true }),
+    (email) => root.roles.setClientAdmin({ id: 2, email, is_admin: true }),
+    async (email) => {
+      await root.grants.create({ app_id: FLEET, email });
+      await root.memberships.remove({ id: 2, email });
+    },
+    async (email) => {
+      await root.memberships.update({ id: 1, email, is_active: false });
+      await root.memberships.update({ id: 1, email, is_active: true });
+    },
+  ];
+  for (const end of endings) {
+    const from = await addMember(app);
+    const to = `trusted-${from}`;
+    await change(app, from, to);
+    const token = await mailedEmailToken(app, from, 'undo');
+    app.clock.advance(1000);
+    assert.ok(await app.as(null).profile.verifyEmail({ token, kind: 'undo' }));
+    await end(to);
+
+    await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'undo' }), 'invalid-link');
+    await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
+    assert.ok(await exists(app, to));
+  }
+});
+
+changes('by a superuser mail no link to people who are inactive', async ({ app }) => {
+  const from = await addMember(app);
+  const to = `inactive-${from}`;
+  await app.as(ROOT).users.deactivate({ email: from });
+  await app.as(ROOT).users.changeEmail({ email: from, new_email: to });
+
+  const mails = app.db().selectFrom('outbox_mails').select('kind').where('recipient', '=', to);
+  assert.equal(await mails.execute(), []);
+});
+
+changes('by a superuser end the undo of an earlier one', async ({ app }) => {
+  const from = await addMember(app);
+  await change(app, from, `own-${from}`);
+  const token = await mailedEmailToken(app, from, 'undo');
+  await app.as(ROOT).users.changeEmail({ email: `own-${from}`, new_email: `root-${from}` });
+
+  await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
+  assert.ok(await exists(app, `root-${from}`));
+});
+
+changes('by an admin end once the admin may not make them any more', async ({ app }) => {
+  const root = app.as(ROOT);
+  const endings: ((person: string, admin: string) => Promise<unknown>)[] = [
+    (email) => root.grants.create({ app_id: FLEET, email }),
+    (email) => root.roles.update({ email, is_superuser: true }),
+    (email) => root.roles.update({ email, is_staff: true }),
+    (email) => root.roles.setClientAdmin({ id: 1, email, is_admin: true }),
+    (_, email) => root.roles.setClientAdmin({ id: 1, email, is_admin: false }),
+    (_, email) => root.users.deactivate({ email }),
+    async (email) => {
+      await root.grants.create({ app_id: FLEET, email });
+      await root.memberships.remove({ id: 1, email });
+    },
+  ];
+  for (const end of endings) {
+    const [person, admin] = [await addMember(app), await addMember(app)];
+    const to = `taken-${person}`;
+    await root.roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
+    await app.as(admin).users.changeEmail({ email: person, new_email: to });
+    const token = await mailedEmailToken(app, to, 'confirm');
+    const { email } = await app.as(null).profile.verifyEmail({ token, kind: 'confirm' });
+    assert.is(email, person);
+    await end(person, admin);
+
+    await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'confirm' }), 'invalid-link');
+    await rejectsWith(app.as(null).profile.confirmEmail({ token }), 'invalid-link');
+    assert.ok((await exists(app, person)) && !(await exists(app, to)));
+  }
+});
+
+changes('by a superuser report a taken address', async ({ app }) => {
+  const from = await addMember(app);
+  const call = app.as(ROOT).users.changeEmail({ email: from, new_email: GLOBEX.toUpperCase() });
+  const refused = await rejectsWith(call, 'user-exists');
+
+  assert.equal(Object.keys(refused.fields ?? {}), ['new_email']);
+});
+
+changes('keep former addresses for the person who used them', async ({ app }) => {
+  const from = await addMember(app);
+  await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', from).execute();
+  await change(app, from, `moved-${from}`);
+
+  await rejectsWith(app.as(ACME).users.create({ email: from }), 'user-exists');
+  await change(app, `moved-${from}`, from);
+  assert.ok(await exists(app, from));
+});
+
+changes('release an address that was never used when they are undone', async ({ app }) => {
+  const from = await addMember(app);
+  const wrong = `wrong-${from}`;
+  await change(app, from, wrong);
+  await app.as(null).profile.undoEmail({ token: await mailedEmailToken(app, from, 'undo') });
+  const { email } = await app.as(ACME).users.create({ email: wrong });
+
+  assert.is(email, wrong);
+});
+
+changes('are followed by usage, audit trail, mails and invitations', async ({ app }) => {
+  const from = await addMember(app);
+  const to = `followed-${from}`;
+  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: from, action: 'BEFORE' }] });
+  await app.as(GLOBEX).invitations.create({ items: [{ email: from }] });
+  await app.as(from).tokens.createNamed({ name: 'Backup' });
+  await change(app, from, to);
+  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: from, action: 'LATE' }] });
+
+  const totals = await app
+    .db()
+    .selectFrom('usage_days')
+    .select(['email', 'actions'])
+    .where('email', 'in', [from, to])
+    .execute();
+  assert.equal(totals, [{ email: to, actions: 2 }]);
+  const { items } = await app.as(ACME).usage.list({ app_id: SALES, email: to });
+  assert.equal(
+    items.map(({ action }) => action),
+    ['LATE', 'BEFORE'],
+  );
+  assert.is((await app.as(ACME).usage.list({ app_id: SALES, email: from })).items.length, 2);
+  const did = (await app.as(ROOT).audit.list({ actor: to, limit: 100 })).map(({ action }) => action);
+  assert.ok(did.includes('token.create'));
+  const [creation] = await app.as(ACME).audit.list({ target: to, action: 'user.create' });
+  assert.is(creation?.target, from);
+  const kinds = (await app.as(ROOT).mail.timeline({ email: to })).map(({ mail }) =>
+    mail ? 'mail' : 'invitation',
+  );
+  assert.equal(new Set(kinds), new Set(['mail', 'invitation']));
+});
+
+changes(
+  'are reported to the former mailbox in the name of the service, whichever client the person has',
+  async ({ app }) => {
+    const from = await addMember(app);
+    await change(app, from, `away-${from}`);
+
+    const [mail] = (await app.as(ROOT).mail.list({ recipient: from })).filter(
+      ({ kind }) => kind === 'email-changed',
+    );
+    const { subject, text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+
+    assert.not.match(subject + text, /Acme/);
+    assert.match(text, /does not use/);
+  },
+);
+
+changes('are exported and erased with all addresses', async ({ app }) => {
+  const from = await addMember(app);
+  const to = `erased-${from}`;
+  await app.as(from).tokens.createNamed({ name: 'Backup' });
+  await change(app, from, to);
+
+  const parts: Record<string, unknown[]> = {};
+  for await (const { part, items } of await app.as(to).users.export({ email: to })) {
+    parts[part] = [...(parts[part] ?? []), ...items];
+  }
+  assert.match(JSON.stringify(parts.email_changes), from);
+  assert.match(JSON.stringify(parts.audit), 'token.create');
+
+  const { pseudonym } = await erase(app, to);
+  const trail = JSON.stringify(await app.as(ROOT).audit.list({ limit: 100 }));
+  assert.not.match(trail, from);
+  assert.match(trail, pseudonym);
+  const left = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select('id')
+    .where('recipient', 'in', [from, to])
+    .execute();
+  assert.equal(left, []);
+  assert.equal(
+    await app.db().selectFrom('email_changes').select('id').where('old_email', '=', from).execute(),
+    [],
+  );
+  assert.is((await app.as(ACME).users.create({ email: from })).email, from);
+});
+
+changes.run();
