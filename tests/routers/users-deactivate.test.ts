@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setFactorPolicy } from '../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -13,26 +15,30 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
-const deactivate = appSuite('users.deactivate');
+const users = appSuite('users');
 
 const makeSuperuser = async (app: TestApp, email: string): Promise<void> => {
   await app.as(ROOT).users.create({ email, client: 1 });
   await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', email).execute();
 };
 
-deactivate('revokes access, keeps the user, and keeps the first date when repeated', async ({ app }) => {
-  await app.as(ACME).users.deactivate({ email: GRACE });
-  const first = await app.as(ACME).users.get({ email: GRACE });
-  app.clock.advance(MINUTE_MS);
-  await app.as(ACME).users.deactivate({ email: GRACE });
-  const second = await app.as(ACME).users.get({ email: GRACE });
+users(
+  'users.deactivate revokes access, keeps the user, and keeps the first date when repeated',
+  async ({ app }) => {
+    await app.as(ACME).users.deactivate({ email: GRACE });
+    const first = await app.as(ACME).users.get({ email: GRACE });
+    app.clock.advance(MINUTE_MS);
+    await app.as(ACME).users.deactivate({ email: GRACE });
+    const second = await app.as(ACME).users.get({ email: GRACE });
 
-  assert.is(first.is_active, false);
-  assert.equal(second, first);
-});
+    assert.is(first.is_active, false);
+    assert.equal(second, first);
+  },
+);
 
-deactivate('works by PATCH with is_active, and can be undone', async ({ app }) => {
+users('users.deactivate works by PATCH with is_active, and can be undone', async ({ app }) => {
   const off = await app.as(ACME).users.update({ email: ADA, is_active: false });
   app.clock.advance(MINUTE_MS);
   const on = await app.as(ACME).users.update({ email: ADA, is_active: true });
@@ -45,23 +51,26 @@ deactivate('works by PATCH with is_active, and can be undone', async ({ app }) =
   assert.equal(kept, on);
 });
 
-deactivate('responds with 204 over REST, and 404 for a user the caller may not see', async ({ app }) => {
-  const done = await app.send(`DELETE /jb/users/${IDLE}/`, { as: ACME });
-  const foreign = await app.send(`DELETE /jb/users/${EDSGER}/`, { as: ACME });
+users(
+  'users.deactivate responds with 204 over REST, and 404 for a user the caller may not see',
+  async ({ app }) => {
+    const done = await app.send(`DELETE /jb/users/${IDLE}/`, { as: ACME });
+    const foreign = await app.send(`DELETE /jb/users/${EDSGER}/`, { as: ACME });
 
-  assert.is(done.statusCode, 204);
-  assert.is(done.body, '');
-  assert.is(foreign.statusCode, 404);
-});
+    assert.is(done.statusCode, 204);
+    assert.is(done.body, '');
+    assert.is(foreign.statusCode, 404);
+  },
+);
 
-deactivate('refuses to deactivate oneself', async ({ app }) => {
+users('users.deactivate refuses to deactivate oneself', async ({ app }) => {
   await rejectsWith(app.as(ACME).users.deactivate({ email: ACME }), 'self-modification');
   await rejectsWith(app.as(ROOT).users.deactivate({ email: ROOT }), 'self-modification');
   await rejectsWith(app.as(ROOT).users.update({ email: ROOT, is_active: false }), 'self-modification');
 });
 
-deactivate(
-  'by a client admin only suspends the membership of an admin of another client',
+users(
+  'users.deactivate by a client admin only suspends the membership of an admin of another client',
   async ({ app }) => {
     await app
       .db()
@@ -76,21 +85,24 @@ deactivate(
   },
 );
 
-deactivate('refuses a client admin for superusers and staff of the same client', async ({ app }) => {
-  await makeSuperuser(app, 'boss@acme.test');
-  await app
-    .db()
-    .insertInto('memberships')
-    .values(await membership(app, STAFF, 1))
-    .execute();
+users(
+  'users.deactivate refuses a client admin for superusers and staff of the same client',
+  async ({ app }) => {
+    await makeSuperuser(app, 'boss@acme.test');
+    await app
+      .db()
+      .insertInto('memberships')
+      .values(await membership(app, STAFF, 1))
+      .execute();
 
-  for (const email of ['boss@acme.test', STAFF]) {
-    await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
-    await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'forbidden');
-  }
-});
+    for (const email of ['boss@acme.test', STAFF]) {
+      await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
+      await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'forbidden');
+    }
+  },
+);
 
-deactivate('fails a concurrent change by the deactivated superuser', async ({ app }) => {
+users('users.deactivate fails a concurrent change by the deactivated superuser', async ({ app }) => {
   const [x, y, z] = ['x@acme.test', 'y@acme.test', 'z@acme.test'] as const;
   for (const email of [x, y, z]) await makeSuperuser(app, email);
 
@@ -103,7 +115,7 @@ deactivate('fails a concurrent change by the deactivated superuser', async ({ ap
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
 });
 
-deactivate('lets one of two superusers succeed who deactivate each other', async ({ app }) => {
+users('users.deactivate lets one of two superusers succeed who deactivate each other', async ({ app }) => {
   const others = app.db().updateTable('users').set({ is_superuser: false }).where('email', '<>', ROOT);
   await others.execute();
   await makeSuperuser(app, 'second@acme.test');
@@ -124,8 +136,6 @@ deactivate('lets one of two superusers succeed who deactivate each other', async
   assert.is(active.length, 1);
 });
 
-deactivate.run();
-
 const membership = async (app: TestApp, email: string, clientId: number) => {
   const user = await app
     .db()
@@ -135,3 +145,96 @@ const membership = async (app: TestApp, email: string, clientId: number) => {
     .executeTakeFirstOrThrow();
   return { user_id: user.id, client_id: clientId };
 };
+
+const screen = appSuite('users.screen');
+
+screen('names the last day of use and its app, as far as the viewer may see', async ({ app }) => {
+  const email = 'busy@acme.test';
+  await app.as(ROOT).users.create({ email, apps: [SALES, CHURN, FLEET] });
+  const use = (app_id: string, days: number) => ({
+    app_id,
+    entries: [{ email, action: 'OPEN', timestamp: new Date(app.clock.now().getTime() - days * 86_400_000) }],
+  });
+  for (const [app_id, days] of [
+    [SALES, 3],
+    [CHURN, 2],
+    [FLEET, 1],
+  ] as const)
+    await app.as(ROOT).usage.record(use(app_id, days));
+  const dayOf = (days: number) =>
+    new Date(app.clock.now().getTime() - days * 86_400_000).toISOString().slice(0, 10);
+  const lastUse = async (viewer: string) => (await app.as(viewer).users.screen({ email })).last_use;
+
+  assert.equal(await lastUse(ROOT), { day: dayOf(1), app: 'Fleet' });
+  assert.equal(await lastUse(STAFF), { day: dayOf(1), app: 'Fleet' });
+  assert.equal(await lastUse(ACME), { day: dayOf(2), app: 'Churn' });
+  const days = await app.as(ACME).users.activity({ email, limit: 1 });
+  assert.equal(days, [{ day: dayOf(2), apps: [{ id: CHURN, label: 'Churn', actions: 1 }] }]);
+  const older = await app.as(ACME).users.activity({ email, cursor: days[0]?.day });
+  assert.equal(
+    older.map(({ day, apps }) => [day, apps.map(({ id }) => id)]),
+    [[dayOf(3), [SALES]]],
+  );
+});
+
+screen('says how a person logs in to those who may change the account', async ({ app }) => {
+  const email = 'no-password@acme.test';
+  await app.as(ACME).users.create({ email, client: 1, send_email: false });
+  await app.as(ACME).clients.update({ id: 1, password_expiration_days: 90 });
+
+  const account = async (viewer: string, of: string) =>
+    (await app.as(viewer).users.screen({ email: of })).account;
+
+  assert.is((await account(ACME, email))?.has_password, false);
+  const ada = await account(ROOT, ADA);
+  assert.ok(ada?.has_password);
+  assert.ok((ada?.password_expires_at ?? new Date(0)) > app.clock.now());
+  assert.is(await account(STAFF, ADA), null);
+  assert.is(await account(ACME, ROOT).catch(() => null), null);
+});
+
+screen(
+  'of an inactive person has no date on which the password expires before a reactivation',
+  async ({ app }) => {
+    const email = 'inactive@acme.test';
+    await app.as(ACME).users.create({ email, client: 1, send_email: false });
+    await sql`update users set password_hash = 'x', last_password_set = ${app.clock.now()}::timestamptz - interval '90 days'
+    where email = ${email}`.execute(app.db());
+    await app.as(ACME).users.update({ email, is_active: false });
+    await app.as(ACME).clients.update({ id: 1, password_expiration_days: 30 });
+
+    const { account } = await app.as(ACME).users.screen({ email });
+    assert.is(account?.password_expires_at, null);
+    await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
+  },
+);
+
+screen('says whether the second factor that a person lacks is a passkey', async ({ app }) => {
+  const needed = async () => {
+    const { account } = await app.as(ACME).users.screen({ email: ADA });
+    return [account?.factor_required_from?.getTime(), account?.needs_passkey];
+  };
+  const now = app.clock.now().getTime();
+  assert.equal(await needed(), [undefined, false]);
+  await setFactorPolicy(app, 1, { policy: 'required' });
+  assert.equal(await needed(), [now, false]);
+  await setFactorPolicy(app, 1, { policy: 'passkey' });
+  assert.equal(await needed(), [now, true]);
+  await setFactorPolicy(app, 1, { policy: 'off' });
+});
+
+screen('names the roles in all clients', async ({ app }) => {
+  const roleOf = async (email: string) => (await app.as(ROOT).users.screen({ email })).role;
+  assert.equal(await Promise.all([ROOT, STAFF, ACME, ADA].map(roleOf)), ['superuser', 'staff', null, null]);
+});
+
+screen('is of people whom the viewer sees', async ({ app }) => {
+  await rejectsWith(app.as(ACME).users.screen({ email: EDSGER }), 'not-found');
+  await rejectsWith(app.as(ACME).users.activity({ email: EDSGER }), 'not-found');
+  await rejectsWith(app.as(GLOBEX).users.screen({ email: IDLE }), 'not-found');
+  await rejectsWith(app.as(ADA).users.screen({ email: ADA }), 'forbidden');
+  await rejectsWith(app.as(ROOT).users.screen({ email: 'nobody@acme.test' }), 'not-found');
+});
+
+users.run();
+screen.run();

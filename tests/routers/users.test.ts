@@ -1,11 +1,27 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { UserOutput } from '../../routers/schemas/users.ts';
+import { REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
-const read = appSuite('users.list, users.get');
-const update = appSuite('users.update');
+const users = appSuite('users');
 
-read('returns to a client admin the members of their clients', async ({ app }) => {
+users('users.list, users.get returns to a client admin the members of their clients', async ({ app }) => {
   const emails = async (who: string) => (await app.as(who).users.list({})).map((user) => user.email);
 
   assert.equal(await emails(ACME), [ACME, ADA, GRACE, IDLE]);
@@ -14,20 +30,20 @@ read('returns to a client admin the members of their clients', async ({ app }) =
   assert.equal(await emails(ROOT), await emails(STAFF));
 });
 
-read('returns to a member only themselves', async ({ app }) => {
+users('users.list, users.get returns to a member only themselves', async ({ app }) => {
   assert.is((await app.as(ADA).users.get({ email: ADA })).email, ADA);
   await rejectsWith(app.as(ADA).users.get({ email: GRACE }), 'not-found');
   await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
 });
 
-read('fails with not-found for a user of another client', async ({ app }) => {
+users('users.list, users.get fails with not-found for a user of another client', async ({ app }) => {
   const foreign = await rejectsWith(app.as(ACME).users.get({ email: EDSGER }), 'not-found');
   const missing = await rejectsWith(app.as(ACME).users.get({ email: 'none@acme.test' }), 'not-found');
 
   assert.is(foreign.message, missing.message);
 });
 
-read('lists the users of an app by its slug', async ({ app }) => {
+users('users.list, users.get lists the users of an app by its slug', async ({ app }) => {
   const emails = async (slug: string) => (await app.as(ACME).users.list({ app: slug })).map((u) => u.email);
 
   assert.equal(await emails('sales'), [ADA, GRACE]);
@@ -37,7 +53,7 @@ read('lists the users of an app by its slug', async ({ app }) => {
   await rejectsWith(emails('No Slug'), 'invalid-input');
 });
 
-read('returns only apps and admin roles that the caller may see', async ({ app }) => {
+users('users.list, users.get returns only apps and admin roles that the caller may see', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
 
   assert.equal((await app.as(ACME).users.get({ email: GRACE })).apps, ['zylTKNVx']);
@@ -46,7 +62,9 @@ read('returns only apps and admin roles that the caller may see', async ({ app }
   assert.equal((await app.as(ROOT).users.get({ email: ACME })).clientadmin_of, [1]);
 });
 
-update('changes only the given fields', async ({ app }) => {
+const updating = appSuite('users.update');
+
+updating('changes only the given fields', async ({ app }) => {
   const before = await app.as(ACME).users.get({ email: ADA });
   const after = await app.as(ACME).users.update({ email: ADA, first_name: 'Augusta', extra: { a: [1] } });
 
@@ -54,7 +72,7 @@ update('changes only the given fields', async ({ app }) => {
   assert.equal((await app.as(ACME).users.update({ email: ADA, extra: {} })).extra, {});
 });
 
-update('accepts a complete user sent back, and applies only the documented fields', async ({ app }) => {
+updating('accepts a complete user sent back, and applies only the documented fields', async ({ app }) => {
   const shown = (await app.send(`GET /jb/users/${ADA}/`, { as: ACME })).json();
   const echoed = await app.send(`PATCH /jb/users/${ADA}/`, {
     as: ACME,
@@ -65,7 +83,7 @@ update('accepts a complete user sent back, and applies only the documented field
   await rejectsWith(app.as(ADA).users.list({}), 'forbidden');
 });
 
-update('keeps the apps of other clients', async ({ app }) => {
+updating('keeps the apps of other clients', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
 
   await app.as(ACME).users.update({ email: GRACE, apps: ['Qm3vR8pa'] });
@@ -74,7 +92,7 @@ update('keeps the apps of other clients', async ({ app }) => {
   assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, ['Qm3vR8pa']);
 });
 
-update('refuses apps of other clients alike, whether the user has them or not', async ({ app }) => {
+updating('refuses apps of other clients alike, whether the user has them or not', async ({ app }) => {
   for (const apps of [[], ['Hb7cW2ke']]) {
     await app.as(ROOT).users.update({ email: GRACE, apps });
     const attempt = app.as(ACME).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
@@ -83,7 +101,7 @@ update('refuses apps of other clients alike, whether the user has them or not', 
   }
 });
 
-update('keeps both changes if admins of two clients set apps concurrently', async ({ app }) => {
+updating('keeps both changes if admins of two clients set apps concurrently', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['Hb7cW2ke', 'zylTKNVx'] });
   for (let round = 0; round < 5; round += 1) {
     await Promise.all([
@@ -95,7 +113,7 @@ update('keeps both changes if admins of two clients set apps concurrently', asyn
   }
 });
 
-update('refuses to change client admins', async ({ app }) => {
+updating('refuses to change client admins', async ({ app }) => {
   for (const who of [ROOT, ACME]) {
     const attempt = app.as(who).users.update({ email: ACME, first_name: 'X' });
     assert.is((await rejectsWith(attempt, 'client-admin-locked')).status, 403);
@@ -103,12 +121,12 @@ update('refuses to change client admins', async ({ app }) => {
   await rejectsWith(app.as(ACME).users.update({ email: GLOBEX, first_name: 'X' }), 'not-found');
 });
 
-update('refuses members and staff, even for themselves', async ({ app }) => {
+updating('refuses members and staff, even for themselves', async ({ app }) => {
   await rejectsWith(app.as(ADA).users.update({ email: ADA, first_name: 'X' }), 'forbidden');
   await rejectsWith(app.as(STAFF).users.update({ email: ADA, first_name: 'X' }), 'forbidden');
 });
 
-update('keeps extra as sent, and limits its size', async ({ app }) => {
+updating('keeps extra as sent, and limits its size', async ({ app }) => {
   const nested = (depth: number) => JSON.parse(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
   const kept = { ключ: 'значение', 'a.b': { '': [null, 1.5, 'x\0y'] }, z: 1, a: 2 };
   const set = (extra: Record<string, unknown>) => app.as(ACME).users.update({ email: ADA, extra });
@@ -121,4 +139,300 @@ update('keeps extra as sent, and limits its size', async ({ app }) => {
   }
 });
 
-for (const part of [read, update]) part.run();
+const PATH = `/jb/users/${ADA}/`;
+
+const NAMES = ['"quoted"\\', 'tab\tand\u0001', '🎉 é\u2028', ''];
+
+const CHANGES: { [field: string]: unknown }[] = [
+  ...NAMES.map((name) => ({ first_name: name, last_name: name })),
+  { extra: { '\u0000': '\ud800', deep: [{ a: null }] }, is_demo_user: true },
+  { apps: [] },
+  { apps: [CHURN, SALES, FLEET], is_active: false },
+  { apps: [SALES], is_active: true },
+  {},
+];
+
+const logOf = async (app: TestApp) => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from audit_entries where target = ${ADA}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+/** With an idempotency key, the change is part of a larger transaction. */
+const WAYS = [
+  { as: ROOT, path: PATH },
+  { as: ACME, path: `/jb/users/${IDLE}/` },
+].flatMap((way) => [
+  { ...way, keys: false },
+  { ...way, keys: true },
+]);
+
+for (const { as, path, keys } of WAYS) {
+  const how = keys ? ', in the transaction of a key' : '';
+  updating(`returns to ${as}${how} byte for byte the user that they read afterwards`, async ({ app }) => {
+    for (const [index, changes] of CHANGES.entries()) {
+      const own = as === ACME && changes.apps ? { ...changes, apps: [SALES] } : changes;
+      const headers = keys ? { 'idempotency-key': `change-${index}` } : {};
+      const answer = await app.send(`PATCH ${path}`, { as, payload: own, headers });
+      const read = await app.send(`GET ${path}`, { as });
+
+      assert.is(answer.statusCode, 200, answer.body);
+      assert.is(answer.body, read.body);
+    }
+  });
+}
+
+updating('records concurrent changes one after another', async ({ app }) => {
+  const names = Array.from({ length: 8 }, (_, index) => `Ada ${index}`);
+  const send = (first_name: string) => app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name } });
+  const { first_name: before } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
+  await Promise.all(names.map(send));
+
+  const { rows } = await sql<{ from: string; to: string }>`
+    select details->'first_name'->>'from' as from, details->'first_name'->>'to' as to
+    from audit_entries where target = ${ADA} and details->'first_name'->>'to' = any(${names})
+    order by id`.execute(app.db());
+  const steps = new Map(rows.map(({ from, to }) => [from, to]));
+  const recorded = [];
+  for (let at = steps.get(before); at !== undefined; at = steps.get(at)) recorded.push(at);
+  assert.equal(recorded.toSorted(), names);
+});
+
+updating('keeps the exact text of extra if it is not given', async ({ app }) => {
+  const text = '{"big": 12345678901234567890,  "twice": 1, "twice": 1.0}';
+  await sql`update users set extra = ${text}::json where email = ${ADA}`.execute(app.db());
+  await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name: 'Other', apps: [CHURN] } });
+
+  const { rows } = await sql<{ extra: string }>`
+    select extra::text from users where email = ${ADA}`.execute(app.db());
+  assert.equal(rows, [{ extra: text }]);
+});
+
+updating('writes neither the user nor the audit trail if nothing changes', async ({ app }) => {
+  const row = () => sql`select xmin::text, ctid::text from users where email = ${ADA}`.execute(app.db());
+  const { first_name, apps } = (await app.send(`GET ${PATH}`, { as: ROOT })).json();
+  const before = [(await row()).rows, await logOf(app)];
+  // A row lock only changes `xmax`.
+  await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name, apps } });
+
+  assert.equal([(await row()).rows, await logOf(app)], before);
+});
+
+/** Replaces the usage of a user. */
+const setUsage = async (app: TestApp, email: string, day: string, app_id = SALES) => {
+  await app.db().deleteFrom('usage_days').where('email', '=', email).execute();
+  await app.db().insertInto('usage_days').values({ app_id, email, day, actions: 1 }).execute();
+};
+
+const people = appSuite('users.people');
+
+people('returns pages of the users of users.list, in the same order', async ({ app }) => {
+  const root = app.as(ROOT);
+  const listed = await root.users.list({ sort: '-email', limit: 5 });
+
+  const first = await root.users.people({ sort: '-email', limit: 3 });
+  const rest = await root.users.people({ sort: '-email', limit: 2, cursor: first.at(-1)?.email });
+
+  assert.equal(
+    [...first, ...rest].map(({ email }) => email),
+    listed.map(({ email }) => email),
+  );
+});
+
+people('returns only the users whom a client admin sees', async ({ app }) => {
+  const seen = await app.as(ACME).users.people({});
+
+  assert.equal(
+    seen.map(({ email }) => email),
+    (await app.as(ACME).users.list({})).map(({ email }) => email),
+  );
+});
+
+people('names the apps, the groups and the last use of each person', async ({ app }) => {
+  const acme = app.as(ACME);
+  const { id } = await acme.groups.create({ id: 1, name: 'Analysts', members: [ADA], apps: [CHURN] });
+  await setUsage(app, ADA, '2026-09-02');
+  const find = async (email: string, as = ACME) =>
+    (await app.as(as).users.people({ search: email })).find((person) => person.email === email);
+
+  const { app_labels, groups, last_used_day, opens_all_apps } = (await find(ADA)) ?? {};
+  assert.equal(
+    { app_labels, groups, last_used_day, opens_all_apps },
+    {
+      app_labels: ['Sales', 'Churn'],
+      groups: ['Analysts'],
+      last_used_day: '2026-09-02',
+      opens_all_apps: false,
+    },
+  );
+  assert.equal((await find(ROOT, ROOT))?.opens_all_apps, true, 'a superuser opens all apps');
+  assert.equal(
+    (await acme.users.people({ group: id })).map(({ email }) => email),
+    [ADA],
+  );
+});
+
+people('shows a client admin nothing of another client', async ({ app }) => {
+  const { id } = await app
+    .as(GLOBEX)
+    .groups.create({ id: 2, name: 'Secret', members: [EDSGER], apps: [FLEET] });
+  await setUsage(app, EDSGER, '2026-09-03', FLEET);
+  await app
+    .db()
+    .insertInto('memberships')
+    .values((from) => ({
+      client_id: 1,
+      user_id: from.selectFrom('users').select('id').where('email', '=', EDSGER),
+    }))
+    .execute();
+
+  const [person] = await app.as(ACME).users.people({ search: EDSGER });
+  assert.equal([person?.app_labels, person?.groups, person?.last_used_day], [[], [], null]);
+  assert.equal(await app.as(ACME).users.people({ group: id }), []);
+  assert.equal((await app.as(ACME).users.count({ group: id })).count, 0);
+});
+
+people('is refused to members', async ({ app }) => {
+  await rejectsWith(app.as(ADA).users.people({}), 'forbidden');
+});
+
+people('has no REST path, and its fields are not those of the REST interface', async ({ app }) => {
+  const [person] = await app.as(ROOT).users.people({ limit: 1 });
+
+  assert.not(REST_ENDPOINTS.some(({ procedure }) => procedure === 'users.people'));
+  assert.not.equal(Object.keys(person ?? {}), Object.keys(UserOutput.shape));
+});
+
+type Filter = { search?: string; is_active?: boolean; app?: string };
+
+const found = async (app: TestApp, filter: Filter, as = ROOT) =>
+  (await app.as(as).users.list(filter)).map(({ email }) => email);
+
+const OTTO = 'otto_100%@acme.test';
+
+const OSCAR = 'oscar.100x@acme.test';
+
+const search = appSuite('search of users');
+
+search.before(async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.users.create({ email: OTTO, first_name: 'Jörg-Otto', last_name: "O'Brien \\ Søn", client: 1 });
+  await root.users.create({ email: OSCAR, first_name: 'ÉLODIE', last_name: 'Groß', client: 1 });
+});
+
+search('matches parts of the address and names, ignoring case', async ({ app }) => {
+  assert.equal(await found(app, { search: 'ovelac' }), [ADA]);
+  assert.equal(await found(app, { search: 'HOPPER' }), [GRACE]);
+  assert.equal(await found(app, { search: 'gRaCe@' }), [GRACE]);
+  assert.equal(await found(app, { search: 'jÖRG' }), [OTTO]);
+  assert.equal(await found(app, { search: 'élodie' }), [OSCAR]);
+  assert.equal(await found(app, { search: 'unknown' }), []);
+});
+
+search('requires every word, in any field', async ({ app }) => {
+  assert.equal(await found(app, { search: 'lovelace ada' }), [ADA]);
+  assert.equal(await found(app, { search: '  acme.test\t hop ' }), [GRACE]);
+  assert.equal(await found(app, { search: 'ada hopper' }), []);
+});
+
+search('does not match a word across two fields', async ({ app }) => {
+  assert.equal(await found(app, { search: 'testada' }), []);
+  assert.equal(await found(app, { search: 'adalovelace' }), []);
+});
+
+search('treats %, _ and \\ literally', async ({ app }) => {
+  assert.equal(await found(app, { search: '100%' }), [OTTO]);
+  assert.equal(await found(app, { search: 'o_1' }), [OTTO]);
+  assert.equal(await found(app, { search: '\\' }), [OTTO]);
+  assert.equal(await found(app, { search: "o'b" }), [OTTO]);
+  assert.equal(await found(app, { search: '%' }), [OTTO]);
+  assert.equal(await found(app, { search: '_' }), [OTTO]);
+});
+
+search('matches every user if it is blank', async ({ app }) => {
+  const everybody = await found(app, {});
+  assert.equal(await found(app, { search: '' }), everybody);
+  assert.equal(await found(app, { search: ' \t ' }), everybody);
+});
+
+search('combines with is_active and app, and returns only visible users', async ({ app }) => {
+  assert.equal(await found(app, { is_active: false }), [IDLE]);
+  assert.equal(await found(app, { search: 'acme', is_active: false }), [IDLE]);
+  assert.equal(await found(app, { search: 'acme.test', app: 'churn' }), [ADA]);
+  assert.not.ok((await found(app, { is_active: true })).includes(IDLE));
+  assert.equal(await found(app, { search: 'dijkstra' }, ACME), []);
+  assert.equal(await found(app, { search: 'dijkstra' }), [EDSGER]);
+});
+
+search('works for the users of a client', async ({ app }) => {
+  const inAcme = async (filter: Filter) =>
+    (await app.as(ACME).clients.users({ id: 1, ...filter })).map(({ email }) => email);
+
+  assert.equal(await inAcme({ search: 'hop' }), [GRACE]);
+  assert.equal(await inAcme({ is_active: false }), [IDLE]);
+  assert.equal(await inAcme({ search: 'dijkstra' }), []);
+});
+
+search('is read from the query string, and refused where search is not supported', async ({ app }) => {
+  const read = (query: string) => app.send(`GET /jb/users/?${query}`, { as: ROOT });
+  const words = Array.from({ length: 11 }, (_, n) => `w${n}`).join(' ');
+
+  assert.is((await read('search=ada+love&is_active=true')).json()[0].email, ADA);
+  for (const [query, field] of [
+    ['search=%00', 'search'],
+    [`search=${'x'.repeat(255)}`, 'search'],
+    [`search=${encodeURIComponent(words)}`, 'search'],
+    ['is_active=yes', 'is_active'],
+    ['is_active=', 'is_active'],
+  ] as const) {
+    const response = await read(query);
+    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [field]], query);
+  }
+  await rejectsWith(app.as(ADA).users.list({ search: 'ada' }), 'forbidden');
+});
+
+/** Any text, with many characters that are special in patterns. */
+const text = fc
+  .oneof(
+    fc.string({ unit: anyCharacter, maxLength: 40 }),
+    fc.string({ unit: fc.constantFrom('%', '_', '\\', "'", '"', ' ', 'a', 'B', 'é', '😀'), maxLength: 40 }),
+  )
+  .filter((value) => value.isWellFormed() && !value.includes('\0'));
+
+const tenWords = (value: string): string => value.split(/\s+/u).filter(Boolean).slice(0, 10).join(' ');
+
+search('finds users by any words of their names, and accepts any text', async ({ app }) => {
+  await fc.assert(
+    fc.asyncProperty(text, fc.nat(40), fc.nat(40), text, async (name, from, to, other) => {
+      await app.db().updateTable('users').set({ last_name: name }).where('email', '=', GRACE).execute();
+      const part = [...name].slice(Math.min(from, to), Math.max(from, to)).join('');
+      const words = tenWords(part);
+
+      assert.ok((await found(app, { search: words })).includes(GRACE), JSON.stringify({ name, words }));
+      await found(app, { search: tenWords(other) });
+    }),
+    { numRuns: 150 },
+  );
+});
+
+search('uses its index on large tables', async ({ app }) => {
+  const plan = await app
+    .db()
+    .transaction()
+    .execute(async (tx) => {
+      await sql`set local enable_seqscan = off`.execute(tx);
+      await sql`set local enable_indexscan = off`.execute(tx);
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`explain select 1 from users
+      where lower(users.email || ' ' || users.first_name || ' ' || users.last_name) like lower('%love%')`.execute(
+        tx,
+      );
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+
+  assert.match(plan, 'users_search');
+});
+
+users.run();
+updating.run();
+search.run();
+people.run();
