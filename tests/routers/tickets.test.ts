@@ -1,12 +1,34 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { claimsIn, setApp, setClient, ticketOf, usedView } from '../support/access-views.ts';
+import { createLaunchCode } from '../../src/services/gate/launches.ts';
+import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
+import {
+  claimsIn,
+  isActive,
+  openedView,
+  resign,
+  setApp,
+  setClient,
+  ticketOf,
+  usedView,
+} from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, EDSGER, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
-const tickets = appSuite('apps.openTicket');
+const tickets = appSuite('tickets');
 
-tickets('says who opens which app', async ({ app }) => {
+tickets('apps.openTicket says who opens which app', async ({ app }) => {
   const { ticket, expires_at } = await app.as(GRACE).apps.openTicket({ app_id: SALES });
   const { jti, iat, issued_ms, ...claims } = claimsIn(ticket);
   const now = app.clock.now().getTime() / 1000;
@@ -38,7 +60,7 @@ tickets('says who opens which app', async ({ app }) => {
   assert.equal(expires_at, new Date((now + 120) * 1000));
 });
 
-tickets('names the roles', async ({ app }) => {
+tickets('apps.openTicket names the roles', async ({ app }) => {
   const rolesOf = async (email: string) => claimsIn(await ticketOf(app, email)).roles;
 
   assert.equal(await rolesOf(ROOT), ['superuser']);
@@ -47,7 +69,7 @@ tickets('names the roles', async ({ app }) => {
   assert.equal(await rolesOf(ADA), ['member']);
 });
 
-tickets('has the data permissions of the user, up to 64 KiB', async ({ app }) => {
+tickets('apps.openTicket has the data permissions of the user, up to 64 KiB', async ({ app }) => {
   const extra = { regions: ['north'], note: 'ü"\u2028', long: 'x'.repeat(65_000) };
   await app.as(ACME).users.update({ email: GRACE, extra });
 
@@ -56,14 +78,14 @@ tickets('has the data permissions of the user, up to 64 KiB', async ({ app }) =>
   assert.is(claimsIn(await ticketOf(app, GRACE)).data_permissions, null);
 });
 
-tickets('names a stack that the app offers', async ({ app }) => {
+tickets('apps.openTicket names a stack that the app offers', async ({ app }) => {
   const [stack] = await app.as(GRACE).apps.stacks({ app_id: SALES });
 
   assert.is(claimsIn(await ticketOf(app, GRACE, stack?.slug)).stack, stack?.slug);
   await rejectsWith(ticketOf(app, GRACE, 'unknown'), 'not-found');
 });
 
-tickets('is refused to users who may not open the app', async ({ app }) => {
+tickets('apps.openTicket is refused to users who may not open the app', async ({ app }) => {
   const { message } = await rejectsWith(ticketOf(app, EDSGER), 'not-found');
 
   assert.is(message, 'No such app.');
@@ -71,7 +93,7 @@ tickets('is refused to users who may not open the app', async ({ app }) => {
   await rejectsWith(app.as(null).apps.openTicket({ app_id: SALES }), 'unauthenticated');
 });
 
-tickets('is refused to all users while the app is in maintenance', async ({ app }) => {
+tickets('apps.openTicket is refused to all users while the app is in maintenance', async ({ app }) => {
   await setApp(app, { in_maintenance: true });
 
   for (const email of [ADA, ACME, ROOT]) {
@@ -81,21 +103,24 @@ tickets('is refused to all users while the app is in maintenance', async ({ app 
   await setApp(app, { in_maintenance: false });
 });
 
-tickets('is refused while the client is closed, which only administrators learn', async ({ app }) => {
-  await setClient(app, 1, false);
+tickets(
+  'apps.openTicket is refused while the client is closed, which only administrators learn',
+  async ({ app }) => {
+    await setClient(app, 1, false);
 
-  await rejectsWith(ticketOf(app, ADA), 'not-found');
-  for (const email of [ACME, STAFF, ROOT]) await rejectsWith(ticketOf(app, email), 'client-closed');
-  await setClient(app, 1, true);
-});
+    await rejectsWith(ticketOf(app, ADA), 'not-found');
+    for (const email of [ACME, STAFF, ROOT]) await rejectsWith(ticketOf(app, email), 'client-closed');
+    await setClient(app, 1, true);
+  },
+);
 
-tickets('has its own id each time', async ({ app }) => {
+tickets('apps.openTicket has its own id each time', async ({ app }) => {
   const [one, other] = [await ticketOf(app, ADA), await ticketOf(app, ADA)];
 
   assert.is.not(claimsIn(one).jti, claimsIn(other).jti);
 });
 
-tickets('is served over REST, and not kept by caches', async ({ app }) => {
+tickets('apps.openTicket is served over REST, and not kept by caches', async ({ app }) => {
   const response = await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: GRACE });
 
   assert.is(response.statusCode, 200);
@@ -103,11 +128,7 @@ tickets('is served over REST, and not kept by caches', async ({ app }) => {
   assert.is(claimsIn(response.json().ticket).email, GRACE);
 });
 
-tickets.run();
-
-const views = appSuite('tickets of access views');
-
-views('are of a guest if the view has no user', async ({ app }) => {
+tickets('tickets of access views are of a guest if the view has no user', async ({ app }) => {
   const selections = { year: 2026 };
   const { viewId, useId } = await usedView(app, { data_permissions: { region: 'north' }, selections });
   const { ticket } = await app.openServices().tickets.issueTicket({ kind: 'view', useId, appId: SALES });
@@ -119,48 +140,54 @@ views('are of a guest if the view has no user', async ({ app }) => {
   assert.equal([claims.show_header, claims.show_footer, claims.language_code], [true, false, 'de']);
 });
 
-views('have the permissions of the view, or else of its user, or else none', async ({ app }) => {
-  const permissionsOf = async (view: Parameters<typeof usedView>[1]) => {
-    const { useId } = await usedView(app, view);
+tickets(
+  'tickets of access views have the permissions of the view, or else of its user, or else none',
+  async ({ app }) => {
+    const permissionsOf = async (view: Parameters<typeof usedView>[1]) => {
+      const { useId } = await usedView(app, view);
+      const { tickets } = app.openServices();
+      return claimsIn((await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket);
+    };
+    await app.as(ACME).users.update({ email: ADA, extra: { region: 'south' } });
+
+    const ofView = await permissionsOf({ user: ADA, data_permissions: { region: 'north' } });
+    assert.equal([ofView.sub, ofView.data_permissions], ['@ada', { region: 'north' }]);
+    assert.equal((await permissionsOf({ user: ADA })).data_permissions, { region: 'south' });
+    assert.equal((await permissionsOf({ user: ADA, data_permissions: {} })).data_permissions, {
+      region: 'south',
+    });
+    assert.is((await permissionsOf({ user: GRACE })).data_permissions, null);
+    assert.is((await permissionsOf({})).data_permissions, null);
+  },
+);
+
+tickets(
+  'tickets of access views are refused once the view has ended, or opens the app as another user',
+  async ({ app }) => {
     const { tickets } = app.openServices();
-    return claimsIn((await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket);
-  };
-  await app.as(ACME).users.update({ email: ADA, extra: { region: 'south' } });
+    const issue = (useId: number) => tickets.issueTicket({ kind: 'view', useId, appId: SALES });
+    const change = (id: number, changes: object) =>
+      app.db().updateTable('access_views').set(changes).where('id', '=', id).execute();
 
-  const ofView = await permissionsOf({ user: ADA, data_permissions: { region: 'north' } });
-  assert.equal([ofView.sub, ofView.data_permissions], ['@ada', { region: 'north' }]);
-  assert.equal((await permissionsOf({ user: ADA })).data_permissions, { region: 'south' });
-  assert.equal((await permissionsOf({ user: ADA, data_permissions: {} })).data_permissions, {
-    region: 'south',
-  });
-  assert.is((await permissionsOf({ user: GRACE })).data_permissions, null);
-  assert.is((await permissionsOf({})).data_permissions, null);
-});
+    const ended = await usedView(app, { expires_at: new Date(app.clock.now().getTime() + 1000) });
+    await issue(ended.useId);
+    app.clock.advance(1000);
+    await rejectsWith(issue(ended.useId), 'not-found');
 
-views('are refused once the view has ended, or opens the app as another user', async ({ app }) => {
-  const { tickets } = app.openServices();
-  const issue = (useId: number) => tickets.issueTicket({ kind: 'view', useId, appId: SALES });
-  const change = (id: number, changes: object) =>
-    app.db().updateTable('access_views').set(changes).where('id', '=', id).execute();
+    const revoked = await usedView(app, { user: ADA });
+    await issue(revoked.useId);
+    await change(revoked.viewId, { is_active: false });
+    await rejectsWith(issue(revoked.useId), 'not-found');
 
-  const ended = await usedView(app, { expires_at: new Date(app.clock.now().getTime() + 1000) });
-  await issue(ended.useId);
-  app.clock.advance(1000);
-  await rejectsWith(issue(ended.useId), 'not-found');
+    const other = await usedView(app, { user: ADA });
+    await change(other.viewId, { user_id: null });
+    await rejectsWith(issue(other.useId), 'not-found');
+    await rejectsWith(tickets.issueTicket({ kind: 'view', useId: ended.useId, appId: CHURN }), 'not-found');
+  },
+);
 
-  const revoked = await usedView(app, { user: ADA });
-  await issue(revoked.useId);
-  await change(revoked.viewId, { is_active: false });
-  await rejectsWith(issue(revoked.useId), 'not-found');
-
-  const other = await usedView(app, { user: ADA });
-  await change(other.viewId, { user_id: null });
-  await rejectsWith(issue(other.useId), 'not-found');
-  await rejectsWith(tickets.issueTicket({ kind: 'view', useId: ended.useId, appId: CHURN }), 'not-found');
-});
-
-views(
-  'are refused for users who are deactivated or have lost the app, and for closed clients',
+tickets(
+  'tickets of access views are refused for users who are deactivated or have lost the app, and for closed clients',
   async ({ app }) => {
     const { tickets } = app.openServices();
     const { useId } = await usedView(app, { user: ADA });
@@ -180,4 +207,267 @@ views(
   },
 );
 
-views.run();
+tickets('tickets.introspect returns the claims of a valid ticket', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+  const expected = { active: true, ...claimsIn(ticket) };
+
+  for (const who of [ROOT, STAFF, ACME])
+    assert.equal(await app.as(who).tickets.introspect({ token: ticket }), expected, who);
+});
+
+tickets('tickets.introspect takes forms, as RFC 7662 requires', async ({ app }) => {
+  const response = await app.send('POST /gate/introspect/', {
+    as: STAFF,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ token: await ticketOf(app, GRACE) }).toString(),
+  });
+
+  assert.is(response.json().active, true);
+  assert.is(response.json().email, GRACE);
+});
+
+tickets(
+  'tickets.introspect shows client admins tickets of the apps of their clients only, and members none',
+  async ({ app }) => {
+    const ticket = await ticketOf(app, GRACE);
+
+    assert.equal(await app.as(GLOBEX).tickets.introspect({ token: ticket }), { active: false });
+    await rejectsWith(app.as(GRACE).tickets.introspect({ token: ticket }), 'forbidden');
+    await rejectsWith(app.as(null).tickets.introspect({ token: ticket }), 'unauthenticated');
+  },
+);
+
+tickets('tickets.introspect says only that anything else is not active', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+  const [head, body, signature = ''] = ticket.split('.');
+  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  const claims = claimsIn(ticket);
+  const bad = {
+    nothing: '',
+    'no ticket': 'x',
+    'a changed signature': `${head}.${body}.${signature.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))}`,
+    'no signature': `${head}.${body}.`,
+    'alg none': `${none}.${body}.`,
+    'another issuer': await resign(app, ticket, { iss: 'https://elsewhere.test' }),
+    'an unknown app': await resign(app, ticket, { aud: 'unknown' }),
+    'another app': await resign(app, ticket, { aud: 'fleet' }),
+    'an unknown user': await resign(app, ticket, { sub: '@unknown' }),
+    'an unknown view': await resign(app, ticket, { access_view: 999_999 }),
+    'its end': await resign(app, ticket, { exp: claims.iat }),
+  };
+  for (const [what, token] of Object.entries(bad))
+    assert.equal(await app.as(ROOT).tickets.introspect({ token }), { active: false }, what);
+  assert.ok(await isActive(app, await resign(app, ticket, {})), 'only the changed claim decides');
+});
+
+tickets('tickets.introspect ends with the ticket', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+
+  app.clock.advance(119_999);
+  assert.ok(await isActive(app, ticket));
+  app.clock.advance(1);
+  assert.not.ok(await isActive(app, ticket));
+});
+
+tickets('tickets.introspect decides access again', async ({ app }) => {
+  const admin = app.as(ACME);
+  const ticket = await ticketOf(app, GRACE);
+  const { apps } = await admin.users.get({ email: GRACE });
+
+  await admin.users.update({ email: GRACE, is_active: false });
+  assert.not.ok(await isActive(app, ticket), 'deactivated');
+  await admin.users.update({ email: GRACE, is_active: true, apps: [] });
+  assert.not.ok(await isActive(app, ticket), 'lost the app');
+  await admin.users.update({ email: GRACE, apps });
+  await setApp(app, { in_maintenance: true });
+  assert.not.ok(await isActive(app, ticket), 'maintenance');
+  await setApp(app, { in_maintenance: false });
+  await setClient(app, 1, false);
+  assert.not.ok(await isActive(app, ticket), 'closed client');
+  await setClient(app, 1, true);
+  assert.ok(await isActive(app, ticket));
+});
+
+tickets('tickets.introspect ends with the view', async ({ app }) => {
+  for (const user of [null, ADA]) {
+    const { viewId, useId } = await usedView(app, { user });
+    const { tickets } = app.openServices();
+    const { ticket } = await tickets.issueTicket({ kind: 'view', useId, appId: SALES });
+    assert.ok(await isActive(app, ticket));
+
+    await app.db().updateTable('access_views').set({ is_active: false }).where('id', '=', viewId).execute();
+    assert.not.ok(await isActive(app, ticket));
+  }
+});
+
+tickets(
+  'tickets.introspect ends when the user of a view becomes a superuser, unless a superuser created it',
+  async ({ app }) => {
+    const ticketOfView = async (by_superuser: boolean) => {
+      const { useId } = await usedView(app, { user: ADA, by_superuser });
+      return (await app.openServices().tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket;
+    };
+    const [byAdmin, bySuperuser] = [await ticketOfView(false), await ticketOfView(true)];
+
+    await app.as(ROOT).roles.update({ email: ADA, is_superuser: true });
+    assert.equal([await isActive(app, byAdmin), await isActive(app, bySuperuser)], [false, true]);
+    await app.as(ROOT).roles.update({ email: ADA, is_superuser: false });
+    assert.ok(await isActive(app, byAdmin));
+  },
+);
+
+/** A ticket of the next millisecond is not revoked. */
+const nextMillisecond = (app: TestApp) => sql`select pg_sleep(0.002)`.execute(app.db());
+
+/** Whether a statement waits for the lock of a row. */
+const isWaiting = async (app: TestApp): Promise<boolean> => {
+  const { rows } = await sql`
+    select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db());
+  return rows.length > 0;
+};
+
+const revoking = appSuite('tickets.revoke');
+
+revoking('ends the tickets of a user that were issued before, not those after', async ({ app }) => {
+  const [before, other] = [await ticketOf(app, GRACE), await ticketOf(app, ADA)];
+
+  await app.as(ACME).tickets.revoke({ user: GRACE });
+  await nextMillisecond(app);
+  const after = await ticketOf(app, GRACE);
+
+  assert.is(claimsIn(before).iat, claimsIn(after).iat, 'issued in the same second');
+  assert.equal([await isActive(app, before), await isActive(app, after)], [false, true]);
+  assert.ok(await isActive(app, other));
+});
+
+revoking('ends tickets for an app, and all', async ({ app }) => {
+  const sales = await ticketOf(app, GRACE);
+  const churn = (await app.as(ADA).apps.openTicket({ app_id: CHURN })).ticket;
+
+  await app.as(ACME).tickets.revoke({ app_id: SALES });
+  assert.equal([await isActive(app, sales), await isActive(app, churn)], [false, true]);
+  await app.as(ROOT).tickets.revoke({ all: true });
+  assert.not.ok(await isActive(app, churn));
+  await nextMillisecond(app);
+  assert.ok(await isActive(app, await ticketOf(app, GRACE)));
+});
+
+revoking('ends the tickets, codes and embedded pages of a view', async ({ app }) => {
+  const [revoked, kept] = [await openedView(app), await openedView(app)];
+  const { tickets } = app.openServices();
+  const ticketFor = async (useId: number) =>
+    (await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket;
+  const [of, ofOther] = [await ticketFor(revoked.useId), await ticketFor(kept.useId)];
+  for (const { useId } of [revoked, kept]) {
+    await createLaunchCode(app.orm.em.fork(), { kind: 'view', useId, appId: SALES }, app.clock.now());
+  }
+
+  await app.as(ACME).tickets.revoke({ access_view: String(revoked.viewId) });
+
+  assert.equal([await isActive(app, of), await isActive(app, ofOther)], [false, true]);
+  for (const table of ['embed_sessions', 'launch_codes'] as const) {
+    const rows = await app.db().selectFrom(table).select('access_view_use_id').execute();
+    assert.equal(
+      rows.map(({ access_view_use_id }) => access_view_use_id),
+      [kept.useId],
+      table,
+    );
+  }
+});
+
+revoking('waits for uses of the view in flight, and ends what they open', async ({ app }) => {
+  const { key, viewId, useId } = await usedView(app);
+  const digest = 'd'.repeat(64);
+  const expires_at = new Date(app.clock.now().getTime() + 60_000);
+  let revoked: Promise<unknown> = Promise.resolve();
+  await app
+    .db()
+    .transaction()
+    .execute(async (use) => {
+      await use.updateTable('access_views').set({ uses: sql`uses + 1` }).where('id', '=', viewId).execute();
+      await use
+        .insertInto('embed_sessions')
+        .values({ digest, access_view_use_id: useId, expires_at })
+        .execute();
+      let isDone = false;
+      revoked = app
+        .as(ACME)
+        .tickets.revoke({ access_view: key })
+        .finally(() => {
+          isDone = true;
+        });
+      while (!(isDone || (await isWaiting(app)))) await nextMillisecond(app);
+    });
+  await revoked;
+
+  const found = await app.db().selectFrom('embed_sessions').where('digest', '=', digest).execute();
+  assert.equal(found, []);
+});
+
+revoking('ends the launch codes of a user', async ({ app }) => {
+  await app.db().deleteFrom('launch_codes').execute();
+  await app.as(GRACE).apps.launch({ app_slug: 'sales' });
+  await setApp(app, { launch_url: 'https://sales.example.com/' });
+  for (const who of [GRACE, ADA]) await app.as(who).apps.launch({ app_slug: 'sales' });
+
+  await app.as(ROOT).tickets.revoke({ user: GRACE });
+
+  assert.is((await app.db().selectFrom('launch_codes').select('digest').execute()).length, 1);
+});
+
+revoking('is limited to what the caller administers', async ({ app }) => {
+  const { key } = await usedView(app);
+  const globex = app.as(GLOBEX).tickets;
+
+  await rejectsWith(globex.revoke({ user: GRACE }), 'not-found');
+  await rejectsWith(globex.revoke({ app_id: SALES }), 'not-found');
+  await rejectsWith(globex.revoke({ access_view: key }), 'not-found');
+  await rejectsWith(globex.revoke({ all: true }), 'forbidden');
+  await rejectsWith(app.as(STAFF).tickets.revoke({ app_id: SALES }), 'forbidden');
+  await rejectsWith(app.as(EDSGER).tickets.revoke({ user: EDSGER }), 'forbidden');
+  // An administrator of another client, who can open the app.
+  await app.as(ROOT).users.update({ email: EDSGER, apps: [SALES] });
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });
+  await rejectsWith(app.as(EDSGER).tickets.revoke({ app_id: SALES }), 'forbidden');
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: false });
+});
+
+revoking('needs exactly one thing to revoke', async ({ app }) => {
+  for (const input of [{}, { user: GRACE, app_id: SALES }, { user: GRACE, all: true as const }])
+    await rejectsWith(app.as(ROOT).tickets.revoke(input), 'invalid-input');
+});
+
+revoking('is in the audit trail, and kept once for each subject', async ({ app }) => {
+  await app.as(ACME).tickets.revoke({ app_id: SALES });
+  await app.as(ACME).tickets.revoke({ app_id: SALES });
+  const entries = await app.as(ACME).audit.list({ action: 'ticket.revoke', target: 'sales' });
+  const rows = await app
+    .db()
+    .selectFrom('ticket_revocations')
+    .select('id')
+    .where('app_id', '=', SALES)
+    .execute();
+
+  assert.ok(entries.length >= 2);
+  assert.equal([entries[0]?.actor, entries[0]?.clients], [ACME, [1]]);
+  assert.is(rows.length, 1);
+});
+
+revoking('is deleted when no ticket is older', async ({ app }) => {
+  const count = async () => (await app.db().selectFrom('ticket_revocations').select('id').execute()).length;
+  await app.as(ROOT).tickets.revoke({ all: true });
+  const before = await count();
+  // They have the time of the database.
+  await app.db().updateTable('ticket_revocations').set({ revoked_at: app.clock.now() }).execute();
+
+  app.clock.advance(599_000);
+  await pruneTickets(app.orm.em.fork(), app.clock.now());
+  assert.is(await count(), before);
+  app.clock.advance(2_000);
+  await pruneTickets(app.orm.em.fork(), app.clock.now());
+  assert.is(await count(), 0);
+});
+
+tickets.run();
+revoking.run();
