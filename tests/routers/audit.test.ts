@@ -13,10 +13,129 @@ import {
   ROOT,
   STAFF,
 } from '../support/test-app.ts';
+import { CHURN, SALES } from '../support/usage.ts';
 
-const audit = appSuite('audit trail');
+const audit = appSuite('audit');
 
-audit('records actor, action, target, time and address', async ({ app }) => {
+audit('audit.list is readable by superusers, and by client admins for their clients', async ({ app }) => {
+  await app.as(GLOBEX).users.update({ email: EDSGER, first_name: 'E.' });
+  await app.as(ACME).users.update({ email: ADA, first_name: 'A.' });
+
+  const acme = await app.as(ACME).audit.list({ limit: 200 });
+  const asked = await app.as(ACME).audit.list({ client: 2 });
+  const root = await app.as(ROOT).audit.list({ client: 2 });
+
+  assert.ok(acme.length > 0);
+  assert.ok(acme.every(({ clients }) => clients.includes(1)));
+  assert.equal(asked, []);
+  assert.ok(root.some(({ target }) => target === EDSGER));
+  await rejectsWith(app.as(ADA).audit.list({}), 'forbidden');
+});
+
+audit('audit.list is paginated, filtered by time, and available over REST', async ({ app }) => {
+  const all = await app.as(ROOT).audit.list({ limit: 200 });
+  const first = await app.as(ROOT).audit.list({ limit: 3 });
+  const second = await app.as(ROOT).audit.list({ limit: 3, cursor: first.at(-1)?.id });
+  const now = app.clock.now();
+  app.clock.advance(60_000);
+  await app.as(ROOT).users.update({ email: ADA, first_name: 'Ada' });
+  const later = await app.as(ROOT).audit.list({ from: new Date(now.getTime() + 1) });
+  const before = await app.as(ROOT).audit.list({ to: new Date(now.getTime() + 1), limit: 200 });
+  const rest = await app.send(`GET /jb/audit/?from=${app.clock.now().toISOString()}&limit=1`, { as: ROOT });
+  const bad = await app.send('GET /jb/audit/?from=yesterday&limit=0', { as: ROOT });
+
+  assert.equal(
+    [...first, ...second].map(({ id }) => id),
+    all.slice(0, 6).map(({ id }) => id),
+  );
+  assert.equal(
+    later.map(({ action }) => action),
+    ['user.update'],
+  );
+  assert.is(before.length, all.length);
+  assert.is(rest.json().length, 1);
+  assert.equal(Object.keys(bad.json().errors), ['from', 'limit']);
+  for (const noDay of ['2026-02-30', '2026-13-01', '2025-02-29T10:00:00Z']) {
+    const refused = await app.send(`GET /jb/audit/?from=${noDay}`, { as: ROOT });
+    assert.equal(Object.keys(refused.json().errors ?? {}), ['from'], noDay);
+  }
+  assert.is((await app.send('GET /jb/audit/?from=2024-02-29', { as: ROOT })).statusCode, 200);
+});
+
+audit(
+  'audit.list of a person has changes of groups that name them, as far as the viewer may see',
+  async ({ app }) => {
+    const email = 'joins@acme.test';
+    await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
+    const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Joiners', members: [GRACE] });
+    await app.as(ACME).groups.update({ id: 1, group_id: id, members: [email, GRACE] });
+    await app.as(ACME).groups.update({ id: 1, group_id: id, members: [] });
+    await app.as(GLOBEX).groups.create({ id: 2, name: 'Elsewhere', members: [email] });
+
+    const seenBy = async (viewer: string) =>
+      (await app.as(viewer).audit.list({ person: email })).map(({ action, target }) => `${action} ${target}`);
+
+    const ofAcme = ['group.update Joiners', 'group.update Joiners'];
+    assert.equal((await seenBy(ACME)).slice(0, 2), ofAcme);
+    assert.ok((await seenBy(ACME)).includes(`user.create ${email}`));
+    assert.equal((await seenBy(ROOT)).slice(0, 3), ['group.create Elsewhere', ...ofAcme]);
+  },
+);
+
+audit('audit.list hides apps of other clients from client admins', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: ADA, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app.as(ROOT).users.update({ email: ADA, first_name: 'A. A.' });
+
+  const acme = await app.as(ACME).audit.list({ target: ADA, limit: 200 });
+
+  assert.ok(acme.length > 0);
+  assert.not.ok(JSON.stringify(acme).includes('Hb7cW2ke'));
+  assert.ok(acme.every(({ clients }) => clients.length === 1));
+  const globex = await app.as(GLOBEX).audit.list({ target: ADA, action: 'user.change-apps' });
+  assert.equal(
+    globex.map(({ details }) => details),
+    [{ granted: ['Hb7cW2ke'], revoked: [] }],
+  );
+});
+
+audit('audit.list treats the cursor of an invisible entry as unknown', async ({ app }) => {
+  await app.as(GLOBEX).users.update({ email: EDSGER, last_name: 'Dijkstra-D.' });
+  const [foreign] = await app.as(ROOT).audit.list({ target: EDSGER, action: 'user.update' });
+  const faultsOf = async (cursor: number) =>
+    (await rejectsWith(app.as(ACME).audit.list({ cursor }), 'invalid-input')).fields;
+
+  assert.ok(foreign && foreign.id > 0);
+  assert.equal(await faultsOf(foreign?.id ?? 0), await faultsOf(999_999));
+  assert.equal(Object.keys((await faultsOf(999_999)) ?? {}), ['cursor']);
+});
+
+audit('audit.list does not reveal other clients of an entry by filtering', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app.as(ROOT).users.update({ email: GRACE, first_name: 'G.' });
+
+  const [shared] = await app.as(ROOT).audit.list({ target: GRACE, action: 'user.update' });
+  assert.equal(shared?.clients, [1, 2]);
+  assert.equal(await app.as(ACME).audit.list({ client: 2 }), []);
+  assert.equal((await app.as(ACME).audit.list({ client: 1, target: GRACE }))[0]?.id, shared?.id);
+});
+
+audit('audit.list accepts extreme time bounds', async ({ app }) => {
+  for (const from of [new Date(-8.64e15), new Date(8.64e15)]) {
+    const { fields } = await rejectsWith(app.as(ROOT).audit.list({ from }), 'invalid-input');
+    assert.equal(Object.keys(fields ?? {}), ['from']);
+  }
+});
+
+audit('audit.list refuses to filter by an unknown action', async ({ app }) => {
+  const response = await app.send('GET /jb/audit/?action=user.updated', { as: ROOT });
+
+  assert.is(response.statusCode, 400);
+  assert.match(response.json().errors.action[0], /^Must be one of .*"user\.update"/);
+});
+
+const trail = appSuite('audit trail');
+
+trail('records actor, action, target, time and address', async ({ app }) => {
   const response = await app.send('PATCH /jb/users/grace@acme.test/', {
     as: ACME,
     payload: { last_name: 'Murray', extra: { note: 'something private' }, apps: [] },
@@ -48,7 +167,7 @@ audit('records actor, action, target, time and address', async ({ app }) => {
   );
 });
 
-audit('has an entry for every kind of change, and none for failed ones', async ({ app }) => {
+trail('has an entry for every kind of change, and none for failed ones', async ({ app }) => {
   const root = app.as(ROOT);
   const site = await root.sites.create({ domain: 'new.test', name: 'New' });
   const client = await root.clients.create({ name: 'New', site: site.id });
@@ -87,7 +206,7 @@ audit('has an entry for every kind of change, and none for failed ones', async (
   ]);
 });
 
-audit('records deactivations and reactivations alike, however they were requested', async ({ app }) => {
+trail('records deactivations and reactivations alike, however they were requested', async ({ app }) => {
   const acme = app.as(ACME);
   await acme.users.update({ email: ADA, is_active: false, first_name: 'Augusta' });
   await acme.users.update({ email: ADA, is_active: true });
@@ -114,7 +233,7 @@ audit('records deactivations and reactivations alike, however they were requeste
   await acme.users.update({ email: ADA, is_active: true, first_name: 'Ada' });
 });
 
-audit('has an entry for every change of an invitation', async ({ app }) => {
+trail('has an entry for every change of an invitation', async ({ app }) => {
   const acme = app.as(ACME);
   const email = 'invited@new.test';
   const items = [{ email, initial_apps: ['zylTKNVx'] }];
@@ -142,7 +261,7 @@ audit('has an entry for every change of an invitation', async ({ app }) => {
   assert.ok(entries.every(({ actor, clients }) => actor === ACME && clients[0] === 1));
 });
 
-audit('records the same refused request of a user once per minute', async ({ app }) => {
+trail('records the same refused request of a user once per minute', async ({ app }) => {
   const refused = () => rejectsWith(app.as(GRACE).users.list({}), 'forbidden');
   const entries = () => app.as(ACME).audit.list({ actor: GRACE, action: 'request.refused' });
 
@@ -160,7 +279,7 @@ audit('records the same refused request of a user once per minute', async ({ app
   assert.equal(await app.as(GLOBEX).audit.list({ actor: GRACE }), []);
 });
 
-audit('records at most ten refused requests of a user per minute', async ({ app }) => {
+trail('records at most ten refused requests of a user per minute', async ({ app }) => {
   const actor = await app.openServices().authentication.findByToken(await app.tokenOf(EDSGER));
   const { refusals } = app.openServices();
   if (!actor) throw new Error('The token of the demo user is not known.');
@@ -171,7 +290,7 @@ audit('records at most ten refused requests of a user per minute', async ({ app 
   assert.is((await app.as(GLOBEX).audit.list({ actor: EDSGER, action: 'request.refused' })).length, 10);
 });
 
-audit('keeps the entry of a refused request whose transaction was rolled back', async ({ app }) => {
+trail('keeps the entry of a refused request whose transaction was rolled back', async ({ app }) => {
   app.clock.advance(60_000);
   const response = await app.send('PATCH /jb/users/admin@globex.test/', {
     as: GLOBEX,
@@ -185,7 +304,7 @@ audit('keeps the entry of a refused request whose transaction was rolled back', 
   assert.equal([entry?.request_id, entry?.address], ['refused-1', '127.0.0.1']);
 });
 
-audit('records logins and failed logins, without the username as typed', async ({ app }) => {
+trail('records logins and failed logins, without the username as typed', async ({ app }) => {
   const login = (username: string, password: string) =>
     app
       .as(null)
@@ -212,7 +331,7 @@ audit('records logins and failed logins, without the username as typed', async (
   }
 });
 
-audit('is append-only', async ({ app }) => {
+trail('is append-only', async ({ app }) => {
   for (const statement of [
     `update audit_entries set actor_email = 'another user'`,
     'delete from audit_entries',
@@ -229,7 +348,7 @@ audit('is append-only', async ({ app }) => {
   }
 });
 
-audit('has no entry for a change that was rolled back', async ({ app }) => {
+trail('has no entry for a change that was rolled back', async ({ app }) => {
   const count = async () => (await app.as(ROOT).audit.list({ target: ADA, limit: 200 })).length;
   const before = await count();
 
@@ -241,7 +360,7 @@ audit('has no entry for a change that was rolled back', async ({ app }) => {
   assert.equal(await app.as(ROOT).audit.list({ target: 'dry@run.test' }), []);
 });
 
-audit('has no entry if nothing changed', async ({ app }) => {
+trail('has no entry if nothing changed', async ({ app }) => {
   const root = app.as(ROOT);
   const { last_name } = await root.users.get({ email: ADA });
   const before = await root.audit.list({ limit: 200 });
@@ -256,7 +375,7 @@ audit('has no entry if nothing changed', async ({ app }) => {
   assert.equal(await root.audit.list({ limit: 200 }), before);
 });
 
-audit('has an entry for every change of credentials', async ({ app }) => {
+trail('has an entry for every change of credentials', async ({ app }) => {
   const login = { username: STAFF, password: DEMO_PASSWORD };
   const { id } = await app.as(STAFF).tokens.createNamed({ name: 'export' });
   await app.as(STAFF).tokens.revoke({ id });
@@ -281,4 +400,123 @@ audit('has an entry for every change of credentials', async ({ app }) => {
   );
 });
 
+const expected = appSuite('expected values of an update');
+
+expected('refuse to overwrite a field of a user that someone else has changed', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, first_name: 'Grace B.' });
+  const update = { email: GRACE, first_name: 'G.', last_name: 'H.' };
+
+  await rejectsWith(
+    app.as(ACME).users.update({ ...update, expected: { first_name: 'Grace', last_name: 'Hopper' } }),
+    'precondition-failed',
+  );
+  const kept = await app.as(ACME).users.get({ email: GRACE });
+  const saved = await app.as(ACME).users.update({
+    ...update,
+    expected: { first_name: 'Grace B.', last_name: 'Hopper', is_active: true },
+  });
+
+  assert.equal([kept.first_name, kept.last_name], ['Grace B.', 'Hopper']);
+  assert.equal([saved.first_name, saved.last_name], ['G.', 'H.']);
+});
+
+expected('cover the apps and the free-form data of a user', async ({ app }) => {
+  await app.as(ACME).users.update({ email: ADA, extra: { desk: 1, floor: 2 }, apps: [SALES] });
+  const stale = [{ apps: [SALES, CHURN] }, { extra: { desk: 2, floor: 2 } }, { is_demo_user: true }];
+
+  for (const values of stale) {
+    const call = app.as(ACME).users.update({ email: ADA, first_name: 'A.', expected: values });
+    await rejectsWith(call, 'precondition-failed');
+  }
+  const extra = { floor: 2, desk: 1 };
+  const saved = await app
+    .as(ACME)
+    .users.update({ email: ADA, apps: [CHURN], expected: { apps: [SALES], extra } });
+
+  assert.equal(saved.apps, [CHURN]);
+});
+
+expected('let one of two concurrent updates of a user through, also of their access', async ({ app }) => {
+  const before = await app.as(ROOT).users.get({ email: GRACE });
+  const rename = (first_name: string) =>
+    app.as(ACME).users.update({ email: GRACE, first_name, expected: { first_name: before.first_name } });
+  const deactivate = () =>
+    app.as(ROOT).users.update({ email: EDSGER, is_active: false, expected: { is_active: true } });
+
+  const renames = await Promise.allSettled([rename('One'), rename('Two'), rename('Three')]);
+  const deactivations = await Promise.allSettled([deactivate(), deactivate()]);
+
+  const succeeded = (outcomes: { status: string }[]) =>
+    outcomes.filter(({ status }) => status === 'fulfilled').length;
+  assert.equal([succeeded(renames), succeeded(deactivations)], [1, 1]);
+});
+
+expected('refuse to overwrite the texts of an app', async ({ app }) => {
+  const before = await app.as(ACME).apps.get({ app_id: SALES });
+  await app.as(ROOT).apps.update({ app_id: SALES, help_html: '<p>Ask Root.</p>' });
+  const read = { label: before.label, help_html: before.help_html };
+
+  await rejectsWith(
+    app.as(ACME).apps.update({ app_id: SALES, label: 'Mine', expected: read }),
+    'precondition-failed',
+  );
+  const current = { ...read, help_html: '<p>Ask Root.</p>', in_maintenance: false };
+  const saved = await app.as(ACME).apps.update({ app_id: SALES, label: 'Mine', expected: current });
+
+  assert.equal([saved.label, saved.help_html], ['Mine', '<p>Ask Root.</p>']);
+});
+
+expected('refuse to overwrite the texts and the password policy of a client', async ({ app }) => {
+  const before = await app.as(ACME).clients.get({ id: 1 });
+  await app.as(ROOT).clients.update({ id: 1, password_min_length: 12 });
+  const { login_title, password_min_length } = before;
+
+  await rejectsWith(
+    app
+      .as(ACME)
+      .clients.update({ id: 1, password_min_length: 10, expected: { login_title, password_min_length } }),
+    'precondition-failed',
+  );
+  const saved = await app
+    .as(ACME)
+    .clients.update({ id: 1, password_min_length: 10, expected: { login_title, password_min_length: 12 } });
+
+  assert.is(saved.password_min_length, 10);
+});
+
+expected('may be values that an update would refuse', async ({ app }) => {
+  await app.db().updateTable('clients').set({ home_location: 'imported' }).where('id', '=', 1).execute();
+
+  const saved = await app
+    .as(ACME)
+    .clients.update({ id: 1, home_location: '/', expected: { home_location: 'imported' } });
+
+  assert.is(saved.home_location, '/');
+});
+
+expected('do not reveal what the caller may not see', async ({ app }) => {
+  for (const first_name of ['Ada', 'wrong']) {
+    await rejectsWith(app.as(GLOBEX).users.update({ email: ADA, expected: { first_name } }), 'not-found');
+    await rejectsWith(app.as(GRACE).users.update({ email: ADA, expected: { first_name } }), 'forbidden');
+  }
+  await rejectsWith(app.as(GLOBEX).apps.update({ app_id: SALES, expected: { label: 'x' } }), 'not-found');
+  await rejectsWith(app.as(GLOBEX).clients.update({ id: 1, expected: { name: 'x' } }), 'not-found');
+});
+
+expected('are part of the body over REST', async ({ app }) => {
+  const patch = (value: string) =>
+    app.send(`PATCH /jb/users/${ADA}/`, {
+      as: ACME,
+      payload: { last_name: 'King', expected: { last_name: value } },
+    });
+
+  const refused = await patch('Byron');
+  const saved = await patch('Lovelace');
+
+  assert.equal([refused.statusCode, refused.json().type], [412, 'urn:steward:problem:precondition-failed']);
+  assert.equal([saved.statusCode, saved.json().last_name], [200, 'King']);
+});
+
 audit.run();
+trail.run();
+expected.run();
