@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { setApp, setClient } from '../support/access-views.ts';
+import { claimsIn, setApp, setClient } from '../support/access-views.ts';
+import { inviteByLink } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -16,14 +17,15 @@ import {
 } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
-const explanation = appSuite('access.explain');
+const explanation = appSuite('access');
 
 const explain = (app: TestApp, email: string, app_id = SALES, who = ACME) =>
   app.as(who).access.explain({ email, app_id });
+
 const codesOf = async (app: TestApp, email: string, app_id = SALES) =>
   (await explain(app, email, app_id)).blockers.map(({ code }) => code);
 
-explanation('names each way to an app', async ({ app }) => {
+explanation('access.explain names each way to an app', async ({ app }) => {
   const { id, name } = await app
     .as(ACME)
     .groups.create({ id: 1, name: 'Finance', members: [GRACE], apps: [SALES] });
@@ -44,7 +46,7 @@ explanation('names each way to an app', async ({ app }) => {
   await app.as(ACME).groups.remove({ id: 1, group_id: id });
 });
 
-explanation('names all that keeps a person out, and what to do about it', async ({ app }) => {
+explanation('access.explain names all that keeps a person out, and what to do about it', async ({ app }) => {
   assert.equal(await codesOf(app, IDLE), ['user-inactive', 'not-granted']);
   assert.equal(await codesOf(app, GRACE, CHURN), ['not-granted']);
   await setApp(app, { in_maintenance: true });
@@ -69,20 +71,21 @@ explanation('names all that keeps a person out, and what to do about it', async 
   await app.as(ACME).users.update({ email: GRACE, is_active: true, apps: [SALES] });
 });
 
-explanation('is for those who see the person and the client, and for the person', async ({ app }) => {
-  assert.is((await explain(app, ADA, SALES, ADA)).allowed, true);
-  assert.is((await explain(app, ADA, CHURN, ADA)).paths.length >= 0, true);
-  await rejectsWith(explain(app, ADA, FLEET, ADA), 'not-found');
-  await rejectsWith(explain(app, GRACE, SALES, ADA), 'not-found');
-  await rejectsWith(explain(app, EDSGER, FLEET, ACME), 'not-found');
-  await rejectsWith(explain(app, GRACE, FLEET, ACME), 'not-found');
-  await rejectsWith(explain(app, ADA, SALES, GLOBEX), 'not-found');
-  await rejectsWith(explain(app, ADA, 'AAAAAAAA', ROOT), 'not-found');
-});
+explanation(
+  'access.explain is for those who see the person and the client, and for the person',
+  async ({ app }) => {
+    assert.is((await explain(app, ADA, SALES, ADA)).allowed, true);
+    assert.is((await explain(app, ADA, CHURN, ADA)).paths.length >= 0, true);
+    await rejectsWith(explain(app, ADA, FLEET, ADA), 'not-found');
+    await rejectsWith(explain(app, GRACE, SALES, ADA), 'not-found');
+    await rejectsWith(explain(app, EDSGER, FLEET, ACME), 'not-found');
+    await rejectsWith(explain(app, GRACE, FLEET, ACME), 'not-found');
+    await rejectsWith(explain(app, ADA, SALES, GLOBEX), 'not-found');
+    await rejectsWith(explain(app, ADA, 'AAAAAAAA', ROOT), 'not-found');
+  },
+);
 
-const effective = appSuite('access.effective');
-
-effective('lists whoever opens the app, by every path', async ({ app }) => {
+explanation('access.effective lists whoever opens the app, by every path', async ({ app }) => {
   await app.as(ACME).groups.create({ id: 1, name: 'Finance', members: [GRACE, IDLE], apps: [CHURN] });
   const ends = new Date(app.clock.now().getTime() + 86_400_000);
   await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
@@ -104,16 +107,19 @@ effective('lists whoever opens the app, by every path', async ({ app }) => {
   }
 });
 
-effective('is paged by address, and shows client admins their people alone', async ({ app }) => {
-  const all = await app.as(ACME).access.effective({ app_id: SALES });
-  const visible = (await app.as(ACME).users.list({})).map(({ email }) => email);
-  assert.ok(all.every(({ email }) => visible.includes(email)));
-  const [first, ...rest] = all;
-  const after = await app.as(ACME).access.effective({ app_id: SALES, cursor: first?.email ?? '' });
-  assert.equal(after, rest);
-  await rejectsWith(app.as(ADA).access.effective({ app_id: SALES }), 'forbidden');
-  await rejectsWith(app.as(GLOBEX).access.effective({ app_id: SALES }), 'not-found');
-});
+explanation(
+  'access.effective is paged by address, and shows client admins their people alone',
+  async ({ app }) => {
+    const all = await app.as(ACME).access.effective({ app_id: SALES });
+    const visible = (await app.as(ACME).users.list({})).map(({ email }) => email);
+    assert.ok(all.every(({ email }) => visible.includes(email)));
+    const [first, ...rest] = all;
+    const after = await app.as(ACME).access.effective({ app_id: SALES, cursor: first?.email ?? '' });
+    assert.equal(after, rest);
+    await rejectsWith(app.as(ADA).access.effective({ app_id: SALES }), 'forbidden');
+    await rejectsWith(app.as(GLOBEX).access.effective({ app_id: SALES }), 'not-found');
+  },
+);
 
 const preview = appSuite('users.preview');
 
@@ -141,6 +147,147 @@ preview('is for those who administer the person', async ({ app }) => {
   await rejectsWith(app.as(STAFF).users.preview({ email: ADA }), 'forbidden');
 });
 
+const EXTRA = { region: 'of-globex' };
+
+let created = 0;
+
+/** A member of Globex with data of it. */
+const addPerson = async (app: TestApp): Promise<string> => {
+  created += 1;
+  const email = `person-${created}@globex.test`;
+  await app.as(GLOBEX).users.create({ email, apps: [FLEET], extra: EXTRA, is_demo_user: true });
+  return email;
+};
+
+const claimsOf = async (app: TestApp, email: string, appId: string) => {
+  const { ticket } = await app.as(email).apps.openTicket({ app_id: appId });
+  const { data_permissions, is_demo_user } = claimsIn(ticket);
+  return { data_permissions, is_demo_user };
+};
+
+/** How a superuser brings a person into Acme. */
+const WAYS: Record<string, (app: TestApp, email: string) => Promise<unknown>> = {
+  'a grant': (app, email) => app.as(ROOT).grants.create({ app_id: SALES, email }),
+  'their apps': (app, email) => app.as(ROOT).users.update({ email, apps: [FLEET, SALES] }),
+  'a bulk change': (app, email) =>
+    app.as(ROOT).users.bulkUpdate({ emails: [email], action: 'grant-apps', apps: [SALES] }),
+  'the matrix': (app, email) =>
+    app.as(ROOT).access.update({ id: 1, cells: [{ email, app_id: SALES, granted: true }] }),
+  'the role of an admin': (app, email) => app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true }),
+};
+
+for (const [way, join] of Object.entries(WAYS))
+  explanation(
+    `data that a client has set for a person is not brought to another client by ${way}`,
+    async ({ app }) => {
+      const email = await addPerson(app);
+      await join(app, email);
+
+      const seen = await app.as(ACME).users.get({ email });
+      assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
+      const ofSales = await claimsOf(app, email, SALES);
+      assert.not.match(JSON.stringify(ofSales), 'of-globex');
+      assert.is(ofSales.is_demo_user, false);
+      assert.equal(await claimsOf(app, email, FLEET), { data_permissions: EXTRA, is_demo_user: true });
+    },
+  );
+
+explanation(
+  'data that a client has set for a person ends when its membership is the last one that ends',
+  async ({ app }) => {
+    const email = await addPerson(app);
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+    await app.as(ROOT).users.update({ email, is_active: true });
+    const { path } = await inviteByLink(app, { email, apps: [SALES], by: ROOT });
+    const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
+    await app.as(email).invitations.accept({ key, signature });
+
+    const seen = await app.as(ACME).users.get({ email });
+    assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
+  },
+);
+
+explanation(
+  'data that a client has set for a person ends when the undo of an operation ends the last membership',
+  async ({ app }) => {
+    const email = await addPerson(app);
+    const root = app.as(ROOT);
+    const { operation } = await root.users.bulkUpdate({
+      emails: [email],
+      action: 'grant-apps',
+      apps: [SALES],
+    });
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+    await root.operations.undo({ id: operation });
+
+    const left = await root.users.get({ email });
+    assert.equal([left.extra, left.is_demo_user], [{}, false]);
+  },
+);
+
+explanation(
+  'data that a client has set for a person is not in the tickets of staff for apps of clients that they do not belong to',
+  async ({ app }) => {
+    const email = await addPerson(app);
+    await app.as(ROOT).roles.update({ email, is_staff: true });
+
+    assert.equal(await claimsOf(app, email, SALES), { data_permissions: null, is_demo_user: false });
+    assert.equal(await claimsOf(app, email, FLEET), { data_permissions: EXTRA, is_demo_user: true });
+  },
+);
+
+explanation(
+  'data that a client has set for a person of an invitation counts for a person whose other client has ended',
+  async ({ app }) => {
+    const email = await addPerson(app);
+    await app.as(ROOT).grants.create({ app_id: SALES, email });
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+    await app.as(ACME).memberships.update({ id: 1, email, is_active: false });
+    await app.as(ROOT).users.update({ email, is_active: true });
+    const [invitation] = await app.as(ACME).invitations.create({
+      items: [{ email, client: 1, initial_apps: [SALES], extra: { region: 'north' } }],
+    });
+    const { url } = await app.as(ROOT).invitations.copyLink({ id: invitation?.id ?? 0 });
+    const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(url) ?? [];
+    await app.as(email).invitations.accept({ key, signature });
+
+    assert.equal((await app.as(ACME).users.get({ email })).extra, { region: 'north' });
+    assert.equal((await claimsOf(app, email, SALES)).data_permissions, { region: 'north' });
+  },
+);
+
+explanation(
+  'data that a client has set for a person ends with the client, if the person belongs to no other, also for staff',
+  async ({ app }) => {
+    const { id: site } = await app
+      .as(ROOT)
+      .sites.create({ name: 'Short-lived', domain: 'short.example.com' });
+    const client = await app.as(ROOT).clients.create({ name: 'Short-lived', site });
+    const email = 'of-short-lived@x.test';
+    await app.as(ROOT).users.create({ email, client: client.id, extra: EXTRA, is_demo_user: true });
+    const staff = 'staff-of-short-lived@x.test';
+    await app.as(ROOT).users.create({ email: staff, client: client.id, extra: EXTRA, is_demo_user: true });
+    await app.as(ROOT).roles.update({ email: staff, is_staff: true });
+    await setClient(app, client.id, false);
+    await app.as(ROOT).clients.remove({ id: client.id, confirm_name: 'Short-lived' });
+
+    for (const one of [email, staff]) {
+      const left = await app.as(ROOT).users.get({ email: one });
+      assert.equal([left.extra, left.is_demo_user], [{}, false], one);
+    }
+  },
+);
+
+explanation(
+  'data that a client has set for a person of the first client counts in all apps that a superuser gives at once',
+  async ({ app }) => {
+    const email = 'of-both@x.test';
+    await app.as(ROOT).users.create({ email, apps: [SALES, FLEET], extra: EXTRA });
+
+    for (const appId of [SALES, FLEET])
+      assert.equal((await claimsOf(app, email, appId)).data_permissions, EXTRA);
+  },
+);
+
 explanation.run();
-effective.run();
 preview.run();

@@ -1,10 +1,15 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { kysely } from '../../src/db/kysely.ts';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { setApp } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
-const views = appSuite('accessViews');
+const views = appSuite('access views');
 
-views('creates a view with defaults, which its managers read', async ({ app }) => {
+views('accessViews creates a view with defaults, which its managers read', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
 
   const { id, key, ...rest } = made;
@@ -34,7 +39,7 @@ views('creates a view with defaults, which its managers read', async ({ app }) =
   for (const who of [ACME, ROOT]) assert.equal(await app.as(who).accessViews.uses({ key }), []);
 });
 
-views('takes the app and the user under either name, and null as the user', async ({ app }) => {
+views('accessViews takes the app and the user under either name, and null as the user', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
 
   const named = await admin.create({ app_slug: 'sales', user_email: GRACE.toUpperCase() });
@@ -51,7 +56,7 @@ views('takes the app and the user under either name, and null as the user', asyn
     ]);
 });
 
-views('says on the screen whether its person is active in the client', async ({ app }) => {
+views('accessViews says on the screen whether its person is active in the client', async ({ app }) => {
   const email = 'linked@acme.test';
   await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
   const { id } = await app.as(ACME).accessViews.create({ app: 'sales', user: email });
@@ -73,7 +78,7 @@ views('says on the screen whether its person is active in the client', async ({ 
   assert.not.ok('is_person_active' in (await app.as(ACME).accessViews.get({ key: String(id) })));
 });
 
-views('is hidden from other clients and members, by its id and its key', async ({ app }) => {
+views('accessViews is hidden from other clients and members, by its id and its key', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales' });
   const { key } = made;
 
@@ -105,7 +110,7 @@ views('is hidden from other clients and members, by its id and its key', async (
   assert.is((await app.as(ROOT).accessViews.get({ key })).is_active, true);
 });
 
-views('requires the administration of the app, not only access to it', async ({ app }) => {
+views('accessViews requires the administration of the app, not only access to it', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const { key } = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
 
@@ -117,7 +122,7 @@ views('requires the administration of the app, not only access to it', async ({ 
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
 });
 
-views('requires a user whom the caller may see and who can open the app', async ({ app }) => {
+views('accessViews requires a user whom the caller may see and who can open the app', async ({ app }) => {
   const create = (user: string, slug = 'sales') => app.as(ACME).accessViews.create({ app: slug, user });
   const messageOf = async (promise: Promise<unknown>) =>
     (await rejectsWith(promise, 'invalid-input')).fields?.user?.[0];
@@ -128,7 +133,7 @@ views('requires a user whom the caller may see and who can open the app', async 
   assert.is(await messageOf(create(GRACE, 'churn')), 'This user cannot open the app.');
 });
 
-views('refuses views of superusers and staff, except by superusers', async ({ app }) => {
+views('accessViews refuses views of superusers and staff, except by superusers', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
 
   const refused = await rejectsWith(
@@ -141,7 +146,7 @@ views('refuses views of superusers and staff, except by superusers', async ({ ap
 });
 
 for (const role of ['is_staff', 'is_superuser'] as const)
-  views(`hides views of users with ${role} from client admins`, async ({ app }) => {
+  views(`accessViews hides views of users with ${role} from client admins`, async ({ app }) => {
     const admin = app.as(ACME).accessViews;
     const { key } = await admin.create({ app: 'sales', user: GRACE });
     await app.as(ROOT).roles.update({ email: GRACE, [role]: true });
@@ -170,7 +175,7 @@ for (const role of ['is_staff', 'is_superuser'] as const)
     await admin.deactivate({ key });
   });
 
-views('can be created while the app is in maintenance and its client closed', async ({ app }) => {
+views('accessViews can be created while the app is in maintenance and its client closed', async ({ app }) => {
   await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
   await app.as(ROOT).clients.updateGate({ id: 1, is_open: false });
 
@@ -180,7 +185,7 @@ views('can be created while the app is in maintenance and its client closed', as
   await app.as(ROOT).clients.updateGate({ id: 1, is_open: true });
 });
 
-views('reports every invalid field', async ({ app }) => {
+views('accessViews reports every invalid field', async ({ app }) => {
   const large = { text: 'x'.repeat(65_536) };
   const attempt = app.as(ACME).accessViews.create({
     app: 'sales',
@@ -206,33 +211,36 @@ views('reports every invalid field', async ({ app }) => {
     );
 });
 
-views('keeps 64 KiB of data permissions as sent, and none as an empty object', async ({ app }) => {
-  const data_permissions = { __proto__: null, list: ['x'.repeat(65_000)], 'ü\0': [null, 1.5, { a: {} }] };
-  const admin = app.as(ACME).accessViews;
-  const { key } = await admin.create({ app: 'sales', data_permissions });
+views(
+  'accessViews keeps 64 KiB of data permissions as sent, and none as an empty object',
+  async ({ app }) => {
+    const data_permissions = { __proto__: null, list: ['x'.repeat(65_000)], 'ü\0': [null, 1.5, { a: {} }] };
+    const admin = app.as(ACME).accessViews;
+    const { key } = await admin.create({ app: 'sales', data_permissions });
 
-  assert.equal(JSON.parse(JSON.stringify((await admin.get({ key })).data_permissions)), {
-    list: data_permissions.list,
-    'ü\0': data_permissions['ü\0'],
-  });
-  const stored = async () =>
-    (
-      await app
-        .db()
-        .selectFrom('access_views')
-        .select('data_permissions')
-        .where('key', '=', key)
-        .executeTakeFirstOrThrow()
-    ).data_permissions;
-  assert.ok(await stored());
-  for (const none of [{}, null]) {
-    await admin.update({ key, data_permissions: { a: 1 } });
-    assert.equal((await admin.update({ key, data_permissions: none })).data_permissions, {});
-    assert.is(await stored(), null);
-  }
-});
+    assert.equal(JSON.parse(JSON.stringify((await admin.get({ key })).data_permissions)), {
+      list: data_permissions.list,
+      'ü\0': data_permissions['ü\0'],
+    });
+    const stored = async () =>
+      (
+        await app
+          .db()
+          .selectFrom('access_views')
+          .select('data_permissions')
+          .where('key', '=', key)
+          .executeTakeFirstOrThrow()
+      ).data_permissions;
+    assert.ok(await stored());
+    for (const none of [{}, null]) {
+      await admin.update({ key, data_permissions: { a: 1 } });
+      assert.equal((await admin.update({ key, data_permissions: none })).data_permissions, {});
+      assert.is(await stored(), null);
+    }
+  },
+);
 
-views('are listed newest first, by page, and filtered', async ({ app }) => {
+views('accessViews are listed newest first, by page, and filtered', async ({ app }) => {
   const admin = app.as(GLOBEX).accessViews;
   const keys: string[] = [];
   for (const flags of [{ n: 1 }, { n: 2, color: 'red' }, { n: 2, color: 'blue' }, { n: '2', 'a.b': true }])
@@ -255,6 +263,228 @@ views('are listed newest first, by page, and filtered', async ({ app }) => {
   assert.equal(await list({ flags: { n: 'null' } }), []);
   await rejectsWith(admin.list({ app: 'sales' }), 'not-found');
   await rejectsWith(admin.list({ limit: 1, cursor: 'f'.repeat(32) }), 'invalid-input');
+});
+
+views.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
+
+views('access view can be deactivated, but not changed, if it was created by embed', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { url } = await admin.embed({ app: 'sales', email: ADA });
+  const key = url.slice(-33, -1);
+
+  for (const changes of [{ allowed_uses_cnt: 0 }, { expires_at: null }, { is_active: true }])
+    await rejectsWith(admin.update({ key, ...changes }), 'not-found');
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  for (const columns of [{ allowed_uses: 0 }, { expires_at: null }]) {
+    const changed = app.db().updateTable('access_views').set(columns).where('key', '=', key).execute();
+    const error = await changed.then(
+      () => null,
+      (reason: Error) => reason,
+    );
+    assert.match(String(error?.message), /access_views_one_time_check/);
+  }
+});
+
+views('access view changes what is given, and keeps the app and the user', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const made = await admin.create({ app: 'sales', user: ADA, stack_slug: 'trends', flags: { color: 'red' } });
+  app.clock.advance(MINUTE_MS);
+  const { key } = made;
+
+  assert.equal(await admin.update({ key }), made);
+  const changes = {
+    allowed_uses_cnt: 0,
+    expires_at: new Date('2030-01-01T00:00:00Z'),
+    allowed_networks: ' 10.1.0.0/16\n2001:DB8::/32,, 192.0.2.1 ',
+    language_code: 'de',
+  };
+  assert.equal(await admin.update({ key, ...changes, app: 'sales', user: ADA }), {
+    ...made,
+    ...changes,
+    allowed_networks: '10.1.0.0/16,2001:db8::/32,192.0.2.1/32',
+    modified: app.clock.now(),
+  });
+  for (const [field, changed] of [
+    ['app', { app: 'churn' }],
+    ['user', { user: GRACE }],
+    ['user', { user: null }],
+  ] as const)
+    assert.equal(
+      Object.keys((await rejectsWith(admin.update({ key, ...changed }), 'invalid-input')).fields ?? {}),
+      [field],
+    );
+});
+
+views('access view does not allow fewer uses than there were', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'sales', allowed_uses_cnt: 5 });
+  await app.db().updateTable('access_views').set({ uses: 3 }).where('key', '=', key).execute();
+
+  assert.ok(
+    (await rejectsWith(admin.update({ key, allowed_uses_cnt: 2 }), 'invalid-input')).fields?.allowed_uses_cnt,
+  );
+  assert.is((await admin.update({ key, allowed_uses_cnt: 3 })).allowed_uses_cnt, 3);
+  assert.is((await admin.update({ key, allowed_uses_cnt: 0 })).allowed_uses_cnt, 0);
+});
+
+views('access view accepts a stack that the app has dropped, if the view has it', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'churn', stack_slug: 'churn' });
+  const offer = (is_offered: boolean) =>
+    app.db().updateTable('stacks').set({ is_offered }).where('id', '=', 'c2c73a68').execute();
+  await offer(false);
+
+  assert.is((await admin.update({ key, stack_slug: 'churn', show_header: false })).show_header, false);
+  await rejectsWith(admin.create({ app: 'churn', stack_slug: 'churn' }), 'invalid-input');
+  assert.is((await admin.update({ key, stack_slug: '' })).stack_slug, null);
+  await rejectsWith(admin.update({ key, stack_slug: 'churn' }), 'invalid-input');
+  await offer(true);
+});
+
+views('access view is deactivated, which is recorded once, and activated again', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'churn', user: ADA, data_permissions: { region: 'north' } });
+
+  await admin.deactivate({ key });
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  assert.is((await admin.update({ key, is_active: true, data_permissions: null })).is_active, true);
+
+  const entries = (await app.as(ACME).audit.list({ target: 'churn', limit: 3 })).reverse();
+  assert.equal(
+    entries.map(({ action, actor }) => [action, actor]),
+    ['create', 'deactivate', 'update'].map((verb) => [`access-view.${verb}`, ACME]),
+  );
+  assert.is(entries[0]?.details.user, ADA);
+  assert.equal(entries[2]?.details.is_active, { from: false, to: true });
+  assert.equal(entries[2]?.details.data_permissions, { from: null, to: null });
+  assert.not.match(JSON.stringify(entries), new RegExp(`${key}|north`));
+});
+
+views(
+  'access view of a person who has left stays off, and says nothing of the roles that they get',
+  async ({ app }) => {
+    const user = 'left-view@acme.test';
+    const admin = app.as(ACME).accessViews;
+    await app.as(ACME).users.create({ email: user, apps: [SALES] });
+    const { key } = await admin.create({ app: 'sales', user });
+    await app.as(ACME).memberships.remove({ id: 1, email: user });
+
+    const { fields } = await rejectsWith(admin.update({ key, is_active: true }), 'invalid-input');
+    assert.match(fields?.is_active?.[0] ?? '', /does not belong/);
+    const read = async () => [
+      await admin.get({ key }),
+      (await admin.screen({ app: 'sales' })).find((row) => row.user === user)?.is_person_active,
+    ];
+    const before = await read();
+    await app.as(ROOT).roles.update({ email: user, is_staff: true });
+
+    assert.equal(await read(), before);
+  },
+);
+
+views(
+  'access view of a person who has left is refused without a wait for other changes of the person',
+  async ({ app }) => {
+    const user = 'locked-view@acme.test';
+    const admin = app.as(ACME).accessViews;
+    await app.as(ACME).users.create({ email: user, apps: [SALES] });
+    const { key } = await admin.create({ app: 'sales', user });
+    await app.as(ACME).memberships.remove({ id: 1, email: user });
+    await app.db().updateTable('access_views').set({ is_active: true }).where('key', '=', key).execute();
+
+    await app.orm.em.fork().transactional(async (tx) => {
+      await sql`select from users where email = ${user} for update`.execute(kysely(tx));
+      const outcome = await app.openServices().viewOpening.open({ key, userAgent: 'test', visitor: null });
+      assert.is('refusal' in outcome && outcome.refusal, 'not-granted');
+    });
+  },
+);
+
+views('access view is found by its id too, which a use does not change', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const made = await admin.create({ app: 'sales', autorotate: true, allowed_uses_cnt: 0 });
+  const key = String(made.id);
+  await app.send(`GET !/v/${made.key}/`, { headers: { accept: 'text/html' } });
+
+  await rejectsWith(admin.get({ key: made.key }), 'not-found');
+  assert.is((await admin.get({ key })).usages_cnt, 1);
+  assert.is((await admin.uses({ key })).length, 1);
+  assert.is((await admin.update({ key, show_header: false })).show_header, false);
+  await admin.deactivate({ key });
+  assert.is((await admin.get({ key })).is_active, false);
+  const [next] = await admin.list({ limit: 1, cursor: key });
+  assert.ok(next && next.id < made.id);
+});
+
+views(
+  'screens of access of a person name the grant, the groups and the role that give each app of the clients',
+  async ({ app }) => {
+    const email = 'ways@acme.test';
+    await app.as(ACME).users.create({ email, client: 1 });
+    const expires_at = new Date('2099-01-31T12:00:00Z');
+    await app.as(ACME).grants.create({ app_id: SALES, email, expires_at, reason: 'Closing' });
+    const team = await app.as(ACME).groups.create({ id: 1, name: 'Zebras', members: [email], apps: [CHURN] });
+    const other = await app.as(ACME).groups.create({ id: 1, name: 'Ants', apps: [SALES] });
+
+    const { apps, groups } = await app.as(ACME).access.ofPerson({ email });
+
+    const [sales, churn] = [SALES, CHURN].map((id) => apps.find((one) => one.id === id));
+    assert.equal(
+      [sales?.grant?.granted_by, sales?.grant?.expires_at, sales?.grant?.reason, sales?.groups],
+      [ACME, expires_at, 'Closing', []],
+    );
+    assert.equal([churn?.grant, churn?.groups, churn?.role], [null, [team.id], null]);
+    const added = { is_member: true, added_at: app.clock.now(), added_by: ACME };
+    const notAdded = { is_member: false, added_at: null, added_by: null };
+    assert.equal(groups, [
+      { id: other.id, client: 1, name: 'Ants', apps: [SALES], ...notAdded },
+      { id: team.id, client: 1, name: 'Zebras', apps: [CHURN], ...added },
+    ]);
+    assert.ok((await app.as(ACME).access.ofPerson({ email: ACME })).apps.every(({ role }) => role));
+  },
+);
+
+views('screens of access of a person list the apps that the person lacks', async ({ app }) => {
+  const email = 'no-way@acme.test';
+  await app.as(ACME).users.create({ email, client: 1 });
+
+  const { apps } = await app.as(ACME).access.ofPerson({ email });
+
+  assert.equal(apps.map(({ id }) => id).toSorted(), [SALES, CHURN].toSorted());
+  assert.ok(apps.every(({ grant, groups, role }) => grant === null && groups.length === 0 && role === null));
+});
+
+views('screens of access of a shared person show nothing of other clients', async ({ app }) => {
+  const email = 'ways-shared@acme.test';
+  await app.as(ROOT).users.create({ email, apps: [SALES, FLEET] });
+  await app.as(GLOBEX).groups.create({ id: 2, name: 'Drivers', members: [email], apps: [FLEET] });
+
+  const ofAcme = await app.as(ACME).access.ofPerson({ email });
+
+  assert.ok([...ofAcme.apps, ...ofAcme.groups].every(({ client }) => client === 1));
+  const ofStaff = await app.as(STAFF).access.ofPerson({ email });
+  assert.equal([...new Set(ofStaff.apps.map(({ client }) => client))], [1, 2]);
+  await rejectsWith(app.as(ACME).access.ofPerson({ email: GLOBEX }), 'not-found');
+  await rejectsWith(app.as(ADA).access.ofPerson({ email: ADA }), 'forbidden');
+});
+
+views('screens of access of the matrix show groups, and when grants end', async ({ app }) => {
+  const email = 'in-grid@acme.test';
+  await app.as(ACME).users.create({ email, client: 1 });
+  const expires_at = new Date('2099-01-31T12:00:00Z');
+  await app.as(ACME).grants.create({ app_id: SALES, email, expires_at });
+  const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Grid', members: [email], apps: [CHURN] });
+
+  const { users, groups } = await app.as(ACME).access.grid({ id: 1, search: email });
+
+  assert.ok(groups.some((group) => group.id === id && group.name === 'Grid'));
+  assert.equal(
+    users.map((user) => [user.email, user.apps, user.apps_by_group, user.groups, user.ends]),
+    [[email, [SALES, CHURN], [CHURN], [id], [{ app: SALES, expires_at }]]],
+  );
+  await rejectsWith(app.as(GLOBEX).access.grid({ id: 1 }), 'not-found');
 });
 
 views.run();
