@@ -1,0 +1,657 @@
+import * as assert from 'uvu/assert';
+import { DEFAULT_WINDOW_DAYS } from '../../routers/schemas/fields.ts';
+import { usageEncoder } from '../../routers/usage.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
+import { CHURN, collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
+
+const usage = appSuite('usage');
+
+usage('reading usage lists the days of the default window of an app, newest first', async ({ app }) => {
+  const times = async (window?: number) =>
+    (await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
+      row.timestamp.getTime(),
+    );
+  const oldest = (days: number) => app.clock.now().getTime() - days * DAY_MS;
+  const standard = await times();
+
+  assert.equal(
+    standard,
+    standard.toSorted((a, b) => b - a),
+  );
+  assert.ok(standard.every((time) => time > oldest(DEFAULT_WINDOW_DAYS)));
+  assert.equal(standard, await times(DEFAULT_WINDOW_DAYS));
+  assert.ok((await times(1)).length > 0 && (await times(1)).length < standard.length);
+  assert.ok((await times(3650)).some((time) => time < oldest(118)));
+});
+
+usage('reading usage accepts windows of 1 to 3650 whole days', async ({ app }) => {
+  for (const window of ['0', '3651', '1.5', '-1', 'x', '', '1e2', '30&window=31']) {
+    const response = await app.send(`GET /jb/apps/zylTKNVx/usage/?window=${window}`, { as: ACME });
+    assert.is(response.statusCode, 400, window);
+    assert.ok(response.json().errors.window, window);
+  }
+});
+
+usage(
+  'reading usage returns the last action of a user in an app, or all actions of a window',
+  async ({ app }) => {
+    const window = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES, window: 120 });
+    assert.ok(Symbol.asyncIterator in window);
+    const all = await collectPages(window);
+    const latest = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES });
+
+    assert.ok(all.length > 100);
+    assert.equal(JSON.stringify(latest), JSON.stringify(all[0]));
+    await rejectsWith(app.as(ACME).usage.listByUser({ email: GRACE, app_id: CHURN }), 'not-found');
+  },
+);
+
+usage(
+  'reading usage fails with not-found for users and apps that the caller may not see, and is forbidden for members',
+  async ({ app }) => {
+    await rejectsWith(app.as(ACME).usage.listByUser({ email: EDSGER, app_id: SALES }), 'not-found');
+    await rejectsWith(app.as(ACME).usage.listByUser({ email: ADA, app_id: FLEET }), 'not-found');
+    await rejectsWith(app.as(ACME).usage.listByApp({ app_id: FLEET }), 'not-found');
+    await rejectsWith(app.as(ADA).usage.listByApp({ app_id: SALES }), 'forbidden');
+  },
+);
+
+usage(
+  'reading usage is forbidden for an app that the caller may open but not administer',
+  async ({ app }) => {
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
+    const admin = app.as(EDSGER);
+
+    await rejectsWith(admin.usage.listByApp({ app_id: FLEET }), 'forbidden');
+    await rejectsWith(admin.users.list({ app: 'fleet' }), 'forbidden');
+    await rejectsWith(admin.apps.update({ app_id: FLEET, label: 'x' }), 'forbidden');
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
+  },
+);
+
+usage('usage of several apps have the actions of each day, oldest first', async ({ app }) => {
+  const listed = await app.as(ACME).usage.dailyByApp({ window: 7 });
+
+  assert.equal(
+    listed.map(({ id, client }) => [id, client]),
+    [
+      [SALES, 1],
+      [CHURN, 1],
+    ],
+  );
+  for (const { id, daily_actions } of listed) {
+    const series = await app.as(ACME).usage.series({ app_id: id, window: 7 });
+    assert.equal(
+      daily_actions,
+      series.map(({ actions }) => actions),
+    );
+  }
+});
+
+usage('usage of several apps have the pages and filters of apps.list', async ({ app }) => {
+  const { usage, apps: listed } = app.as(ROOT);
+  const ids = (items: { id: string }[]) => items.map(({ id }) => id);
+  for (const filter of [{ client: 2 }, { search: 'sal' }, { limit: 1, cursor: SALES }, { is_unused: true }])
+    assert.equal(ids(await usage.dailyByApp(filter)), ids(await listed.list(filter)), JSON.stringify(filter));
+
+  assert.equal(ids(await usage.dailyByApp({ client: 2 })), [FLEET]);
+});
+
+usage('usage of several apps are ranked by their actions in the window', async ({ app }) => {
+  const top = async (as: string, input: object) =>
+    (await app.as(as).usage.topApps(input)).apps.map(({ id, actions }) => ({ id, actions }));
+  const all = await top(STAFF, { window: 90 });
+  const counted = await Promise.all(
+    all.map(async ({ id }) => {
+      const series = await app.as(STAFF).usage.series({ app_id: id, window: 90 });
+      return series.reduce((sum, { actions }) => sum + actions, 0);
+    }),
+  );
+
+  assert.equal(all.map(({ id }) => id).toSorted(), [SALES, CHURN, FLEET].toSorted());
+  assert.equal(
+    all.map(({ actions }) => actions),
+    counted,
+  );
+  assert.equal(
+    counted,
+    counted.toSorted((a, b) => b - a),
+  );
+  assert.equal(await top(STAFF, { window: 90, limit: 2 }), all.slice(0, 2));
+  assert.equal(
+    await top(GLOBEX, { window: 90 }),
+    all.filter(({ id }) => id === FLEET),
+  );
+  assert.equal(
+    await top(STAFF, { window: 90, client: 1 }),
+    all.filter(({ id }) => id !== FLEET),
+  );
+});
+
+usage(
+  'usage of several apps are refused to members, and for clients that the caller does not administer',
+  async ({ app }) => {
+    await rejectsWith(app.as(ADA).usage.topApps({}), 'forbidden');
+    await rejectsWith(app.as(ADA).usage.dailyByApp({}), 'forbidden');
+    await rejectsWith(app.as(ACME).usage.topApps({ client: 2 }), 'not-found');
+    assert.equal(await app.as(ACME).usage.dailyByApp({ client: 2 }), []);
+  },
+);
+
+usage(
+  'usage of several apps are found by words of their label and slug, by client, and by the length of disuse',
+  async ({ app }) => {
+    const found = async (query: string, as = ROOT) =>
+      (await app.send(`GET /jb/apps/?${query}`, { as })).json().map(({ slug }: { slug: string }) => slug);
+    await app.as(ACME).apps.update({ app_id: SALES, label: 'Umsätze 100%_' });
+
+    assert.equal(await found('search=UMSÄTZE%20sal'), ['sales']);
+    assert.equal(await found('search=100%25_'), ['sales'], '% and _ stand for themselves');
+    assert.equal(await found('search=s%25s'), []);
+    assert.equal(await found('search=e&limit=5'), ['sales', 'fleet']);
+    assert.equal(await found('search=e&page_size=5&client=2'), ['fleet']);
+    assert.equal(await found('client=2', ACME), [], 'not theirs to see');
+    assert.equal(await found('search=fleet', ADA), []);
+    assert.equal(await found('unused_days=7'), []);
+    assert.equal(await found('is_unused=false&unused_days=7'), ['sales', 'churn', 'fleet']);
+    const refused = await app.send(
+      `GET /jb/apps/?search=${'w%20'.repeat(5)}a%20b%20c%20d%20e%20f%20g%20h%20i%20j&client=x&unused_days=0`,
+      { as: ROOT },
+    );
+    assert.equal(Object.keys(refused.json().errors).toSorted(), ['client', 'search', 'unused_days']);
+  },
+);
+
+const list = async (app: TestApp, who: string, input: { email: string; window?: number }) =>
+  collectPages(await app.as(who).usage.listByUserInAllApps(input));
+
+const times = (entries: { timestamp: Date }[]): number[] =>
+  entries.map(({ timestamp }) => timestamp.getTime());
+
+const inApp = async (app: TestApp, app_id: string, window: number) => {
+  const entries = await app.as(ROOT).usage.listByUser({ email: ADA, app_id, window });
+  assert.ok(Symbol.asyncIterator in entries);
+  return collectPages(entries);
+};
+
+/** Ada is a member of the first client only. Her usage of an app of the second is the newest. */
+usage.before(async ({ app }) => {
+  await writeUsage(app.orm.em.fork(), FLEET, [logEntry(0, ADA), logEntry(1, ADA)], app.clock.now());
+});
+
+usage('usage.listByUserInAllApps lists the entries of all apps, newest first', async ({ app }) => {
+  const all = await list(app, ROOT, { email: ADA, window: 120 });
+  const apps = await Promise.all([SALES, CHURN, FLEET].map((id) => inApp(app, id, 120)));
+
+  assert.is(all.length, apps.flat().length);
+  assert.ok(apps.every((entries) => entries.length > 1));
+  assert.equal(
+    times(all),
+    times(apps.flat()).toSorted((a, b) => b - a),
+  );
+  assert.equal(await list(app, STAFF, { email: ADA, window: 120 }), all);
+});
+
+usage('usage.listByUserInAllApps leaves out apps whose usage the caller may not see', async ({ app }) => {
+  const own = await list(app, ACME, { email: ADA, window: 120 });
+  const apps = await Promise.all([SALES, CHURN].map((id) => inApp(app, id, 120)));
+
+  assert.equal(
+    times(own),
+    times(apps.flat()).toSorted((a, b) => b - a),
+  );
+});
+
+usage('usage.listByUserInAllApps lists the days of the default window if none is given', async ({ app }) => {
+  const start = app.clock.now().getTime() - DEFAULT_WINDOW_DAYS * DAY_MS;
+  const entries = await list(app, ACME, { email: ADA });
+
+  assert.ok(entries.length > 0);
+  assert.ok(times(entries).every((time) => time >= start));
+  assert.equal(entries, await list(app, ACME, { email: ADA, window: DEFAULT_WINDOW_DAYS }));
+  const longer = await list(app, ACME, { email: ADA, window: DEFAULT_WINDOW_DAYS + 1 });
+  assert.ok(entries.length < longer.length);
+});
+
+usage(
+  'usage.listByUserInAllApps fails with not-found for users whom the caller may not see, and is forbidden for members',
+  async ({ app }) => {
+    const of = (who: string, email: string) => app.as(who).usage.listByUserInAllApps({ email });
+
+    await rejectsWith(of(ACME, GLOBEX), 'not-found');
+    await rejectsWith(of(GLOBEX, ADA), 'not-found');
+    await rejectsWith(of(ROOT, 'unknown@acme.test'), 'not-found');
+    await rejectsWith(of(ADA, ADA), 'forbidden');
+  },
+);
+
+usage(
+  'usage.listByUserInAllApps is forbidden for a caller who no longer has the role when the list is opened again',
+  async ({ app }) => {
+    const token = await app.tokenOf(ADA);
+    const { authentication, usage: service } = app.openServices();
+    const actor = await authentication.findByToken(token);
+    assert.ok(actor);
+
+    await rejectsWith(
+      service.stream(actor, { email: ADA, windowDays: 30 }, {}, usageEncoder('json')),
+      'forbidden',
+    );
+  },
+);
+
+const PATH = `/jb/users/${ADA}/usage`;
+
+usage(
+  'usage.listByUserInAllApps streams JSON and CSV, with each scheme and with or without the slash',
+  async ({ app }) => {
+    const entries = await list(app, ACME, { email: ADA, window: 90 });
+    for (const scheme of ['Token', 'Bearer', 'JWT']) {
+      const headers = { authorization: `${scheme} ${await app.tokenOf(ACME)}` };
+      for (const path of [`${PATH}/`, PATH]) {
+        const json = await app.send(`GET ${path}?window=90`, { headers });
+        assert.is(json.body, JSON.stringify(entries));
+        assert.is(json.headers.etag, undefined);
+      }
+      const csv = await app.send(`GET ${PATH}/?window=90`, { headers: { ...headers, accept: 'text/csv' } });
+      const lines = csv.body.trim().split('\r\n');
+      assert.is(lines[0], 'action_description,email,full_name,timestamp,action,extra');
+      assert.is(lines.length, entries.length + 1);
+      assert.match(String(csv.headers['content-disposition']), 'users-ada_acme.test-usage.csv');
+    }
+  },
+);
+
+usage(
+  'usage.listByUserInAllApps accepts windows of 1 to 3650 whole days, and leaves the path of one app as it is',
+  async ({ app }) => {
+    for (const window of ['0', '3651', '1.5', 'x', '']) {
+      const response = await app.send(`GET ${PATH}/?window=${window}`, { as: ACME });
+      assert.is(response.statusCode, 400, window);
+      assert.equal(Object.keys(response.json().errors), ['window']);
+    }
+    const one = await app.send(`GET ${PATH}/${SALES}/`, { as: ACME });
+    assert.is(one.json().email, ADA);
+  },
+);
+
+usage('usage charts have actions and users of every day up to today, oldest first', async ({ app }) => {
+  const series = await app.as(ACME).usage.series({ app_id: SALES, window: 7 });
+  const log = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 30 }));
+
+  assert.equal(
+    series.map(({ day }) => day),
+    ['2026-11-15', '2026-11-16', '2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21'],
+  );
+  for (const { day, actions, users } of series) {
+    const entries = log.filter(({ timestamp }) => timestamp.toISOString().startsWith(day));
+    assert.equal([actions, users], [entries.length, new Set(entries.map(({ email }) => email)).size]);
+  }
+});
+
+usage('usage charts show days without usage as zeros', async ({ app }) => {
+  const series = await app.as(GLOBEX).usage.series({ app_id: FLEET, window: 3650 });
+
+  assert.is(series.length, 3650);
+  assert.equal(series[0], { day: '2016-11-24', actions: 0, users: 0 });
+});
+
+usage('usage charts show a user in one app, or in all apps that the caller administers', async ({ app }) => {
+  const sum = (series: { actions: number }[]) => series.reduce((total, { actions }) => total + actions, 0);
+  const inSales = await app.as(ACME).usage.series({ email: ADA, app_id: SALES });
+  const inAll = await app.as(ACME).usage.series({ email: ADA });
+  const ofStaff = sum(await app.as(STAFF).usage.series({ email: ADA }));
+  await writeUsage(app.orm.em.fork(), FLEET, [logEntry(0, ADA)], NOON);
+
+  assert.ok(sum(inSales) > 0 && sum(inAll) > sum(inSales));
+  assert.is(
+    sum(await app.as(ACME).usage.series({ email: ADA })),
+    sum(inAll),
+    'the fleet is not theirs to see',
+  );
+  assert.is(sum(await app.as(STAFF).usage.series({ email: ADA })), ofStaff + 1);
+});
+
+usage('usage charts require an app or a user', async ({ app }) => {
+  await rejectsWith(app.as(STAFF).usage.series({}), 'invalid-input');
+});
+
+usage('usage charts rank the most active users and stacks of an app', async ({ app }) => {
+  const entries = [3, 4, 5].flatMap((days) => [
+    logEntry(days, 'top@x.test', 'gone'),
+    logEntry(days, 'top@x.test', 'b1b82f57'),
+  ]);
+  await writeUsage(app.orm.em.fork(), SALES, Array.from({ length: 50 }, () => entries).flat(), NOON);
+  const { users, stacks } = await app.as(ACME).usage.top({ app_id: SALES, limit: 2 });
+
+  assert.equal(users[0], { email: 'top@x.test', full_name: '', actions: 300, days: 3 });
+  assert.ok([ADA, GRACE].includes(users[1]?.email ?? ''));
+  assert.is(users.length, 2);
+  assert.equal(
+    stacks.map(({ stack, label }) => [stack, label]),
+    [
+      ['b1b82f57', 'Trends'],
+      ['gone', 'gone'],
+    ],
+  );
+  assert.equal(
+    (await app.as(ACME).usage.top({ app_id: SALES, window: 2 })).stacks.some(({ stack }) => stack === 'gone'),
+    false,
+  );
+});
+
+usage('usage charts are available to users who administer or may view all of the app', async ({ app }) => {
+  await rejectsWith(app.as(ADA).usage.top({ app_id: SALES }), 'forbidden');
+  await rejectsWith(app.as(GLOBEX).usage.top({ app_id: SALES }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.series({ app_id: FLEET }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.series({ email: GLOBEX }), 'not-found');
+});
+
+usage('usage charts pages of the log neither repeat nor miss an entry', async ({ app }) => {
+  const same = Array.from({ length: 7 }, () => logEntry(1, 'same@x.test'));
+  await writeUsage(app.orm.em.fork(), SALES, same, NOON);
+  const all = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 3650 }));
+  const leafed: unknown[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await app.as(ACME).usage.list({ app_id: SALES, limit: 3 * 100 + 1, cursor });
+    leafed.push(...page.items.map(({ id, ...item }) => JSON.stringify({ ...item })));
+    cursor = page.next_cursor;
+  }
+  const few = await app.as(ACME).usage.list({ app_id: SALES, limit: 3, email: 'same@x.test' });
+  const rest = await app
+    .as(ACME)
+    .usage.list({ app_id: SALES, email: 'same@x.test', cursor: few.next_cursor ?? '' });
+
+  assert.equal(
+    leafed,
+    all.map((entry) => JSON.stringify(entry)),
+  );
+  assert.equal([few.items.length, rest.items.length, rest.next_cursor], [3, 4, null]);
+  await rejectsWith(app.as(ACME).usage.list({ app_id: SALES, cursor: 'x' }), 'invalid-input');
+});
+
+usage('usage charts the log is filtered by a time range that excludes its end', async ({ app }) => {
+  const midnights = ['2026-10-20', '2026-10-21'].map((day) => new Date(`${day}T00:00:00Z`));
+  const [first, second] = midnights;
+  const entries = midnights.map((occurredAt) => ({ ...logEntry(0, 'midnight@x.test'), occurredAt }));
+  await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
+  const between = async (from?: Date, to?: Date) =>
+    (await app.as(ACME).usage.list({ app_id: SALES, email: 'midnight@x.test', from, to })).items.map(
+      ({ timestamp }) => timestamp,
+    );
+
+  assert.equal(await between(first, second), [first]);
+  assert.equal(await between(second), [second]);
+  assert.equal(await between(undefined, first), []);
+});
+
+usage('usage charts pages of the log are limited in size and miss no entry', async ({ app }) => {
+  const extra = JSON.stringify({ filler: 'x'.repeat(60_000) });
+  const large = Array.from({ length: 150 }, (_, n) => ({ ...logEntry(n / 100, 'large@x.test'), extra }));
+  await writeUsage(app.orm.em.fork(), SALES, large, NOON);
+  const sizes: number[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await app.as(ACME).usage.list({ app_id: SALES, email: 'large@x.test', limit: 1000, cursor });
+    sizes.push(page.items.length);
+    cursor = page.next_cursor;
+  }
+
+  assert.equal(sizes, [70, 70, 10]);
+});
+
+type Report = Awaited<ReturnType<ReturnType<TestApp['as']>['usage']['report']>>;
+
+/** The entries of these apps on days from `start` to `end`. */
+const logOf = async (app: TestApp, apps: string[]) => {
+  const pages = await Promise.all(
+    apps.map(async (app_id) => collectPages(await app.as(STAFF).usage.listByApp({ app_id, window: 3650 }))),
+  );
+  const log = pages
+    .flat()
+    .map(({ email, timestamp }) => ({ email, day: timestamp.toISOString().slice(0, 10) }));
+  return (start: string, end: string) => log.filter(({ day }) => day >= start && day <= end);
+};
+
+const sum = (rows: Report) => rows.reduce((total, { actions }) => total + actions, 0);
+
+const at = (time: string, email: string) => ({ ...logEntry(0, email), occurredAt: new Date(time) });
+
+usage.before(async ({ app }) => {
+  const borders = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00Z', '2026-11-16T00:00:00Z'];
+  const entries = [...borders, '2026-11-18T09:00:00Z'].map((time) => at(time, 'border@x.test'));
+  await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
+  await writeUsage(app.orm.em.fork(), FLEET, [logEntry(1, ADA), logEntry(40, ADA)], NOON);
+});
+
+usage(
+  'usage.report has actions and distinct users of an app for each period and its counterpart',
+  async ({ app }) => {
+    const entriesOf = await logOf(app, [SALES]);
+    const countOf = (start: string, end: string) => {
+      const entries = entriesOf(start, end);
+      return [entries.length, new Set(entries.map(({ email }) => email)).size];
+    };
+    for (const interval of ['day', 'week', 'month'] as const) {
+      const rows = await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 3 });
+
+      assert.is(rows.length, 3);
+      for (const row of rows) {
+        assert.equal([row.actions, row.users], countOf(row.start, row.end), `${interval} ${row.start}`);
+        assert.equal(
+          [row.previous_actions, row.previous_users],
+          countOf(row.previous_start, row.previous_end),
+          `${interval} ${row.previous_start}`,
+        );
+        assert.is(row.actions_change, row.actions - row.previous_actions);
+        assert.is(row.users_change, Number(row.users) - Number(row.previous_users));
+      }
+    }
+  },
+);
+
+usage('usage.report begins months on the first and weeks on Monday, in UTC', async ({ app }) => {
+  const rangesOf = async (interval: 'week' | 'month') =>
+    (await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 2 })).map(({ start, end }) => [
+      start,
+      end,
+    ]);
+
+  assert.equal(await rangesOf('month'), [
+    ['2026-11-01', '2026-11-21'],
+    ['2026-10-01', '2026-10-31'],
+  ]);
+  assert.equal(await rangesOf('week'), [
+    ['2026-11-16', '2026-11-21'],
+    ['2026-11-09', '2026-11-15'],
+  ]);
+});
+
+usage('usage.report keeps the last moment of a month apart from the first of the next', async ({ app }) => {
+  const subject = { client: 1, periods: 2, interval: 'month' } as const;
+  const before = await app.as(ACME).usage.report(subject);
+  const entries = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'];
+  await writeUsage(
+    app.orm.em.fork(),
+    CHURN,
+    entries.map((time) => at(time, 'late@x.test')),
+    NOON,
+  );
+  const after = await app.as(ACME).usage.report(subject);
+
+  assert.equal(
+    after.map(({ actions }, index) => actions - (before[index]?.actions ?? 0)),
+    [2, 1],
+  );
+});
+
+usage(
+  'usage.report sums all apps of a client, and all that the caller administers without a filter',
+  async ({ app }) => {
+    const whole = { interval: 'month', periods: 5 } as const;
+    const [acme, globex] = [await logOf(app, [SALES, CHURN]), await logOf(app, [FLEET])];
+    const [ofAcme, ofGlobex] = [acme, globex].map((log) => log('2026-07-01', '2026-11-21').length);
+
+    const byClient = await app.as(STAFF).usage.report({ client: 1, ...whole });
+
+    assert.is(sum(byClient), ofAcme);
+    assert.equal(
+      byClient.map(({ users, previous_users, users_change }) => [users, previous_users, users_change]),
+      Array.from({ length: 5 }, () => [null, null, null]),
+    );
+    assert.is(sum(await app.as(ACME).usage.report(whole)), ofAcme);
+    assert.is(sum(await app.as(GLOBEX).usage.report(whole)), ofGlobex);
+    assert.is(sum(await app.as(ROOT).usage.report(whole)), Number(ofAcme) + Number(ofGlobex));
+  },
+);
+
+usage(
+  'usage.report counts a person in an app, in a client, or in all apps that the caller administers',
+  async ({ app }) => {
+    const days = { periods: 30 };
+    const count = async (as: string, subject: object) =>
+      sum(await app.as(as).usage.report({ email: ADA, ...subject, ...days }));
+    const inSales = await count(ACME, { app_id: SALES });
+    const inChurn = await count(ACME, { app_id: CHURN });
+
+    assert.ok(inSales > 0 && inChurn > 0);
+    assert.is(await count(ACME, {}), inSales + inChurn, 'the fleet is not theirs to see');
+    const inFleet = await count(STAFF, { client: 2 });
+    assert.ok(inFleet > 0);
+    assert.is(await count(STAFF, {}), inSales + inChurn + inFleet);
+  },
+);
+
+usage('usage.report counts a stack of an app', async ({ app }) => {
+  const stacks = ['a0a91e46', 'b1b82f57', 'none'];
+  const [overview, trends, none] = await Promise.all(
+    stacks.map(async (stack) => sum(await app.as(ACME).usage.report({ app_id: SALES, stack }))),
+  );
+  const { stacks: top } = await app.as(ACME).usage.top({ app_id: SALES, window: 30 });
+
+  const found = top.filter(({ stack }) => stacks.includes(stack));
+  assert.equal(found.map(({ stack, actions }) => [stack, actions]).toSorted(), [
+    [stacks[0], overview],
+    [stacks[1], trends],
+  ]);
+  assert.is(none, 0);
+});
+
+usage(
+  'usage.report is refused to members, for what the caller does not administer, and for impossible filters',
+  async ({ app }) => {
+    const { usage } = app.as(ACME);
+    await rejectsWith(app.as(ADA).usage.report({}), 'forbidden');
+    await rejectsWith(usage.report({ client: 2 }), 'not-found');
+    await rejectsWith(usage.report({ app_id: FLEET }), 'not-found');
+    await rejectsWith(usage.report({ email: GLOBEX }), 'not-found');
+    const invalid = [
+      [{ client: 1, app_id: SALES }, 'client'],
+      [{ stack: 'a0a91e46' }, 'stack'],
+      [{ app_id: SALES, stack: 'a0a91e46', email: GRACE }, 'stack'],
+    ] as const;
+    for (const [input, field] of invalid) {
+      const { fields } = await rejectsWith(usage.report(input), 'invalid-input');
+      assert.equal(Object.keys(fields ?? {}), [field]);
+    }
+  },
+);
+
+usage('usage.report is a CSV file with the rows of the table, and has pages', async ({ app }) => {
+  const path = `/jb/usage/report/?client=1&interval=week&periods=4`;
+  const rows = await app.as(ACME).usage.report({ client: 1, interval: 'week', periods: 4 });
+  const csv = await app.send(`GET ${path}&format=csv`, { as: ACME });
+  const page = await app.send(`GET ${path}&page=2&page_size=3`, { as: ACME });
+
+  const [header = '', ...lines] = csv.body.trimEnd().split('\r\n');
+  assert.is(header, Object.keys(rows[0] ?? {}).join(','));
+  assert.equal(
+    lines,
+    rows.map((row) => Object.values(row).join(',')),
+  );
+  assert.equal(page.json(), rows.slice(3));
+  assert.is(page.headers['x-count'], '4');
+});
+
+const PERSON = 'of-two-apps@x.test';
+
+const dayAgo = (days: number) => new Date(NOON.getTime() - days * DAY_MS).toISOString().slice(0, 10);
+
+usage.before(async ({ app }) => {
+  const em = app.orm.em.fork();
+  for (const id of [SALES, CHURN])
+    await writeUsage(em, id, [logEntry(0, PERSON), logEntry(27, PERSON)], NOON);
+  await writeUsage(em, CHURN, [logEntry(28, 'only-before@x.test'), logEntry(56, 'long-ago@x.test')], NOON);
+  await writeUsage(em, FLEET, [logEntry(30, EDSGER)], NOON);
+});
+
+/** Counts the entries of the log on the days from `first` to `last` days ago. */
+const countsOf = async (app: TestApp, apps: string[], first: number, last: number) => {
+  const logs = await Promise.all(
+    apps.map(async (app_id) => {
+      const log = await collectPages(await app.as(STAFF).usage.listByApp({ app_id, window: 3650 }));
+      return log.map((entry) => ({ ...entry, app_id }));
+    }),
+  );
+  const counted = logs.flat().filter(({ timestamp }) => {
+    const day = timestamp.toISOString().slice(0, 10);
+    return day >= dayAgo(first) && day <= dayAgo(last);
+  });
+  const distinct = (key: 'email' | 'app_id') => new Set(counted.map((entry) => entry[key])).size;
+  return { actions: counted.length, users: distinct('email'), used_apps: distinct('app_id') };
+};
+
+usage(
+  'usage.summary counts a person of several apps once, today included, beside the days before',
+  async ({ app }) => {
+    for (const [as, apps, window] of [
+      [ACME, [SALES, CHURN], 28],
+      [GLOBEX, [FLEET], 28],
+      [ROOT, [SALES, CHURN, FLEET], 28],
+      [ROOT, [SALES, CHURN, FLEET], 7],
+    ] as const) {
+      const counted = await app.as(as).usage.summary({ window });
+      const now = await countsOf(app, [...apps], window - 1, 0);
+      const before = await countsOf(app, [...apps], 2 * window - 1, window);
+
+      assert.equal(counted, {
+        ...now,
+        previous_actions: before.actions,
+        previous_users: before.users,
+        previous_used_apps: before.used_apps,
+      });
+    }
+  },
+);
+
+usage('usage.summary counts one client, and nothing without usage', async ({ app }) => {
+  const ofAcme = await app.as(ACME).usage.summary({});
+  assert.ok(ofAcme.users > 0 && ofAcme.previous_users > 0);
+  assert.equal(await app.as(ROOT).usage.summary({ client: 1 }), ofAcme);
+  const site = await app.as(ROOT).sites.create({ domain: 'unused.test', name: 'Unused' });
+  const { id } = await app.as(ROOT).clients.create({ name: 'Unused', site: site.id });
+  assert.equal([...new Set(Object.values(await app.as(ROOT).usage.summary({ client: id })))], [0]);
+});
+
+usage(
+  'usage.summary is refused to members, and for clients that the caller does not administer',
+  async ({ app }) => {
+    await rejectsWith(app.as(ADA).usage.summary({}), 'forbidden');
+    await rejectsWith(app.as(ACME).usage.summary({ client: 2 }), 'not-found');
+  },
+);
+
+usage.run();
