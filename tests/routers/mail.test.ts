@@ -1,13 +1,17 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { emptyOutbox, invite, mailTo, outboxOf } from '../support/mails.ts';
+import type { ClaimedMail } from '../../src/services/mail/outbox.ts';
+import { emptyOutbox, INVITATION_DAYS, invite, MAIL_FROM, mailTo, outboxOf } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
 const mails = appSuite('mails');
 
 mails.before.each(async ({ app }) => {
   await emptyOutbox(app);
+  // Requests are throttled by the real clock.
   await app.db().deleteFrom('rate_limits').execute();
 });
 
@@ -25,7 +29,7 @@ const oweSome = async (app: TestApp) => {
 };
 
 mails(
-  'are all visible to superusers and staff, and those of their clients to client admins',
+  'mails are all visible to superusers and staff, and those of their clients to client admins',
   async ({ app }) => {
     const { acme, globex } = await oweSome(app);
 
@@ -41,34 +45,37 @@ mails(
   },
 );
 
-mails('that failed are left out of the failed ones when the invitation was mailed again', async ({ app }) => {
-  const [email = ''] = await invite(app, 1);
-  const outbox = outboxOf(app);
-  const refuseAll = async (): Promise<void> => {
-    for (const mail of (await outbox.claim(10)).mails)
-      await outbox.recordDelivery(mail, {
-        outcome: 'refused',
-        cause: 'recipient',
-        reason: 'No such mailbox.',
-      });
-  };
-  const failed = async () => (await app.as(ACME).mail.list({ status: 'failed' })).map(({ id }) => id);
-  await refuseAll();
-  const [first] = await failed();
-  assert.type(first, 'number');
+mails(
+  'mails that failed are left out of the failed ones when the invitation was mailed again',
+  async ({ app }) => {
+    const [email = ''] = await invite(app, 1);
+    const outbox = outboxOf(app);
+    const refuseAll = async (): Promise<void> => {
+      for (const mail of (await outbox.claim(10)).mails)
+        await outbox.recordDelivery(mail, {
+          outcome: 'refused',
+          cause: 'recipient',
+          reason: 'No such mailbox.',
+        });
+    };
+    const failed = async () => (await app.as(ACME).mail.list({ status: 'failed' })).map(({ id }) => id);
+    await refuseAll();
+    const [first] = await failed();
+    assert.type(first, 'number');
 
-  const [invitation] = (await app.as(ACME).invitations.search({ search: email })) as { id: number }[];
-  await app.as(ACME).invitations.resend({ id: invitation?.id ?? 0 });
-  assert.equal(await failed(), [], 'the mail of the resend is queued');
-  assert.is((await app.as(ACME).attention.get()).failed_mails.count, 0);
-  await refuseAll();
-  const again = await failed();
-  assert.is(again.length, 1, 'one row for the invitation');
-  assert.is.not(again[0], first);
-  assert.is((await app.as(ACME).mail.list({ recipient: email })).length, 2, 'both are in the list of all');
-});
+    const [invitation] = (await app.as(ACME).invitations.search({ search: email })) as { id: number }[];
+    await app.as(ACME).invitations.resend({ id: invitation?.id ?? 0 });
+    assert.equal(await failed(), [], 'the mail of the resend is queued');
+    assert.is((await app.as(ACME).attention.get()).failed_mails.count, 0);
+    await refuseAll();
+    const again = await failed();
+    assert.is(again.length, 1, 'one row for the invitation');
+    assert.is.not(again[0], first);
+    assert.is((await app.as(ACME).mail.list({ recipient: email })).length, 2, 'both are in the list of all');
+  },
+);
 
-mails('have a status', async ({ app }) => {
+mails('mails have a status', async ({ app }) => {
   const emails = await invite(app, 4);
   const outbox = outboxOf(app);
   const claimed = (await outbox.claim(4)).mails.sort((a, b) => a.id - b.id);
@@ -99,7 +106,7 @@ mails('have a status', async ({ app }) => {
   });
 });
 
-mails('are listed with pagination, newest first, and by client', async ({ app }) => {
+mails('mails are listed with pagination, newest first, and by client', async ({ app }) => {
   const emails = await invite(app, 5);
   const { globex } = await oweSome(app);
   const newest = await app.as(ROOT).mail.list({ client: 1, limit: 2 });
@@ -116,7 +123,7 @@ mails('are listed with pagination, newest first, and by client', async ({ app })
 });
 
 mails(
-  'are hidden from the admin of one client if they are about the account of a user of two',
+  'mails are hidden from the admin of one client if they are about the account of a user of two',
   async ({ app }) => {
     await app.as(ROOT).users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
     await app.as(null).passwords.requestReset({ email: EDSGER });
@@ -145,7 +152,7 @@ mails(
 
 const userIds = (app: TestApp) => app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
 
-mails('are read with one query per page of any length', async ({ app }) => {
+mails('mails are read with one query per page of any length', async ({ app }) => {
   await invite(app, 50);
   const pool = app.orm.pool;
   const actor = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
@@ -173,7 +180,7 @@ mails('are read with one query per page of any length', async ({ app }) => {
   assert.is(Math.min(...counts), 1);
 });
 
-mails('are retried at once on request of an admin of the client', async ({ app }) => {
+mails('mails are retried at once on request of an admin of the client', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const outbox = outboxOf(app);
   const [claimed] = (await outbox.claim(1)).mails;
@@ -203,7 +210,7 @@ mails('are retried at once on request of an admin of the client', async ({ app }
   );
 });
 
-mails('cannot be retried by others who may see them', async ({ app }) => {
+mails('mails cannot be retried by others who may see them', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
@@ -213,7 +220,7 @@ mails('cannot be retried by others who may see them', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 
-mails('cannot be retried if they are obsolete', async ({ app }) => {
+mails('mails cannot be retried if they are obsolete', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', email).execute();
@@ -223,7 +230,7 @@ mails('cannot be retried if they are obsolete', async ({ app }) => {
   assert.equal(problem.fields, { id: ['The invitation has been revoked.'] });
 });
 
-mails('are available over REST', async ({ app }) => {
+mails('mails are available over REST', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
 
@@ -241,7 +248,7 @@ mails('are available over REST', async ({ app }) => {
   assert.is(retried.statusCode, 200, retried.body);
 });
 
-mails('are deleted after their retention', async ({ app }) => {
+mails('mails are deleted after their retention', async ({ app }) => {
   await invite(app, 1);
   app.clock.advance(20 * DAY_MS);
   assert.equal(await outboxOf(app).claim(5), { mails: [], found: 1 });
@@ -250,5 +257,184 @@ mails('are deleted after their retention', async ({ app }) => {
 
   assert.equal([mail?.status, mail?.last_error], ['failed', 'The invitation has expired.']);
 });
+
+const take = async (app: TestApp, mails: readonly ClaimedMail[]): Promise<void> => {
+  for (const mail of mails) await outboxOf(app).recordDelivery(mail, { outcome: 'taken' });
+};
+
+/** Sends all queued mails, and returns what was written into those to the address, newest first. */
+const send = async (app: TestApp, recipient: string) => {
+  const outbox = outboxOf(app);
+  const { mails } = await outbox.claim(20);
+  await take(app, mails);
+  return mails
+    .filter((mail) => mail.recipient === recipient)
+    .sort((a, b) => b.id - a.id)
+    .map((mail) => ({ id: mail.id, ...outbox.write(mail) }));
+};
+
+const SECRET = /https?:\/\/\S+/g;
+
+/** A mail as readers see it who may not see its link. */
+const withoutLink = (text: string): string => text.replaceAll(SECRET, '(link not shown)');
+
+const read = async (app: TestApp, who: string, id: number) => {
+  const { subject, from, text, is_as_sent } = await app.as(who).mail.get({ id });
+  return { subject, from, text: withoutLink(text), is_as_sent };
+};
+
+type Written = Awaited<ReturnType<typeof send>>[number];
+
+const asSent = ({ subject, from, text }: Written) => ({
+  subject,
+  from,
+  text: withoutLink(text),
+  is_as_sent: true,
+});
+
+const newMember = async (app: TestApp, email: string): Promise<void> => {
+  await app.as(ACME).users.create({ email, apps: [SALES], send_email: false });
+  await app.as(ACME).users.update({ email, first_name: 'Wilhelmina', last_name: 'Xylander' });
+};
+
+const variablesOf = async (app: TestApp, id: number): Promise<string> => {
+  const rows = app.db().selectFrom('outbox_mails').select('variables').where('id', '=', id);
+  return JSON.stringify((await rows.executeTakeFirstOrThrow()).variables);
+};
+
+mails('sent mails show the texts of their client, the apps and the names of that time', async ({ app }) => {
+  const texts = { name: 'Acme of Today', default_from_email: 'today@acme.test', support_email: '' };
+  const invitation = { invitation_subject: 'Come in', invitation_body: 'We are open.' };
+  await app.as(ACME).clients.update({ id: 1, ...invitation });
+  const [guest = ''] = await invite(app, 1);
+  await newMember(app, 'renamed@acme.test');
+  const [invited] = await send(app, guest);
+  await app.as(null).passwords.requestReset({ email: 'renamed@acme.test' });
+  await outboxOf(app).createLinks();
+  const [reset] = await send(app, 'renamed@acme.test');
+  if (!invited || !reset) return assert.unreachable();
+  assert.match(invited.text, 'We are open.');
+  assert.match(reset.text, 'Hello Wilhelmina,');
+  const before = await app.as(ROOT).clients.get({ id: 1 });
+
+  await app.as(ROOT).clients.update({ id: 1, ...texts, invitation_subject: '', invitation_body: 'Closed.' });
+  await app.as(ACME).users.update({ email: 'renamed@acme.test', first_name: 'Zelda' });
+  await app.as(ACME).apps.update({ app_id: SALES, label: 'Sales of Today' });
+
+  for (const who of [ROOT, STAFF, ACME])
+    for (const mail of [invited, reset]) assert.equal(await read(app, who, mail.id), asSent(mail), who);
+  const listed = await app.as(ACME).mail.list({ status: 'sent' });
+  assert.equal(listed.find(({ id }) => id === invited.id)?.subject, 'Come in');
+  assert.equal(listed.find(({ id }) => id === reset.id)?.subject, 'Reset your password for Acme Analytics');
+  const pages = await app.as('renamed@acme.test').users.export({ email: 'renamed@acme.test' });
+  const exported: unknown[] = [];
+  for await (const page of pages) if (page.part === 'mails') exported.push(...page.items);
+  assert.match(JSON.stringify(exported), 'Hello Wilhelmina,');
+  const { name, default_from_email, support_email } = before;
+  await app.as(ROOT).clients.update({ id: 1, name, default_from_email, support_email });
+  await app.as(ACME).clients.update({ id: 1, invitation_subject: '', invitation_body: '' });
+  await app.as(ACME).apps.update({ app_id: SALES, label: 'Sales' });
+});
+
+mails('sent mails keep neither links nor what they are made of', async ({ app }) => {
+  const [guest = ''] = await invite(app, 1);
+  await app.as(null).passwords.requestReset({ email: ADA });
+  await app.as(ADA).profile.requestEmail({ email: 'ada.secret@acme.test' });
+  const invitation = await app
+    .db()
+    .selectFrom('invitations')
+    .select('key')
+    .where('email', '=', guest)
+    .executeTakeFirstOrThrow();
+  const outbox = outboxOf(app);
+  await outbox.createLinks();
+  const { mails } = await outbox.claim(20);
+  const links = mails.flatMap((mail) => [...outbox.write(mail).text.matchAll(SECRET)].map(([link]) => link));
+  const tokens = links.flatMap((link) => [...new URL(link).searchParams.values()]);
+  assert.ok(tokens.length >= 3, 'an invitation, a password and an address');
+
+  await take(app, mails);
+
+  for (const { id } of mails) {
+    const kept = await variablesOf(app, id);
+    assert.match(kept, MAIL_FROM);
+    for (const secret of [...links, ...tokens, invitation.key]) assert.not.match(kept, secret);
+    assert.not.match(kept, /link_id|change_id|"([^"]*_)?(key|token)"/);
+  }
+  await app.as(ADA).profile.cancelEmail();
+});
+
+mails('sent mails say so if their texts were not kept, and show the present ones', async ({ app }) => {
+  const [guest = ''] = await invite(app, 1);
+  const [mail] = await send(app, guest);
+  if (!mail) return assert.unreachable();
+  await app.db().updateTable('outbox_mails').set({ variables: null }).execute();
+  await app.as(ACME).clients.update({ id: 1, invitation_body: 'The words of today.' });
+
+  const { text, is_as_sent } = await app.as(ACME).mail.get({ id: mail.id });
+
+  assert.is(is_as_sent, false);
+  assert.match(text, 'The words of today.');
+  await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
+});
+
+mails(
+  'sent mails of an older version, which stored days, show when their invitation expires',
+  async ({ app }) => {
+    const [guest = ''] = await invite(app, 1);
+    const twoDays = sql<Date>`created_at - interval '2 days'`;
+    await app.db().updateTable('outbox_mails').set({ created_at: twoDays }).execute();
+    const [mail] = await send(app, guest);
+    if (!mail) return assert.unreachable();
+    const stored = sql`variables || jsonb_build_object('invitation_days', ${INVITATION_DAYS}::int,
+    'link_expires_at', created_at + ${INVITATION_DAYS}::int * interval '1 day')`;
+    await sql`update outbox_mails set variables = ${stored}`.execute(app.db());
+
+    assert.equal(await read(app, ACME, mail.id), asSent(mail));
+  },
+);
+
+mails('sent mails that wait for another attempt have the present texts', async ({ app }) => {
+  const [guest = ''] = await invite(app, 1);
+  const outbox = outboxOf(app);
+  const [mail] = (await outbox.claim(1)).mails;
+  if (!mail) return assert.unreachable();
+  await outbox.recordDelivery(mail, { outcome: 'failed', cause: 'connection', reason: 'Try later.' });
+  await app.as(ACME).clients.update({ id: 1, invitation_body: 'The words of today.' });
+
+  const { id } = await mailTo(app, guest);
+  const { text, is_as_sent } = await app.as(ACME).mail.get({ id });
+
+  assert.is(is_as_sent, false);
+  assert.match(text, 'The words of today.');
+  await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
+});
+
+mails(
+  'sent mails tell admins nothing of a client of the person that they do not administer',
+  async ({ app }) => {
+    await app.as(ROOT).users.update({ email: EDSGER, apps: [SALES, 'Hb7cW2ke'] });
+    await app.as(null).passwords.requestReset({ email: EDSGER });
+    await outboxOf(app).createLinks();
+    const [mail] = await send(app, EDSGER);
+    if (!mail) return assert.unreachable();
+    assert.not.match(mail.text, /acme/i);
+    const person = app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
+    await app
+      .db()
+      .deleteFrom('memberships')
+      .where('client_id', '=', 1)
+      .where('user_id', 'in', person)
+      .execute();
+
+    const shown = await app.as(GLOBEX).mail.get({ id: mail.id });
+    const [listed] = await app.as(GLOBEX).mail.list({ recipient: EDSGER });
+    const timeline = await app.as(GLOBEX).mail.timeline({ email: EDSGER });
+
+    assert.not.match(JSON.stringify([shown, listed, timeline]), /acme/i);
+    for (const who of [ROOT, STAFF]) assert.equal(await read(app, who, mail.id), asSent(mail), who);
+    await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
+  },
+);
 
 mails.run();
