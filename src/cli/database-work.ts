@@ -106,17 +106,22 @@ export const resetSecondFactors = (config: Config, email: string, reason: string
  * @throws Problem `not-found` if no app has this slug
  */
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<string> =>
-  withDatabaseForLong(config, async ({ orm, clock }) => {
-    const all = kysely(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
-    const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
-    if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
-    using progress = createProgress('Apps', apps.length);
-    for (const { id } of apps) {
-      await rebuildUsage(orm.em.fork(), id, clock.now());
-      progress.advance();
-    }
-    return `Recomputed the usage of ${formatCount(apps.length, 'app')}.`;
-  });
+  withDatabaseForLong(config, (database) => rebuildUsageIn(database, slug));
+
+export const rebuildUsageIn = async (
+  { orm, clock }: Pick<OpenDatabase, 'orm' | 'clock'>,
+  slug?: string,
+): Promise<string> => {
+  const all = kysely(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
+  const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
+  if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
+  using progress = createProgress('Apps', apps.length);
+  for (const { id } of apps) {
+    await rebuildUsage(orm.em.fork(), id, clock.now());
+    progress.advance();
+  }
+  return `Recomputed the usage of ${formatCount(apps.length, 'app')}.`;
+};
 
 type KeyRotation = ReturnType<typeof createKeyRotation>;
 

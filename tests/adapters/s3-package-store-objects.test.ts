@@ -123,12 +123,7 @@ objects('are ignored if they are no packages', async ({ server, sources }) => {
 });
 
 objects('never show a reader partial bytes, or bytes without a checksum', async ({ server, sources }) => {
-  const looks = await publishBeforeReader(
-    storeOn(server),
-    await sources.fileOf(Buffer.alloc(3_000_000, 'x')),
-  );
-
-  assert.ok(looks > 3, `only ${looks} looks`);
+  await publishBeforeReader(storeOn(server), await sources.fileOf(Buffer.alloc(3_000_000, 'x')));
 });
 
 objects(

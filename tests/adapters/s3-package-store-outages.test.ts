@@ -1,3 +1,4 @@
+import { createCipheriv } from 'node:crypto';
 import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
 import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
@@ -8,15 +9,17 @@ import { makeSources, ONE } from '../support/package-stores.ts';
 import { packageOf, problemOf, tarEntry } from '../support/packages.ts';
 import { type S3Server, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
 import { suite } from '../support/suite.ts';
-import { despiteStalls } from '../support/time.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
 const outages = suite<{ server: S3Server; sources: Sources }>('outages of the S3 package store');
 
 const SILENCE_MS = 300;
+const PACKAGE_BYTES = 300_000;
 const SALES = { slug: 'sales', version: '1.0.0' };
 /** Incompressible bytes, so that half a package ends well before the last file. */
-const noise = Buffer.from(Array.from({ length: 300_000 }, () => Math.floor(Math.random() * 256)));
+const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(
+  Buffer.alloc(PACKAGE_BYTES),
+);
 const PACKAGE = packageOf([tarEntry({ path: 'noise', body: noise })]);
 
 outages.before(async (context) => {
@@ -129,23 +132,19 @@ outages('store is unavailable if the server does not speak S3', async () => {
 });
 
 for (const fault of ['breaks', 'stalls'] as const) {
-  outages(`store is unavailable if the server ${fault} in the middle of a package`, ({ server }) =>
-    // A response that has not begun within the limit is requested again.
-    despiteStalls(SILENCE_MS / 2, async () => {
-      server.conduct.fault = null;
-      server.failedRequests.length = 0;
-      const limits = fault === 'stalls' ? { silenceMs: SILENCE_MS } : {};
-      const stored = await storeOn(server, '', limits).open('sales', '1.0.0');
-      server.conduct.fault = fault;
-      assert.ok(stored);
+  outages(`store is unavailable if the server ${fault} in the middle of a package`, async ({ server }) => {
+    const limits = fault === 'stalls' ? { silenceMs: SILENCE_MS } : {};
+    const stored = await storeOn(server, '', limits).open('sales', '1.0.0');
+    server.conduct.fault = fault;
+    assert.ok(stored);
 
-      const { cause } = await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
+    const { cause } = await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
 
-      assert.match(String(cause), fault === 'breaks' ? /ECONNRESET|aborted/ : /TimeoutError/);
-      assert.is(server.failedRequests.length, 1);
-      assert.ok(stored.body.destroyed);
-    }),
-  );
+    assert.match(String(cause), fault === 'breaks' ? /ECONNRESET|aborted/ : /TimeoutError/);
+    assert.ok(stored.body.destroyed);
+    // A response that has not begun within the limit may be requested again, one that has begun may not.
+    if (fault === 'breaks') assert.is(server.failedRequests.length, 1);
+  });
 }
 
 outages('store is unavailable if the server stops between lookup and download', async ({ server }) => {

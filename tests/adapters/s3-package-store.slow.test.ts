@@ -5,21 +5,9 @@ import { setCredentials, startS3Server, storeOn } from '../support/s3-server.ts'
 
 setCredentials();
 
-const CONDITIONS = ['obeyed', 'ignored', 'unknown'] as const;
-/** All start before the first suite runs: uvu does not wait for what a file awaits between two suites. */
-const servers = await Promise.all(CONDITIONS.map((condition) => startS3Server({ condition, fault: null })));
+const server = await startS3Server();
+testPackageStore('S3', () => storeOn(server, `stores/${randomUUID()}`));
 
-for (const server of servers) {
-  const name = `S3 (If-None-Match ${server.conduct.condition})`;
-  testPackageStore(name, (use) => {
-    // How long 20 publishers may take from lookup to write on a busy machine.
-    const settleMs = use === 'concurrent' ? 2000 : 1;
-    return storeOn(server, `stores/${randomUUID()}`, { settleMs });
-  });
-}
-
-const closing = suite('S3 servers');
-closing('are closed', async () => {
-  for (const server of servers) await server[Symbol.asyncDispose]();
-});
+const closing = suite('the S3 server');
+closing('is closed', () => server[Symbol.asyncDispose]());
 closing.run();

@@ -80,10 +80,7 @@ smtp(
     assert.match(reasonOf(await sendTo(server.url, { socket: 100 })), /timeout/i);
     server.faults.sender = () => undefined;
     server.faults.message = () => 'hang';
-    const started = performance.now();
-    assert.is((await sendTo(server.url, { mail: 300 })).outcome, 'failed');
-    // Without this limit, it would be the two minutes of a mail.
-    assert.ok(performance.now() - started < 20_000);
+    assert.match(reasonOf(await sendTo(server.url, { mail: 100 })), /abort/i);
   },
 );
 

@@ -87,17 +87,11 @@ exporting('waits for the last export only for a limited time', async ({ collecto
   collector.conduct.fault = 'hang';
   // Of the export that continues after the test, and keeps the process alive.
   process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '500';
-  const { stop } = await start(collector, { limits: { flushMs: 50 } });
+  const { stop, warnings } = await start(collector, { limits: { flushMs: 1 } });
   request();
-  let isLate = false;
-  // Before the export ends. Timers run in this order also after a busy machine has stopped the process for a while.
-  const timer = setTimeout(() => {
-    isLate = true;
-  }, 400);
   await stop();
-  clearTimeout(timer);
 
-  assert.not.ok(isLate);
+  assert.equal(warnings, [], 'the export has not ended');
   assert.is(
     tracing.startRequest(() => ({ name: 'request' }), {}),
     null,

@@ -1,17 +1,15 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { rebuildAllUsage } from '../../src/cli/database-work.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { rebuildUsageIn } from '../../src/cli/database-work.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { appSuite, type TestApp } from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
 import { CHURN, rollupDifferences, SALES } from '../support/usage.ts';
 
 const rebuild = appSuite('steward usage rebuild');
 
-const configOf = (app: TestApp) => ({ ...readConfig({}), database: app.connection });
-const today = () => dayOf(systemClock.now());
+const TODAY = dayOf(NOON);
 const spoil = async (app: TestApp): Promise<void> => {
   await app
     .db()
@@ -24,17 +22,17 @@ const spoil = async (app: TestApp): Promise<void> => {
 
 rebuild('recounts one app only', async ({ app }) => {
   await spoil(app);
-  assert.is(await rebuildAllUsage(configOf(app), 'sales'), 'Recomputed the usage of 1 app.');
+  assert.is(await rebuildUsageIn(app, 'sales'), 'Recomputed the usage of 1 app.');
 
-  assert.equal(await rollupDifferences(app, SALES, today()), []);
-  assert.ok((await rollupDifferences(app, CHURN, today())).length > 0);
+  assert.equal(await rollupDifferences(app, SALES, TODAY), []);
+  assert.ok((await rollupDifferences(app, CHURN, TODAY)).length > 0);
 });
 
 rebuild('recounts all apps', async ({ app }) => {
   await spoil(app);
-  assert.is(await rebuildAllUsage(configOf(app)), 'Recomputed the usage of 3 apps.');
+  assert.is(await rebuildUsageIn(app), 'Recomputed the usage of 3 apps.');
 
-  for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
+  for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
 });
 
 rebuild(
@@ -47,15 +45,15 @@ rebuild(
     );
     for (const { partition } of rows) await sql`drop table ${sql.table(partition)}`.execute(db);
 
-    await rebuildAllUsage(configOf(app));
+    await rebuildUsageIn(app);
 
     assert.ok(rows.length > 0);
-    for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
+    for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
   },
 );
 
 rebuild('names an unknown slug', async ({ app }) => {
-  await rejectsWith(rebuildAllUsage(configOf(app), 'nothing'), 'not-found');
+  await rejectsWith(rebuildUsageIn(app, 'nothing'), 'not-found');
 });
 
 rebuild.run();
