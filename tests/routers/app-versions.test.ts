@@ -1,13 +1,191 @@
+import { rm, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
-import { fetchPackage, install, loadPackage, publish } from '../support/packages.ts';
+import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/packages.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const versions = appSuite('apps.versions');
+const rollbacks = appSuite('apps.rollback');
 
 const APP_ID = 'zylTKNVx';
+
+const rollBack = async (app: TestApp, app_version?: string, app_slug = 'sales') =>
+  (await app.as(STAFF).apps.rollback({ app_slug, app_version })).message;
+
+const sales = (app: TestApp) => app.as(ROOT).apps.get({ app_id: APP_ID });
+
+const versionOf = async (app: TestApp) => (await sales(app)).package_info.version;
+
+const loadsOf = async (app: TestApp) =>
+  app
+    .db()
+    .selectFrom('loaded_packages')
+    .innerJoin('fetched_packages', 'fetched_packages.id', 'package_id')
+    .select(['version', 'is_rollback'])
+    .where('app_id', '=', APP_ID)
+    .orderBy('loaded_packages.id')
+    .execute();
+
+rollbacks('is refused before a second version was loaded', async ({ app }) => {
+  await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: { overview: 'Overview' } });
+
+  const problem = await rejectsWith(rollBack(app), 'not-found');
+  assert.is(
+    problem.message,
+    'No other version of sales was loaded before. Fetch and load the version that you want.',
+  );
+  await rejectsWith(rollBack(app, undefined, 'fleet'), 'not-found');
+  await rejectsWith(rollBack(app, undefined, 'nothing'), 'not-found');
+});
+
+rollbacks('restores the previous version, and a second rollback undoes the first', async ({ app }) => {
+  const stacks = { overview: 'Start', trends: 'Trends' };
+  await install(app, { slug: 'sales', version: '1.1.0', label: 'Sales live', stacks });
+
+  assert.is(await rollBack(app), 'Rolled back sales to version 1.0.0');
+  const back = await sales(app);
+  assert.equal([back.label, back.package_info.version], ['Sales', '1.0.0']);
+  assert.equal(back.package_info.stacks, [{ id: 'a0a91e46', slug: 'overview', label: 'Overview' }]);
+
+  assert.is(await rollBack(app), 'Rolled back sales to version 1.1.0');
+  assert.equal(await loadsOf(app), [
+    { version: '1.0.0', is_rollback: false },
+    { version: '1.1.0', is_rollback: false },
+    { version: '1.0.0', is_rollback: true },
+    { version: '1.1.0', is_rollback: true },
+  ]);
+});
+
+rollbacks('restores any loaded version by name, including later ones', async ({ app }) => {
+  await install(app, { slug: 'sales', version: '1.2.0' });
+
+  assert.is(await rollBack(app, '1.0.0'), 'Rolled back sales to version 1.0.0');
+  assert.is(await rollBack(app, '1.2.0'), 'Rolled back sales to version 1.2.0');
+  assert.is(await versionOf(app), '1.2.0');
+});
+
+rollbacks('refuses a version that was never loaded, even if it was fetched', async ({ app }) => {
+  await publish(app, { slug: 'sales', version: '1.3.0' });
+  await fetchPackage(app, 'sales', '1.3.0');
+
+  for (const version of ['1.3.0', '9.9.9', 'latest', '../1.0.0']) {
+    const problem = await rejectsWith(rollBack(app, version), 'not-found');
+    assert.is(problem.message, `Version ${version} of sales was never loaded. Fetch and load it instead.`);
+  }
+  assert.is(await versionOf(app), '1.2.0');
+});
+
+rollbacks('does not change which package is loaded next', async ({ app }) => {
+  await loadPackage(app, 'sales');
+  assert.is(await versionOf(app), '1.3.0');
+  await rollBack(app);
+  assert.is(await versionOf(app), '1.2.0');
+  await loadPackage(app, 'sales');
+  assert.is(await versionOf(app), '1.3.0');
+});
+
+rollbacks('changes nothing if the app already runs the version', async ({ app }) => {
+  const state = async () => [
+    await sales(app),
+    await loadsOf(app),
+    await app.as(ROOT).audit.list({ target: 'sales' }),
+  ];
+  await app.as(ACME).apps.update({ app_id: APP_ID, label: 'Ours' });
+  const before = await state();
+
+  app.clock.advance(60_000);
+  assert.is(await rollBack(app, '1.3.0'), 'Rolled back sales to version 1.3.0');
+
+  assert.equal(await state(), before);
+});
+
+rollbacks('records the changes in the audit trail of the client', async ({ app }) => {
+  await rollBack(app, '1.0.0');
+  const [entry] = await app.as(ACME).audit.list({ action: 'app.rollback-package' });
+
+  assert.is(entry?.actor, STAFF);
+  assert.equal(entry?.details, {
+    version: { from: '1.3.0', to: '1.0.0' },
+    label: { from: 'Ours', to: 'Sales' },
+    stacks: { added: ['overview'], renamed: [], removed: [] },
+  });
+});
+
+rollbacks('asks to fetch a version whose package is not stored', async ({ app }) => {
+  const package_info = {
+    version: '0.9.0',
+    sha256: '0'.repeat(64),
+    fetched_at: '',
+    loaded_at: '',
+    stacks: [],
+  };
+  await app.db().updateTable('apps').set({ package_info }).where('slug', '=', 'churn').execute();
+  await install(app, { slug: 'churn', version: '1.0.0' });
+
+  for (const version of [undefined, '0.9.0']) {
+    const problem = await rejectsWith(rollBack(app, version, 'churn'), 'not-found');
+    assert.match(problem.message, /loaded.*\. Fetch and load/);
+  }
+});
+
+rollbacks('logs one line', async ({ app }) => {
+  const log: string[] = [];
+  const { rollback } = await staffPackages(app, { log });
+
+  await rollback('sales', '1.1.0');
+  await rollback('sales', '1.1.0');
+
+  assert.equal(log, [
+    'rolled back sales 1.1.0 (was 1.0.0): label "Sales" → "Sales live", stacks + trends, ' +
+      'stacks renamed overview → "Start"',
+  ]);
+});
+
+rollbacks('applies concurrent rollbacks one after another', async ({ app }) => {
+  const before = (await loadsOf(app)).length;
+  await Promise.all([1, 2, 3, 4].map(() => rollBack(app)));
+
+  // Applied one after another: four steps back and forth.
+  assert.is((await loadsOf(app)).length, before + 4);
+  assert.is(await versionOf(app), '1.1.0');
+});
+
+rollbacks('works during repeated fetches of the versions', async ({ app }) => {
+  const before = await loadsOf(app);
+  await Promise.all(
+    ['1.0.0', '1.1.0', '1.0.0', '1.1.0'].flatMap((version) => [
+      fetchPackage(app, 'sales', version),
+      rollBack(app),
+    ]),
+  );
+
+  assert.equal((await loadsOf(app)).slice(0, before.length), before);
+  assert.is((await loadsOf(app)).length, before.length + 4);
+  assert.is(await versionOf(app), '1.1.0');
+});
+
+rollbacks('needs no store', async ({ app }) => {
+  await rm(app.packagesDir, { recursive: true });
+  await writeFile(app.packagesDir, 'a file where the folder should be');
+
+  const response = await app.send('POST /app/rollback/sales', {
+    as: STAFF,
+    payload: { app_version: '1.2.0' },
+  });
+
+  assert.equal(response.json(), { message: 'Rolled back sales to version 1.2.0' });
+});
+
+rollbacks('is for staff and superusers', async ({ app }) => {
+  for (const who of [ADA, ACME]) {
+    await rejectsWith(app.as(who).apps.rollback({ app_slug: 'sales' }), 'forbidden');
+  }
+});
+
+const versions = appSuite('apps.versions');
+
 const listAs = (app: TestApp, who: string, page: { cursor?: number; limit?: number } = {}) =>
   app.as(who).apps.versions({ app_id: APP_ID, ...page });
+
 const namesOf = (list: { version: string }[]) => list.map(({ version }) => version);
 
 versions('is empty before anything was fetched', async ({ app }) => {
@@ -120,4 +298,5 @@ versions('is available to users who administer or may view all of the app', asyn
   await rejectsWith(app.as(ROOT).apps.versions({ app_id: 'nothing' }), 'not-found');
 });
 
+rollbacks.run();
 versions.run();
