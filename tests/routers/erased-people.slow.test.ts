@@ -1,14 +1,19 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { finishErasures } from '../../src/services/data-rights/erasure-work.ts';
+import type { ClaimedMail } from '../../src/services/mail/outbox.ts';
+import { emptyOutbox, mailTo, outboxOf } from '../support/mails.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, EDSGER, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
-import { FLEET, SALES } from '../support/usage.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
+import { restoreGrants } from '../support/users.ts';
 
 const erased = appSuite('an erased person');
 
 let pseudonym = '';
+
 erased.before(async ({ app }) => {
   await addPerson(app);
   pseudonym = (await erase(app)).pseudonym;
@@ -238,4 +243,187 @@ erased(
   },
 );
 
+const requests = appSuite('access requests');
+
+/** Grants end by the clock of the database. */
+requests.before(async ({ app }) => {
+  await app.as(ROOT).apps.update({ app_id: FLEET, is_requestable: true });
+  await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
+});
+
+/** Mails about requests of earlier tests would be too recent. */
+requests.before.each(({ app }) => app.clock.advance(11 * MINUTE_MS));
+
+let created = 0;
+
+/** A new member of Acme, or of both clients, without an app that can be asked for. */
+const addMember = async (app: TestApp, { isShared = false } = {}): Promise<string> => {
+  created += 1;
+  const email = `asking-${created}@acme.test`;
+  await app.as(ACME).users.create({ email, apps: [SALES], send_email: false });
+  if (isShared)
+    await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${email}`.execute(
+      app.db(),
+    );
+  return email;
+};
+
+const ask = (app: TestApp, email: string, input: { app?: string; reason?: string; days?: number } = {}) =>
+  app.as(email).requests.create({ app: CHURN, ...input });
+
+const mailsAbout = async (app: TestApp, id: number) => {
+  const rows = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select(['id', 'kind', 'recipient', 'client_id'])
+    .where('access_request_id', '=', id)
+    .orderBy('id')
+    .execute();
+  return Promise.all(
+    rows.map(async (row) => ({ ...row, ...(await app.as(ROOT).mail.get({ id: Number(row.id) })) })),
+  );
+};
+
+requests('are erased with the person, and texts about the person with them', async ({ app }) => {
+  const [email, other] = [await addMember(app), await addMember(app)];
+  const { id } = await ask(app, email, { reason: 'My reason' });
+  const about = await ask(app, other, { reason: `As ${email} has it` });
+  const [mail] = await mailsAbout(app, id);
+  const { pseudonym } = await erase(app, email);
+
+  assert.equal(await app.db().selectFrom('access_requests').select('id').where('id', '=', id).execute(), []);
+  assert.is((await app.as(other).requests.get({ id: about.id })).reason, `As ${pseudonym} has it`);
+  const { text } = await app.as(ROOT).mail.get({ id: Number(mail?.id) });
+  assert.match(text, 'This request does not exist any more.');
+});
+
+const undo = appSuite('operations.undo');
+
+undo.before.each(async ({ app }) => {
+  await restoreGrants(app);
+  await sql`
+    delete from memberships m using users u where u.id = m.user_id and not m.is_admin
+      and (u.email like '%@acme.test' and m.client_id = 2 or u.email = ${EDSGER} and m.client_id = 1)`.execute(
+    app.db(),
+  );
+});
+
+const read = async (app: TestApp, email: string) => {
+  const { apps, is_active } = await app.as(ROOT).users.get({ email });
+  return { apps, is_active };
+};
+
+/** Ids of the clients that the user belongs to. */
+const clientsOf = async (app: TestApp, email: string): Promise<number[]> =>
+  (
+    await app
+      .db()
+      .selectFrom('memberships')
+      .innerJoin('users', 'users.id', 'user_id')
+      .select('client_id')
+      .where('email', '=', email)
+      .execute()
+  ).map(({ client_id }) => client_id);
+
+undo('revives no person who was erased since', async ({ app }) => {
+  const root = app.as(ROOT);
+  const email = 'leaver@acme.test';
+  await root.users.create({ email, apps: [SALES, CHURN], send_email: false });
+  const off = await root.users.bulkUpdate({ emails: [email], action: 'deactivate' });
+  const revoked = await root.users.bulkUpdate({ emails: [email], action: 'revoke-apps', apps: [SALES] });
+  const { pseudonym } = await erase(app, email);
+
+  const results = [
+    await root.operations.undo({ id: off.operation }),
+    await root.operations.undo({ id: revoked.operation }),
+  ];
+
+  assert.equal(
+    results.map(({ reverted, skipped }) => [reverted, skipped]),
+    [
+      [0, []],
+      [0, []],
+    ],
+  );
+  assert.equal(await read(app, pseudonym), { apps: [], is_active: false });
+  assert.equal(await clientsOf(app, pseudonym), []);
+});
+
+const sent = appSuite('sent mails');
+
+sent.before.each(async ({ app }) => {
+  await emptyOutbox(app);
+  await app.db().deleteFrom('rate_limits').execute();
+});
+
+const take = async (app: TestApp, mails: readonly ClaimedMail[]): Promise<void> => {
+  for (const mail of mails) await outboxOf(app).recordDelivery(mail, { outcome: 'taken' });
+};
+
+/** Sends all queued mails, and returns what was written into those to the address, newest first. */
+const send = async (app: TestApp, recipient: string) => {
+  const outbox = outboxOf(app);
+  const { mails } = await outbox.claim(20);
+  await take(app, mails);
+  return mails
+    .filter((mail) => mail.recipient === recipient)
+    .sort((a, b) => b.id - a.id)
+    .map((mail) => ({ id: mail.id, ...outbox.write(mail) }));
+};
+
+const newMember = async (app: TestApp, email: string): Promise<void> => {
+  await app.as(ACME).users.create({ email, apps: [SALES], send_email: false });
+  await app.as(ACME).users.update({ email, first_name: 'Wilhelmina', last_name: 'Xylander' });
+};
+
+const variablesOf = async (app: TestApp, id: number): Promise<string> => {
+  const rows = app.db().selectFrom('outbox_mails').select('variables').where('id', '=', id);
+  return JSON.stringify((await rows.executeTakeFirstOrThrow()).variables);
+};
+
+sent('forget the names of an erased person, also of one who has asked for access', async ({ app }) => {
+  const email = 'wilhelmina@acme.test';
+  await newMember(app, email);
+  await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
+  await app.as(email).requests.create({ app: CHURN, reason: 'Numbers for Wilhelmina' });
+  await app.as(null).passwords.requestReset({ email });
+  await outboxOf(app).createLinks();
+  const [own] = await send(app, email);
+  const request = await mailTo(app, ACME);
+  if (!own) return assert.unreachable();
+  assert.match((await app.as(ACME).mail.get({ id: request.id })).text, `Wilhelmina Xylander (${email})`);
+
+  const { pseudonym } = await erase(app, email);
+
+  for (const id of [own.id, request.id]) {
+    const { recipient, text } = await app.as(ROOT).mail.get({ id });
+    assert.not.match(text + (await variablesOf(app, id)), /wilhelmina|xylander/i);
+    assert.is(recipient, id === own.id ? pseudonym : ACME);
+  }
+  await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: false });
+});
+
+sent('keep no name of a person who is erased during the delivery', async ({ app }) => {
+  const email = 'vanishing@acme.test';
+  await newMember(app, email);
+  await app.as(null).passwords.requestReset({ email });
+  const outbox = outboxOf(app);
+  await outbox.createLinks();
+  const { mails } = await outbox.claim(20);
+  assert.equal(
+    mails.map(({ variables }) => variables.first_name),
+    ['Wilhelmina'],
+  );
+
+  await erase(app, email);
+  await take(app, mails);
+
+  const { status, text } = await app.as(ROOT).mail.get({ id: mails[0]?.id ?? 0 });
+  assert.is(status, 'sent');
+  assert.not.match(text + (await variablesOf(app, mails[0]?.id ?? 0)), /wilhelmina|vanishing/i);
+});
+
 erased.run();
+requests.run();
+undo.run();
+sent.run();
