@@ -1,11 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/lib/problems.ts';
-import { parseManifest } from '../../../src/services/packages/package-manifest-parsing.ts';
+import { describeChanges, type PackageChanges } from '../../../src/services/packages/package-loading.ts';
+import { parseManifest, parseYaml } from '../../../src/services/packages/package-manifest-parsing.ts';
 import { manifestText } from '../../support/packages.ts';
 
 const MIB = 1024 ** 2;
+
 const parse = (text: string | Uint8Array) => parseManifest(Buffer.from(text));
+
 const parseWith = (more: string) => parse(manifestText() + more);
 
 const problemIn = (text: string | Uint8Array): Problem => {
@@ -133,6 +136,7 @@ const refused: [what: string, more: string, field: string, message: RegExp][] = 
   ['infinity in metadata', 'metadata: {a: .inf}', 'metadata', /plain data/],
   ['metadata beyond 64 KiB', `metadata: {a: ${'x'.repeat(65_536)}}`, 'metadata', /plain data/],
 ];
+
 for (const [what, more, field, message] of refused) {
   manifest(`refuses ${what}`, () => {
     const { fields = {} } = problemIn(`${manifestText()}${more}\n`);
@@ -186,6 +190,7 @@ const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = 
     /nested too deeply/,
   ],
 ];
+
 for (const [what, text, detail] of unreadable) {
   manifest(`refuses ${what}`, () => {
     const problem = problemIn(text);
@@ -202,4 +207,111 @@ manifest('accepts a few aliases', () => {
   assert.equal(metadata, { a: { x: 1 }, b: { x: 1 }, c: [{ x: 1 }, { x: 1 }] });
 });
 
+const yaml = suite('parseYaml');
+
+const parseText = (text: string) => parseYaml('app.yaml', Buffer.from(text));
+
+const refusalOf = (text: string): string => {
+  try {
+    parseText(text);
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'invalid-package') return error.message;
+    throw error;
+  }
+  return 'none';
+};
+
+/** Without limits, a MiB of each of these takes the library seconds or all memory. */
+const COSTLY: [unit: string, before?: string, behind?: string][] = [
+  ['[}'],
+  [']'],
+  ['['],
+  ['- '],
+  ['a: b\n'],
+  ['}\n'],
+  ['"'],
+  ['%A\n'],
+  ['a: @x\n'],
+  ['\\q', 'a: "', '"'],
+  ['a\n', 'a: "'],
+  ['`,', '[', ']'],
+  [',', '[', ']'],
+  ['1,', 'a: [', ']'],
+  ['{},', '[', ']'],
+  ['!a x,', '[', ']'],
+];
+
+for (const [unit, before = '', behind = ''] of COSTLY) {
+  const times = (count: number) => before + unit.repeat(count) + behind;
+  const most = Math.floor((MIB - before.length - behind.length) / unit.length);
+
+  yaml(`refuses a MiB of ${JSON.stringify(before + unit)} before it is parsed`, () => {
+    assert.is(refusalOf(times(most)), 'app.yaml has more than 20000 tokens and lines.');
+  });
+}
+
+yaml('accepts long texts', () => {
+  const long = 'x'.repeat(100_000);
+  const lines = Array.from(
+    { length: 5_000 },
+    () => '  <p class="note">Much: ado, [about] {nothing}</p>',
+  ).join('\n');
+
+  assert.equal(parseText(`a: ${long}\nb: "${long}"\n`), { a: long, b: long });
+  assert.is(refusalOf(`help_html: |\n${lines}\nfooter_html: "<p>${'\\"'.repeat(1_000)}"\n`), 'none');
+});
+
+yaml('accepts a mapping with many keys', () => {
+  const keys = Array.from({ length: 2_000 }, (_, i) => `k${i}: 1`);
+
+  assert.is(refusalOf(keys.join('\n')), 'none');
+});
+
+yaml('accepts an unusually large manifest', () => {
+  const stacks = Array.from({ length: 200 }, (_, i) => `  - { slug: s${i}, label: "Stack: ${i}" }`);
+  const metadata = Array.from({ length: 1_000 }, (_, i) => `  key${i}: [1, two]`);
+
+  assert.is(refusalOf(['stacks:', ...stacks, 'metadata:', ...metadata].join('\n')), 'none');
+});
+
+const described = suite('describeChanges');
+
+const describe = ({ stacks, ...changes }: Partial<Omit<PackageChanges, 'stacks'>> & { stacks?: object }) =>
+  describeChanges('sales', {
+    version: { from: '1.0.0', to: '1.1.0' },
+    columns: {},
+    ...changes,
+    stacks: { added: [], renamed: [], removed: [], ...stacks },
+  });
+
+described('says everything in one line', () => {
+  const line = describe({
+    columns: { label: { from: 'Sales', to: 'Sales live' }, show_help: { from: false, to: true } },
+    stacks: { added: ['forecast'], removed: ['trends'], renamed: [{ slug: 'a', from: 'A', to: 'B' }] },
+  });
+
+  assert.is(
+    line,
+    'sales 1.1.0 (was 1.0.0): label "Sales" → "Sales live", show_help false → true, ' +
+      'stacks + forecast, stacks − trends, stacks renamed a → "B"',
+  );
+});
+
+described('says so when there is nothing more, and when there was no package before', () => {
+  assert.is(describe({}), 'sales 1.1.0 (was 1.0.0): nothing else changed');
+  assert.match(describe({ version: { from: null, to: '1.1.0' } }), /^sales 1\.1\.0 \(the first\): /);
+});
+
+described('returns one readable line for any package', () => {
+  const html = `<p>\n${'x'.repeat(200)}`;
+  const added = Array.from({ length: 25 }, (_, i) => `s${i}`);
+
+  const line = describe({ columns: { help_html: { from: '', to: html } }, stacks: { added } });
+
+  assert.not.match(line, '\n');
+  assert.match(line, /help_html "" → "<p>\\nx{56}…", stacks \+ s0 .* s19 and 5 more$/);
+});
+
 manifest.run();
+yaml.run();
+described.run();
