@@ -50,7 +50,7 @@ addresses('are changed by the person, who confirms in the new mailbox', async ({
   const { page } = visit;
   await openConsole(page, '/console/account', GRACE);
   await waitForHeading(page, 'Account');
-  app.clock.advance(16 * MINUTE_MS);
+  await browser.advance(16 * MINUTE_MS);
   await page.getByLabel('New email address').fill(to);
   await page.getByRole('button', { name: 'Send the link' }).click();
   const prompt = page.getByRole('dialog', { name: 'Confirm your password' });

@@ -1,113 +1,139 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
+import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { mailTo } from '../support/mails.ts';
-import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ROOT } from '../support/test-app.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
+import { setFactorPolicy } from '../support/second-factors.ts';
+import { ACME, ADA, ROOT, STAFF } from '../support/test-app.ts';
 
 const clients = browserSuite('clients in the console');
 
-testAppearance(clients, {
-  'console-clients': showing('/console/clients', 'Clients', ROOT),
-  'console-client': showing('/console/clients/1', 'Acme Analytics', ROOT),
-});
+const SIGN_IN = '/console/clients/1?tab=sign-in';
 
-clients('a client admin changes texts, and the preview shows them before', async ({ app, browser }) => {
-  await using visit = await browser.open();
+clients('a client admin changes texts, with previews of the login page and the mail', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(/status of 400/);
   const { page } = visit;
   await openConsole(page, '/console/clients/1', ACME);
-  await page.getByLabel('Title of the login page').fill('Welcome aboard');
-  await page
-    .getByRole('region', { name: 'Preview of the login page' })
-    .getByRole('heading', { name: 'Welcome aboard' })
-    .waitFor();
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('Saved.').waitFor();
-
-  const client = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
-  assert.is(client.login_title, 'Welcome aboard');
-});
-
-clients('the preview of the invitation is the mail that is sent', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, '/console/clients/1', ACME);
+  const save = page.getByRole('button', { name: 'Save', exact: true });
   const preview = page.getByRole('region', { name: 'Preview of the invitation mail' });
   await preview.getByText("You've been invited to Acme Analytics").waitFor();
+  await waitForData(page);
+  await assertLooksGood(page, 'console-client');
+  await page.getByLabel('Support address').fill('nobody');
+  await save.click();
+  await page.getByText('Must be an email address or empty.').waitFor();
+  await page.locator('[aria-invalid=true]').waitFor();
+  await page.getByLabel('Support address').fill('');
+  await page.getByLabel('Title of the login page').fill('Welcome aboard');
+  const loginPage = page.getByRole('region', { name: 'Preview of the login page' });
+  await loginPage.getByRole('heading', { name: 'Welcome aboard' }).waitFor();
   await page.getByLabel('Subject of invitations').fill('Come in');
   await page.getByLabel('Text of invitations').fill('Ask <b>Ada</b>.');
   await preview.getByText('Come in').waitFor();
-  const mail = preview.frameLocator('iframe');
   // Texts are no HTML in mails.
-  await mail.getByText('Ask <b>Ada</b>.').waitFor();
-
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await preview.frameLocator('iframe').getByText('Ask <b>Ada</b>.').waitFor();
+  await save.click();
   await page.getByText('Saved.').waitFor();
+  assert.is((await app.as(ACME).clients.get({ id: 1 })).login_title, 'Welcome aboard');
+
   const shown = await preview.locator('iframe').getAttribute('srcdoc');
   const { email } = await app.as(ACME).clients.invite({ id: 1, email: 'new@acme.test' });
   const sent = await app.as(ACME).mail.get({ id: (await mailTo(app, email)).id });
   const paragraphs = (html = '') => html.match(/<p style="margin:0 0 16px">[^<]*<\/p>/g);
-  assert.equal(paragraphs(shown ?? ''), paragraphs(sent.html));
+  assert.equal(paragraphs(shown ?? ''), paragraphs(sent.html), 'the preview is the mail that is sent');
 });
 
-clients('an invalid value is reported at its field, and nothing is saved', async ({ app, browser }) => {
-  await using visit = await browser.open(/status of 400/);
-  const { page } = visit;
-  await openConsole(page, '/console/clients/1', ACME);
-  const before = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
-  await page.getByLabel('Support address').fill('nobody');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-
-  await page.getByText('Must be an email address or empty.').waitFor();
-  await page.locator('[aria-invalid=true]').waitFor();
-  assert.equal((await app.send('GET /jb/clients/1/', { as: ACME })).json(), before);
-});
-
-clients('the expiry of passwords says who would be affected', async ({ app, browser }) => {
-  await sql`update users set last_password_set = last_password_set - interval '10 days'
-    where email = 'ada@acme.test'`.execute(app.db());
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, '/console/clients/1', ACME);
-  await page.getByRole('tab', { name: 'Passwords' }).click();
-  await page.getByLabel('Passwords expire after').fill('1');
-
-  await page
-    .getByText('One person would get a mail and have to renew their password within seven days')
-    .waitFor();
-  await page.getByRole('link', { name: 'ada@acme.test' }).waitFor();
-});
+clients(
+  'the expiry of passwords says who would be affected, and the tab is kept in the address',
+  async (context) => {
+    const { app, browser } = context;
+    await sql`update users set last_password_set = last_password_set - interval '10 days'
+    where email = ${ADA}`.execute(app.db());
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/clients/1', ACME);
+    await page.getByRole('tab', { name: 'Passwords' }).click();
+    await page.getByLabel('Passwords expire after').fill('1');
+    await page
+      .getByText('One person would get a mail and have to renew their password within seven days')
+      .waitFor();
+    await page.getByRole('link', { name: ADA }).waitFor();
+    await page.getByLabel('Passwords expire after').fill('');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('tab', { name: 'Admins' }).click();
+    await page.waitForURL('**/console/clients/1?tab=admins');
+    await page.reload();
+    await page.getByText('Only superusers appoint them.').waitFor();
+    assert.is(await page.getByRole('tab', { name: 'Admins' }).getAttribute('aria-selected'), 'true');
+  },
+);
 
 clients('a superuser creates a client and appoints an admin', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/clients', ROOT);
+  await page.getByRole('link', { name: 'Globex Data' }).waitFor();
+  await assertLooksGood(page, 'console-clients');
   await page.getByRole('button', { name: 'New client' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Initech');
   await page.getByRole('textbox', { name: 'Domain' }).fill('initech.example.com');
   await page.getByRole('button', { name: 'Create' }).click();
   await waitForHeading(page, 'Initech');
 
-  await page.goto('/console/clients/1');
+  await goTo(page, '/console/clients/1');
   await page.getByRole('tab', { name: 'Admins' }).click();
   await page.getByLabel('Email address of a member').fill('grace@acme.test');
   await page.getByRole('button', { name: 'Make admin' }).click();
   await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
-  const grace = (await app.send('GET /jb/users/grace@acme.test/', { as: ROOT })).json();
-  assert.equal(grace.clientadmin_of, [1]);
+  const { clientadmin_of } = await app.as(ROOT).users.get({ email: 'grace@acme.test' });
+  assert.equal(clientadmin_of, [1]);
 });
 
-clients('the tab is part of the address', async ({ browser }) => {
-  await using visit = await browser.open();
+clients('a client admin requires a second factor or a passkey after a preview in words', async (context) => {
+  const { app, browser } = context;
+  const policy = () => app.as(ACME).clients.factorPolicy({ id: 1 });
+  await using visit = await browser.open(/status of 400/);
   const { page } = visit;
-  await openConsole(page, '/console/clients/1', ACME);
-  await page.getByRole('tab', { name: 'Admins' }).click();
-  await page.waitForURL('**/console/clients/1?tab=admins');
-  await page.reload();
+  await openConsole(page, SIGN_IN, ACME);
+  const save = page.getByRole('button', { name: 'Save', exact: true });
+  const dialog = page.getByRole('dialog', { name: 'Require a second factor?' });
+  await page.getByRole('radio', { name: 'Required', exact: true }).check();
+  await waitForData(page);
+  await assertLooksGood(page, 'console-client-sign-in');
+  await page.getByLabel('Days of grace').fill('0');
+  await save.click();
+  await dialog.getByRole('button', { name: 'Require it' }).click();
+  await page.getByText('You have no second factor yet').waitFor();
+  await page.getByLabel('Days of grace').fill('7');
+  await save.click();
+  await dialog.getByText('No one is locked out').waitFor();
+  await dialog.getByText('Those without one get a mail now, and a reminder.').waitFor();
+  assert.is((await policy()).factor_policy, 'off');
+  await dialog.getByRole('button', { name: 'Require it' }).click();
+  await page.getByRole('status').getByText('You need a second factor from').waitFor();
+  const saved = await policy();
+  assert.equal([saved.factor_policy, saved.factor_grace_days], ['required', 7]);
 
-  await page.getByText('Only superusers appoint them.').waitFor();
-  assert.is(await page.getByRole('tab', { name: 'Admins' }).getAttribute('aria-selected'), 'true');
+  await page.getByRole('radio', { name: 'A passkey is required' }).check();
+  await save.click();
+  const passkey = page.getByRole('dialog', { name: 'Require a passkey?' });
+  await passkey.getByText(/already have a passkey/).waitFor();
+  await passkey.getByText('That needs a browser with JavaScript').waitFor();
+  await passkey.getByRole('button', { name: 'Require it' }).click();
+  await page.getByRole('status').getByText('You need a passkey from').waitFor();
+  assert.is((await policy()).factor_policy, 'passkey');
+
+  await goTo(page, `/console/people/${ADA}?tab=security`);
+  await page.getByText(/None\. A passkey is required from .* on\./).waitFor();
+  await setFactorPolicy(app, 1, { policy: 'required', graceDays: 9 });
+  await page.reload();
+  await page.getByText(/None\. One is required from .* on\./).waitFor();
+  await openConsole(page, SIGN_IN, STAFF);
+  const form = page.getByRole('form', { name: 'Second factor' });
+  await form.getByText('Client admins and superusers change this.').waitFor();
+  assert.is(await form.getByRole('radio').count(), 0);
 });
 
 clients.run();

@@ -74,7 +74,7 @@ passkeys(
     await page.getByRole('button', { name: 'Log in with a passkey' }).click();
     await page.getByText(/^Passkey since .*, last used/).waitFor();
 
-    app.clock.advance(16 * MINUTE_MS);
+    await browser.advance(16 * MINUTE_MS);
     await page.getByRole('button', { name: 'Remove Laptop at work' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     const prompt = page.getByRole('dialog', { name: 'Confirm with your passkey' });

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
-import { invite, mailTo } from '../support/mails.ts';
-import { ACME, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, GRACE, ROOT } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const permissions = browserSuite('permissions in the console');
@@ -14,43 +13,6 @@ const CHANGES =
 permissions.before(async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
-});
-
-const inviteToGlobex = async (app: TestApp): Promise<string> => {
-  await app.as(GLOBEX).clients.invite({ id: 2, email: 'new@globex.test' });
-  return `/console/mails/${(await mailTo(app, 'new@globex.test')).id}`;
-};
-
-permissions('staff who administer one client are offered no changes of others', async ({ app, browser }) => {
-  const mail = await inviteToGlobex(app);
-  await invite(app, 1);
-  await using visit = await browser.open();
-  const { page } = visit;
-  const offered = async (path: string): Promise<number> => {
-    await openConsole(page, path, GRACE);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await waitForData(page);
-    return page.getByRole('button', { name: CHANGES }).count();
-  };
-  assert.ok((await offered(`/console/apps/${SALES}?tab=texts`)) > 0);
-  assert.is(await offered(`/console/apps/${FLEET}`), 0);
-  assert.is(await offered(`/console/apps/${SALES}/views`), 1);
-  assert.is(await offered(`/console/apps/${FLEET}/views`), 0);
-  assert.is(await offered('/console/people/edsger@globex.test'), 0);
-  assert.is(await offered(mail), 0);
-  assert.is(await offered('/console/invitations?client=2'), 0);
-  assert.is(await offered('/console/invitations?client=1'), 1);
-});
-
-permissions('the profile of a client admin is read-only, and says why', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/people/${ACME}?tab=profile`, ROOT);
-  await waitForHeading(page, 'Alex Acme');
-  await page.getByText('You cannot change this profile').waitFor();
-  assert.is(await page.getByRole('button', { name: /^Save/ }).count(), 0);
-  await page.getByRole('tab', { name: 'Security' }).click();
-  await page.getByRole('button', { name: 'Log out everywhere' }).waitFor();
 });
 
 permissions(

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
-import { testAppearance } from '../support/screenshots.ts';
+import { openConsole } from '../support/console.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
@@ -12,95 +12,57 @@ const apps = browserSuite('the apps of a person in the console');
 
 let created = 0;
 
-/** A new member of Acme, with these apps; returns the address and the screen. */
-const addMember = async (app: TestApp, granted: string[] = []) => {
+/** A new member of Acme; returns the address and the screen. */
+const addMember = async (app: TestApp) => {
   created += 1;
   const email = `mia-${created}@acme.test`;
   const names = { first_name: 'Mia', last_name: `Member ${created}` };
-  await app.as(ACME).users.create({ email, ...names, client: 1, apps: granted });
+  await app.as(ACME).users.create({ email, ...names, client: 1, apps: [] });
   return { email, path: `/console/people/${email}`, name: `Mia ${names.last_name}` };
 };
 
 /** A member with an app that ends soon and another through a group. */
 const addTeamMember = async (app: TestApp) => {
   const member = await addMember(app);
-  const expires_at = new Date(Date.now() + 10 * DAY_MS);
+  const expires_at = new Date(app.clock.now().getTime() + 10 * DAY_MS);
   await app
     .as(ACME)
     .grants.create({ app_id: SALES, email: member.email, expires_at, reason: 'Year-end closing' });
-  await app.as(ACME).groups.create({
-    id: 1,
-    name: `Analysts ${created}`,
-    members: [member.email],
-    apps: [CHURN],
-  });
-  return { ...member, group: `Analysts ${created}` };
+  const group = `Analysts ${created}`;
+  await app.as(ACME).groups.create({ id: 1, name: group, members: [member.email], apps: [CHURN] });
+  return { ...member, group };
 };
 
 const appsOf = (page: Page) => page.getByRole('region', { name: 'Apps' });
 const rowOf = (page: Page, app: string) => appsOf(page).getByRole('listitem').filter({ hasText: app });
 
-const open = async (page: Page, { path, name }: { path: string; name: string }): Promise<void> => {
-  await openConsole(page, path);
-  await waitForHeading(page, name);
-};
-
-testAppearance(apps, {
-  'console-person-ways': async (page, app) => {
-    const { path, name } = await addTeamMember(app);
-    await showing(path, name)(page, app);
-    await page.getByText('Through the group').waitFor();
-  },
-  'console-explain': async (page, app) => {
-    const member = await addTeamMember(app);
-    await open(page, member);
-    await page.getByRole('button', { name: 'Why? Sales' }).click();
-    await page.getByRole('dialog').getByText('Year-end closing').waitFor();
-  },
-  'console-explain-blocked': async (page, app) => {
-    const member = await addMember(app);
-    await app.as(ACME).users.update({ email: member.email, is_active: false });
-    await open(page, member);
-    await page.getByRole('button', { name: /^Show \d+ apps? without access$/ }).click();
-    await page.getByRole('button', { name: 'Why not? Sales' }).click();
-    await page.getByRole('dialog').getByText(/^No, /).waitFor();
-  },
-  'console-grant': async (page, app) => {
-    await open(page, await addMember(app));
-    await page.getByRole('button', { name: 'Grant an app' }).click();
-    await page.getByRole('dialog').getByRole('checkbox', { name: 'Sales' }).check();
-    await page.getByRole('combobox', { name: 'Until' }).click();
-    await page.getByRole('option', { name: 'A date' }).click();
-  },
-});
-
 apps('are granted for two weeks, extended, ended, and given back', async ({ app, browser }) => {
-  const member = await addMember(app);
-  const { email } = member;
+  const { email, path, name } = await addMember(app);
   const grant = async () =>
     (await app.as(ACME).access.listByUser({ email })).find((one) => one.app === SALES);
   await using visit = await browser.open();
   const { page } = visit;
-  await open(page, member);
+  await openConsole(page, path);
   await appsOf(page).getByRole('button', { name: 'Grant an app' }).click();
-  const dialog = page.getByRole('dialog', { name: `Grant apps to ${member.name}` });
+  const dialog = page.getByRole('dialog', { name: `Grant apps to ${name}` });
   await dialog.getByRole('checkbox', { name: 'Sales' }).check();
   await dialog.getByRole('combobox', { name: 'Until' }).click();
   await page.getByRole('option', { name: 'In 2 weeks' }).click();
   await dialog.getByLabel('Reason').fill('Audit of November');
+  await assertLooksGood(page, 'console-grant');
   await dialog.getByRole('button', { name: 'Grant' }).click();
   await rowOf(page, 'Sales').getByText(`Granted by ${ACME}`).waitFor();
   await rowOf(page, 'Sales')
     .getByText(/^Ends \d/)
     .waitFor();
   const first = await grant();
-  const days = ((first?.expires_at?.getTime() ?? 0) - Date.now()) / DAY_MS;
+  const days = ((first?.expires_at?.getTime() ?? 0) - app.clock.now().getTime()) / DAY_MS;
   assert.ok(days > 13.9 && days < 15.1, `ends after ${days} days`);
   assert.is(first?.reason, 'Audit of November');
 
   await page.getByRole('button', { name: 'Change Sales' }).click();
   await page.getByRole('menuitem', { name: 'Change the end' }).click();
-  const change = page.getByRole('dialog', { name: `Sales for ${member.name}` });
+  const change = page.getByRole('dialog', { name: `Sales for ${name}` });
   await change.getByLabel('Last day').fill('2031-03-31');
   await change.getByRole('button', { name: 'Save' }).click();
   await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
@@ -112,7 +74,7 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
 
   await page.getByRole('button', { name: 'Change Sales' }).click();
   await page.getByRole('menuitem', { name: 'End access' }).click();
-  await page.getByText(`${member.name} no longer has Sales`).waitFor();
+  await page.getByText(`${name} no longer has Sales`).waitFor();
   await appsOf(page).getByText('Has no apps').waitFor();
   assert.is(await grant(), undefined);
   await page.getByRole('button', { name: 'Undo' }).click();
@@ -120,14 +82,16 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
 });
 
 apps('say why they open, and what is in the way', async ({ app, browser }) => {
-  const member = await addTeamMember(app);
+  const { path, group } = await addTeamMember(app);
   await using visit = await browser.open();
   const { page } = visit;
-  await open(page, member);
+  await openConsole(page, path);
   const dialog = page.getByRole('dialog');
+  await page.getByText('Through the group').waitFor();
+  await assertLooksGood(page, 'console-person-ways');
   await page.getByRole('button', { name: 'Why? Churn' }).click();
   await dialog.getByText(/^Yes, /).waitFor();
-  await dialog.getByText(`Through the group ${member.group}`).waitFor();
+  await dialog.getByText(`Through the group ${group}`).waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
   assert.is(await page.getByRole('button', { name: 'Change Churn' }).count(), 0, 'a group gives it');
 
@@ -136,39 +100,31 @@ apps('say why they open, and what is in the way', async ({ app, browser }) => {
   await dialog.getByText(/^No, /).waitFor();
   await dialog.getByText('The app is in maintenance.').waitFor();
   await dialog.getByText('End the maintenance.').waitFor();
+  await assertLooksGood(page, 'console-explain');
   await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: false });
 });
 
-apps('that a person lacks are granted from the answer why', async ({ app, browser }) => {
-  const member = await addMember(app);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await open(page, member);
-  await page.getByRole('button', { name: 'Show 2 apps without access' }).click();
-  await page.getByRole('button', { name: 'Why not? Churn' }).click();
-  await page.getByRole('dialog').getByText('No grant, group or role gives the app.').waitFor();
-  await page.getByRole('dialog').getByRole('button', { name: 'Grant the app' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Grant apps to' });
-  assert.ok(await dialog.getByRole('checkbox', { name: 'Churn' }).isChecked());
-  await dialog.getByRole('button', { name: 'Grant' }).click();
-  await rowOf(page, 'Churn').getByText('Granted by').waitFor();
-
-  assert.equal((await app.as(ACME).users.get({ email: member.email })).apps, [CHURN]);
-});
-
-apps('of an inactive person open again after two changes in the answer why', async ({ app, browser }) => {
+apps('of an inactive person open after two changes in the answer why', async ({ app, browser }) => {
   const { email, path, name } = await addMember(app);
   await app.as(ACME).users.update({ email, is_active: false });
   await using visit = await browser.open();
   const { page } = visit;
-  await open(page, { path, name });
+  await openConsole(page, path);
+  await waitForHeading(page, name);
   await page.getByRole('button', { name: 'Show 2 apps without access' }).click();
-  await page.getByRole('button', { name: 'Why not? Sales' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Reactivate the account' }).click();
-  await dialog.getByText('The account is inactive.').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Why not? Churn' }).click();
+  const answer = page.getByRole('dialog');
+  await answer.getByText('No grant, group or role gives the app.').waitFor();
+  await assertLooksGood(page, 'console-explain-blocked');
+  await answer.getByRole('button', { name: 'Reactivate the account' }).click();
+  await answer.getByText('The account is inactive.').waitFor({ state: 'detached' });
   assert.ok((await app.as(ACME).users.get({ email })).is_active);
-  await dialog.getByRole('button', { name: 'Grant the app' }).waitFor();
+  await answer.getByRole('button', { name: 'Grant the app' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Grant apps to' });
+  assert.ok(await dialog.getByRole('checkbox', { name: 'Churn' }).isChecked());
+  await dialog.getByRole('button', { name: 'Grant' }).click();
+  await rowOf(page, 'Churn').getByText('Granted by').waitFor();
+  assert.equal((await app.as(ACME).users.get({ email })).apps, [CHURN]);
 });
 
 apps('of groups come and go with the groups of the person', async ({ app, browser }) => {
@@ -176,7 +132,8 @@ apps('of groups come and go with the groups of the person', async ({ app, browse
   const member = await addMember(app);
   await using visit = await browser.open();
   const { page } = visit;
-  await open(page, member);
+  await openConsole(page, member.path);
+  await waitForHeading(page, member.name);
   const groups = page.getByRole('region', { name: 'Groups' });
   await groups.getByText('Belongs to no group.').waitFor();
   await groups.getByLabel('Add to a group').click();
@@ -188,7 +145,6 @@ apps('of groups come and go with the groups of the person', async ({ app, browse
   await dialog.getByText('They lose Churn, which only this group gives them.').waitFor();
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await groups.getByText('Belongs to no group.').waitFor();
-
   await until('the app is gone', async () => {
     return (await app.as(ACME).users.get({ email: member.email })).apps.length === 0;
   });

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
-import { testAppearance } from '../support/screenshots.ts';
+import { chooseFromMenu, goTo, openConsole, waitForData } from '../support/console.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
@@ -13,12 +13,7 @@ const openPerson = async (page: Page, as: string, email: string, name: string, t
   await openConsole(page, `/console/people/${email}?tab=${tab}`, as);
   await waitForHeading(page, name);
 };
-
-/** In the menu of the person. */
-const choose = async (page: Page, name: string): Promise<void> => {
-  await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('menuitem', { name }).click();
-};
+const isActive = async (app: TestApp, email: string) => (await app.as(ACME).users.get({ email })).is_active;
 
 /** Mails that were sent to a user since they joined the client, one a minute. */
 const addMails = async (app: TestApp, recipient: string, count: number): Promise<void> => {
@@ -40,46 +35,27 @@ const addCredentials = async (app: TestApp, email: string): Promise<string> => {
   return (await app.as(email).tokens.createNamed({ name: 'nightly export' })).token;
 };
 
-testAppearance(person, {
-  'console-person-as-superuser': async (page, app) => {
-    await addCredentials(app, GRACE);
-    await addMails(app, GRACE, 3);
-    await app.as(GLOBEX).clients.invite({ id: 2, email: GRACE });
-    await app.as(ROOT).users.update({ email: GRACE, apps: [CHURN] });
-    await showing(`/console/people/${GRACE}?tab=security`, 'Grace Hopper', ROOT)(page, app);
-  },
-});
-
 person('a superuser grants the role staff', async ({ app, browser }) => {
+  await addCredentials(app, GRACE);
+  await app.as(GLOBEX).clients.invite({ id: 2, email: GRACE });
   await using visit = await browser.open();
   const { page } = visit;
   await openPerson(page, ROOT, GRACE, 'Grace Hopper', 'security');
   await page.getByRole('switch', { name: 'Staff' }).click();
   await page.getByText('Saved.').waitFor();
-
   assert.equal(await app.as(ROOT).roles.get({ email: GRACE }), { is_staff: true, is_superuser: false });
+  await waitForData(page);
+  await assertLooksGood(page, 'console-person-as-superuser');
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: false });
 });
 
-person('an admin ends all logins of a person, after a question', async ({ app, browser }) => {
+person('an admin ends one session and one token of a person, and then all logins', async (context) => {
+  const { app, browser } = context;
   const payload = { username: ADA, password: DEMO_PASSWORD };
   const { token } = (await app.send('POST /api-token-auth/', { payload })).json();
-  const headers = { authorization: `Token ${token}` };
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openPerson(page, ACME, ADA, 'Ada Lovelace');
-  await choose(page, 'Log out everywhere…');
-  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 200);
-  await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
-  await page.getByText('is logged out everywhere').waitFor();
-
-  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
-  await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('menuitem', { name: 'Log out everywhere' }).waitFor();
-  assert.is(await page.getByRole('menuitem', { name: 'Erase this person' }).count(), 0);
-});
-
-person('an admin ends one session of a person and revokes one token', async ({ app, browser }) => {
-  const headers = { authorization: `Token ${await addCredentials(app, ADA)}` };
+  const named = await addCredentials(app, ADA);
+  const statusOf = async (secret: string) =>
+    (await app.send('GET /jb/apps/', { headers: { authorization: `Token ${secret}` } })).statusCode;
   await using visit = await browser.open();
   const { page } = visit;
   await openPerson(page, ACME, ADA, 'Ada Lovelace', 'security');
@@ -87,33 +63,53 @@ person('an admin ends one session of a person and revokes one token', async ({ a
   await session.getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('Session revoked.').waitFor();
   await session.waitFor({ state: 'detached' });
+  await page.getByText('No browser is logged in.').waitFor();
   await page.getByRole('button', { name: 'Revoke nightly export' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('Token revoked.').waitFor();
+  assert.equal([await statusOf(named), await statusOf(token)], [401, 200]);
 
-  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
-  assert.equal(await app.as(ACME).sessions.listByUser({ email: ADA }), []);
-  await page.getByText('No browser is logged in.').waitFor();
+  await chooseFromMenu(page, 'Log out everywhere…');
+  await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
+  await page.getByText('is logged out everywhere').waitFor();
+  assert.is(await statusOf(token), 401);
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Log out everywhere' }).waitFor();
+  assert.is(await page.getByRole('menuitem', { name: 'Erase this person' }).count(), 0);
 });
 
-person('an admin deactivates a person after a question, and not themselves', async ({ app, browser }) => {
-  await using visit = await browser.open();
+person('an admin renames a person, which the history tells, and deactivates them', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(/status of 400/);
   const { page } = visit;
-  await openPerson(page, ACME, ADA, 'Ada Lovelace', 'profile');
-  await page.getByRole('switch', { name: 'Active' }).click();
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: `Deactivate ${ADA}?` });
-  await dialog.getByText('They are logged out at once').waitFor();
-  assert.ok((await app.as(ACME).users.get({ email: ADA })).is_active);
-  await dialog.getByRole('button', { name: 'Deactivate' }).click();
+  await openPerson(page, ACME, GRACE, 'Grace Hopper', 'profile');
+  const name = page.getByLabel('First name');
+  const save = page.getByRole('form', { name: 'Profile' }).getByRole('button', { name: 'Save' });
+  await name.fill('A'.repeat(300));
+  await save.click();
+  await page.locator('input[aria-invalid=true]').waitFor();
+  assert.is(await page.getByRole('button', { name: 'Copy the ID of the request' }).count(), 0);
+  await name.fill('Amazing Grace');
+  await save.click();
   await page.getByText('Saved.').waitFor();
-  assert.is((await app.as(ACME).users.get({ email: ADA })).is_active, false);
-  await app.as(ACME).users.update({ email: ADA, is_active: true });
-  await openConsole(page, `/console/people/${ROOT}?tab=profile`, ROOT);
+  await waitForHeading(page, 'Amazing Grace Hopper');
 
-  await page.getByText('You cannot deactivate your own account.').waitFor();
-  await page.getByText('Active: may log in – Yes').waitFor();
-  assert.is(await page.getByRole('switch', { name: 'Active' }).count(), 0);
+  await page.getByRole('switch', { name: 'Active' }).click();
+  await save.click();
+  const dialog = page.getByRole('dialog', { name: `Deactivate ${GRACE}?` });
+  await dialog.getByText('They are logged out at once').waitFor();
+  assert.ok(await isActive(app, GRACE));
+  await dialog.getByRole('button', { name: 'Deactivate' }).click();
+  await page.locator('main').getByText('Inactive', { exact: true }).first().waitFor();
+  assert.is(await isActive(app, GRACE), false);
+  await page.getByRole('tab', { name: 'History' }).click();
+  await page.getByText('“Grace” → “Amazing Grace”').waitFor();
+  await waitForData(page);
+  await assertLooksGood(page, 'console-person-history');
+  await page.getByRole('tab', { name: 'Activity' }).click();
+  await waitForData(page);
+  await assertLooksGood(page, 'console-person-activity');
+  await app.as(ACME).users.update({ email: GRACE, is_active: true, first_name: 'Grace' });
 });
 
 person('the timeline leads to each mail, and the apps say who granted them', async ({ app, browser }) => {
@@ -123,134 +119,94 @@ person('the timeline leads to each mail, and the apps say who granted them', asy
   const { page } = visit;
   await openPerson(page, ACME, ADA, 'Ada Lovelace');
   await page.getByText(`Granted by ${ROOT}`).waitFor();
+  await waitForData(page);
+  await assertLooksGood(page, 'console-person');
   await page.getByRole('tab', { name: 'Mails & invitations' }).click();
   const subjects = page.getByRole('link', { name: 'Your password' });
   await subjects.first().waitFor();
   assert.is(await subjects.count(), 10);
   await page.getByRole('button', { name: 'Show older' }).click();
   await subjects.nth(11).click();
-
   await page.getByText(`To ${ADA}`).waitFor();
-});
-
-/** A person with an app, a group that gives another, a link and a token. */
-const addLeaver = async (app: TestApp, email: string): Promise<void> => {
-  const acme = app.as(ACME);
-  await acme.users.create({ email, first_name: 'Lea', last_name: 'Leaver', apps: [SALES] });
-  await acme.groups.create({ id: 1, name: `Analysts with ${email}`, members: [email], apps: [CHURN] });
-  await acme.accessViews.create({ app: 'sales', user_email: email });
-  await app.tokenOf(email);
-};
-
-testAppearance(person, {
-  'console-offboard': async (page, app) => {
-    await addLeaver(app, 'lea@acme.test');
-    await openPerson(page, ACME, 'lea@acme.test', 'Lea Leaver');
-    await page.getByRole('button', { name: 'Offboard…' }).click();
-    await page.getByRole('dialog').getByText('1 granted app: Sales').waitFor();
-  },
-  'console-person-activity': showing(`/console/people/${GRACE}?tab=activity`, 'Grace Hopper'),
-  'console-person-history': showing(`/console/people/${GRACE}?tab=history`, 'Grace Hopper'),
 });
 
 person('an admin offboards a person after a list of what ends, and undoes it', async ({ app, browser }) => {
   const email = 'leo@acme.test';
-  await addLeaver(app, email);
+  const group = 'Analysts';
+  const acme = app.as(ACME);
+  await acme.users.create({ email, first_name: 'Lea', last_name: 'Leaver', apps: [SALES] });
+  await acme.groups.create({ id: 1, name: group, members: [email], apps: [CHURN] });
+  await acme.accessViews.create({ app: 'sales', user_email: email });
+  await app.tokenOf(email);
   await using visit = await browser.open();
   const { page } = visit;
   await openPerson(page, ACME, email, 'Lea Leaver');
   await page.getByRole('button', { name: 'Offboard…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Offboard Lea Leaver?' });
-  for (const line of [
-    '1 API token',
-    '1 granted app: Sales',
-    `1 group: Analysts with ${email}`,
-    '1 share link',
-  ])
+  for (const line of ['1 API token', '1 granted app: Sales', `1 group: ${group}`, '1 share link'])
     await dialog.getByText(line).waitFor();
-  assert.ok((await app.as(ACME).users.get({ email })).is_active, 'nothing ends before the answer');
+  await assertLooksGood(page, 'console-offboard');
+  assert.ok(await isActive(app, email), 'nothing ends before the answer');
   await dialog.getByRole('button', { name: 'Offboard' }).click();
   await page.getByText('Lea Leaver was offboarded').waitFor();
   await page.locator('main').getByText('Inactive', { exact: true }).first().waitFor();
-  const { apps, is_active } = await app.as(ACME).users.get({ email });
-  assert.equal([apps, is_active], [[], false]);
+  assert.equal([(await acme.users.get({ email })).apps, await isActive(app, email)], [[], false]);
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 4 changes.').waitFor();
-
-  assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES, CHURN]);
+  assert.equal((await acme.users.get({ email })).apps, [SALES, CHURN]);
   await page.getByRole('tab', { name: 'History' }).click();
-  await page.getByText(`Removed from the group Analysts with ${email}`).waitFor();
-  await page.getByText(`Added to the group Analysts with ${email}`).first().waitFor();
-  assert.match(page.url(), /tab=history/);
+  await page.getByText(`Removed from the group ${group}`).waitFor();
+  await page.getByText(`Added to the group ${group}`).first().waitFor();
 });
 
-person('an inactive person is reactivated instead of offboarded', async ({ app, browser }) => {
-  const email = 'back@acme.test';
-  await app
-    .as(ACME)
-    .users.create({ email, first_name: 'Bea', last_name: 'Back', client: 1, send_email: false });
-  await app.as(ACME).users.deactivate({ email });
+person('an inactive person is reactivated, and one without a password is mailed a link', async (context) => {
+  const { app, browser } = context;
+  const [email, other] = ['back@acme.test', 'quartz@new.test'];
+  const acme = app.as(ACME).users;
+  await acme.create({ email, first_name: 'Bea', last_name: 'Back', client: 1, send_email: false });
+  await acme.create({ email: other, first_name: 'Zoé', last_name: 'Zett', client: 1, send_email: false });
+  await acme.deactivate({ email });
   await using visit = await browser.open();
   const { page } = visit;
   await openPerson(page, ACME, email, 'Bea Back');
   assert.is(await page.getByRole('button', { name: 'Offboard…' }).count(), 0);
   await page.getByRole('button', { name: 'Reactivate…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Reactivate Bea Back?' });
-  await dialog.getByRole('button', { name: 'Reactivate' }).click();
-
+  const reactivate = page.getByRole('dialog', { name: 'Reactivate Bea Back?' });
+  await reactivate.getByRole('button', { name: 'Reactivate' }).click();
   await page.getByText('Bea Back is active again.').waitFor();
   await page.getByRole('button', { name: 'Offboard…' }).waitFor();
-  assert.ok((await app.as(ACME).users.get({ email })).is_active);
-});
+  assert.ok(await isActive(app, email));
 
-person('a person without a password is mailed a link from what needs attention', async ({ app, browser }) => {
-  const email = 'quartz@new.test';
-  const names = { first_name: 'Zoé', last_name: 'Zett' };
-  await app.as(ACME).users.create({ email, ...names, client: 1, send_email: false });
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openPerson(page, ACME, email, 'Zoé Zett');
+  await goTo(page, `/console/people/${other}`);
+  await waitForHeading(page, 'Zoé Zett');
   const avatar = page.locator('main img').first();
   assert.match((await avatar.getAttribute('src')) ?? '', /\/avatars\/Z\.svg$/, 'the initial of the name');
   await page.getByRole('region', { name: 'Needs attention' }).getByRole('button').click();
-  const dialog = page.getByRole('dialog', { name: `Mail a password link to ${email}?` });
-  await dialog.getByRole('button', { name: 'Mail the link' }).click();
-
-  await page.getByText(`A link to set a password is on its way to ${email}.`).waitFor();
-});
-
-person('a superuser erases a person after typing the address', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openPerson(page, ROOT, 'idle@acme.test', 'Ida Idle');
-  await choose(page, 'Erase this person…');
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('It cannot be undone').waitFor();
-  assert.ok(await dialog.getByRole('button', { name: 'Erase' }).isDisabled());
-  await dialog.getByLabel('Type the email address').fill('idle@acme.test');
-  await dialog.getByRole('button', { name: 'Erase' }).click();
-  await waitForHeading(page, 'People');
-
-  assert.is((await app.send('GET /jb/users/idle@acme.test/', { as: ROOT })).statusCode, 404);
+  const link = page.getByRole('dialog', { name: `Mail a password link to ${other}?` });
+  await link.getByRole('button', { name: 'Mail the link' }).click();
+  await page.getByText(`A link to set a password is on its way to ${other}.`).waitFor();
 });
 
 person(
-  'a first name cannot be emptied, and one that is too long says so at its field',
-  async ({ app, browser }) => {
-    await using visit = await browser.open(/status of 400/);
+  'a superuser erases a person after typing the address, and deactivates not themselves',
+  async (context) => {
+    const { app, browser } = context;
+    await using visit = await browser.open();
     const { page } = visit;
-    await openConsole(page, `/console/people/${ADA}?tab=profile`, ACME);
-    const name = page.getByLabel('First name');
-    const save = page.getByRole('form', { name: 'Profile' }).getByRole('button', { name: 'Save' });
-    await name.fill('');
-    await save.click();
-    assert.is((await app.as(ACME).users.get({ email: ADA })).first_name, 'Ada');
-    await name.fill('A'.repeat(300));
-    await save.click();
-    await page.locator('input[aria-invalid=true]').waitFor();
-
-    assert.is(await page.getByRole('alert').count(), 0);
-    assert.is(await page.getByRole('button', { name: 'Copy the ID of the request' }).count(), 0);
+    await openPerson(page, ROOT, ROOT, 'Robin Root', 'profile');
+    await page.getByText('You cannot deactivate your own account.').waitFor();
+    await page.getByText('Active: may log in – Yes').waitFor();
+    assert.is(await page.getByRole('switch', { name: 'Active' }).count(), 0);
+    await goTo(page, '/console/people/idle@acme.test');
+    await waitForHeading(page, 'Ida Idle');
+    await chooseFromMenu(page, 'Erase this person…');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('It cannot be undone').waitFor();
+    assert.ok(await dialog.getByRole('button', { name: 'Erase' }).isDisabled());
+    await dialog.getByLabel('Type the email address').fill('idle@acme.test');
+    await dialog.getByRole('button', { name: 'Erase' }).click();
+    await waitForHeading(page, 'People');
+    assert.is((await app.send('GET /jb/users/idle@acme.test/', { as: ROOT })).statusCode, 404);
   },
 );
 

@@ -3,16 +3,23 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite } from '../support/browser.ts';
-import { openConsole, waitForData } from '../support/console.ts';
+import { hearNothing, openConsole, waitForData } from '../support/console.ts';
 import { endGrants, forgetReminders, remindersIn } from '../support/reminders.ts';
-import { testAppearance } from '../support/screenshots.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const reminders = browserSuite('reminders of a client in the console');
 
 const TAB = '/console/clients/1?tab=reminders';
 const REFUSAL = /responded with a status of 4/;
-const WANTED = { access_days: 7, access_admins: true, invitation_days: 3, inactive_days: 30 };
+const SAVED = {
+  access_days: 7,
+  access_admins: true,
+  invitation_days: 3,
+  inactive_days: 30,
+  suspend_days: 14,
+  weekly_digest: true,
+};
 
 reminders.before.each(({ app }) => forgetReminders(app));
 
@@ -36,77 +43,57 @@ const isSaved = (page: Page): Promise<void> => page.getByText('Saved.').waitFor(
 const shows = (page: Page, text: RegExp): Promise<void> =>
   page.getByRole('listitem').filter({ hasText: text }).waitFor();
 
-testAppearance(reminders, {
-  'console-client-reminders': async (page, app) => {
-    await prepare(app);
-    await app.as(ACME).reminders.update({ id: 1, ...WANTED, suspend_days: 14, weekly_digest: true });
-    await openConsole(page, TAB);
-    await shows(page, /warned: grace/);
-    await waitForData(page);
-  },
-});
-
-reminders(
-  'a client admin turns them on, sees who gets which mail, saves, and reads them again',
-  async ({ app, browser }) => {
-    await prepare(app);
-    await using visit = await browser.open();
-    const { page } = visit;
-    await openConsole(page, TAB);
-    await page.getByText('All is off: no mails are sent.').waitFor();
-    for (const name of ['Access that ends', 'Invitations that expire', 'Inactivity', 'Weekly digest'])
-      await switchOf(page, name).check();
-    await page.getByLabel('Tell the admins too').check();
-    await page.getByLabel('Days without use').fill('30');
-    await switchOf(page, 'Suspend those who stay inactive').check();
-    await page.getByLabel('Days after the warning').fill('14');
-    await shows(page, /One person is told that their access ends: ada@acme\.test \(.*Sales/);
-    await shows(page, /One admin is told of access that ends: admin@acme\.test\./);
-    await shows(page, /No invited person is reminded\./);
-    await shows(page, /warned:.*grace@acme\.test \(has never logged in\)/);
-    await shows(page, /No member is suspended\./);
-    await shows(page, /One admin gets the digest: admin@acme\.test\. From the last seven days/);
-    assert.is((await app.as(ACME).reminders.get({ id: 1 })).access_days, 0, 'a preview saves nothing');
-    await save(page);
-    await isSaved(page);
-
-    const saved = { ...WANTED, suspend_days: 14, weekly_digest: true };
-    assert.equal(await app.as(ACME).reminders.get({ id: 1 }), saved);
-    assert.equal(await remindersIn(app), [], 'the next run sends the mails');
-    await page.reload();
-    await page.getByLabel('Days without use').waitFor();
-    assert.is(await page.getByLabel('Days without use').inputValue(), '30');
-    assert.ok(await switchOf(page, 'Weekly digest').isChecked());
-    await switchOf(page, 'Inactivity').uncheck();
-    await save(page);
-    await isSaved(page);
-    const off = { ...saved, inactive_days: 0, suspend_days: 0 };
-    assert.equal(await app.as(ACME).reminders.get({ id: 1 }), off, 'no suspension without a warning');
-  },
-);
-
-reminders('days out of range are explained at their field', async ({ app, browser }) => {
+reminders('a client admin turns them on, sees who gets which mail, and reads them again', async (context) => {
+  const { app, browser } = context;
+  const read = () => app.as(ACME).reminders.get({ id: 1 });
+  await prepare(app);
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, TAB);
-  await switchOf(page, 'Invitations that expire').check();
+  await page.getByText('All is off: no mails are sent.').waitFor();
+  for (const name of ['Access that ends', 'Invitations that expire', 'Inactivity', 'Weekly digest'])
+    await switchOf(page, name).check();
+  await page.getByLabel('Tell the admins too').check();
+  await page.getByLabel('Days without use').fill('30');
+  await switchOf(page, 'Suspend those who stay inactive').check();
+  await page.getByLabel('Days after the warning').fill('14');
+  await shows(page, /One person is told that their access ends: ada@acme\.test \(.*Sales/);
+  await shows(page, /One admin is told of access that ends: admin@acme\.test\./);
+  await shows(page, /No invited person is reminded\./);
+  await shows(page, /warned:.*grace@acme\.test \(has never logged in\)/);
+  await shows(page, /No member is suspended\./);
+  await shows(page, /One admin gets the digest: admin@acme\.test\. From the last seven days/);
+  await waitForData(page);
+  await assertLooksGood(page, 'console-client-reminders');
   const days = page.getByLabel('Days before it expires');
   await days.fill('');
   await page.getByText('Correct the days').waitFor();
   await save(page);
   await page.getByText('Must be between 1 and 90.').waitFor();
-  assert.is((await app.as(ACME).reminders.get({ id: 1 })).invitation_days, 0);
-  await days.fill('5');
+  assert.is((await read()).access_days, 0, 'neither a preview nor a refusal saves anything');
+  await days.fill('3');
   await shows(page, /No invited person is reminded/);
   await save(page);
   await isSaved(page);
+  assert.equal(await read(), SAVED);
+  assert.equal(await remindersIn(app), [], 'the next run sends the mails');
 
-  assert.is((await app.as(ACME).reminders.get({ id: 1 })).invitation_days, 5);
+  await page.reload();
+  await page.getByLabel('Days without use').waitFor();
+  assert.is(await page.getByLabel('Days without use').inputValue(), '30');
+  assert.ok(await switchOf(page, 'Weekly digest').isChecked());
+  await switchOf(page, 'Inactivity').uncheck();
+  await save(page);
+  await isSaved(page);
+  const off = { ...SAVED, inactive_days: 0, suspend_days: 0 };
+  assert.equal(await read(), off, 'no suspension without a warning');
 });
 
-reminders('the second of two admins chooses between both settings', async ({ app, browser }) => {
+reminders('the second of two admins chooses between both settings, and staff read them', async (context) => {
+  const { app, browser } = context;
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
+  await hearNothing(page);
   await openConsole(page, TAB);
   await switchOf(page, 'Access that ends').check();
   await page.getByLabel('Days before the end').fill('9');
@@ -117,17 +104,11 @@ reminders('the second of two admins chooses between both settings', async ({ app
   assert.is((await app.as(ACME).reminders.get({ id: 1 })).access_days, 5);
   await page.getByRole('button', { name: 'Save my choice' }).click();
   await isSaved(page);
-
   assert.is((await app.as(ACME).reminders.get({ id: 1 })).access_days, 9);
-});
 
-reminders('staff read them', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, TAB, STAFF);
   const form = page.getByRole('form', { name: 'Reminders' });
   await form.getByText('Client admins and superusers change this.').waitFor();
-
   assert.is(await form.getByRole('switch').count(), 0);
 });
 

@@ -7,9 +7,9 @@ import { CLIENT_ROLES, GLOBAL_ROLES } from '../../src/services/access/permission
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { invite, mailTo } from '../support/mails.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
-import { SALES } from '../support/usage.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const roles = browserSuite('screens of the console');
 
@@ -112,5 +112,34 @@ for (const [kind, held] of KINDS) {
     assert.equal(foreign, []);
   });
 }
+
+const CHANGES =
+  /^(Save|Grant an app|Change |New share link|Revoke|Retry now|Resend|Actions for|Log out everywhere)/;
+
+roles('staff who administer one client are offered no changes of others', async ({ app, browser }) => {
+  await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
+  await app.as(GLOBEX).clients.invite({ id: 2, email: 'new@globex.test' });
+  await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/account', GRACE);
+  await waitForHeading(page, 'Account');
+  const offered = async (path: string): Promise<number> => {
+    await goTo(page, path);
+    return page.locator('main').getByRole('button', { name: CHANGES }).count();
+  };
+  assert.ok((await offered(`/console/apps/${SALES}?tab=texts`)) > 0);
+  assert.is(await offered(`/console/apps/${FLEET}`), 0);
+  assert.is(await offered(`/console/apps/${SALES}/views`), 1);
+  assert.is(await offered(`/console/apps/${FLEET}/views`), 0);
+  assert.is(await offered('/console/people/edsger@globex.test'), 0);
+  assert.is(await offered(`/console/mails/${(await mailTo(app, 'new@globex.test')).id}`), 0);
+  assert.is(await offered('/console/invitations?client=2'), 0);
+
+  await openConsole(page, `/console/people/${ACME}?tab=profile`, ROOT);
+  await page.getByText('You cannot change this profile').waitFor();
+  assert.is(await page.getByRole('button', { name: /^Save/ }).count(), 0, 'of a client admin');
+});
 
 roles.run();

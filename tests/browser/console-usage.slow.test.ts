@@ -2,10 +2,17 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
-import { chooseClient, chooseFilter, openConsole, searchFilter, showing } from '../support/console.ts';
-import { testAppearance } from '../support/screenshots.ts';
+import {
+  chooseClient,
+  chooseFilter,
+  goTo,
+  openConsole,
+  searchFilter,
+  waitForData,
+} from '../support/console.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
-import { eventually, NOON } from '../support/time.ts';
+import { eventually } from '../support/time.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const usage = browserSuite('usage in the console');
@@ -18,13 +25,6 @@ usage.before(async ({ app }) => {
   await db.updateTable('apps').set({ created_at: since }).where('id', '=', FLEET).execute();
   for (const table of ['usage_days', 'usage_app_days'] as const)
     await db.deleteFrom(table).where('app_id', '=', FLEET).execute();
-});
-
-testAppearance(usage, {
-  'console-usage': showing(`/console/usage?app=${SALES}&interval=week`, 'Usage'),
-  'console-usage-all': showing('/console/usage?interval=month', 'Usage', ROOT),
-  'console-idle': showing('/console/idle?days=30', 'Inactive', ROOT),
-  'console-idle-apps': showing('/console/idle?kind=apps&days=30', 'Inactive', ROOT),
 });
 
 /** Waits until the address has exactly these parameters. */
@@ -71,6 +71,8 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   await chooseClient(page, 'Acme Analytics');
   await page.getByText('Month', { exact: true }).click();
   await waitForSearch(page, { client: '1', interval: 'month' });
+  await waitForData(page);
+  await assertLooksGood(page, 'console-usage');
   await page.getByRole('button', { name: 'Show as a table' }).click();
   await rows('month').nth(6).waitFor();
   const report = await app.as(ROOT).usage.report({ client: 1, interval: 'month', periods: 6 });
@@ -113,43 +115,42 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   await page.getByRole('button', { name: 'Person: Grace Hopper' }).waitFor();
 });
 
-usage('the entries are the newest of the app, and continue while scrolling', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/usage?app=${SALES}`);
-  const table = page.getByRole('table', { name: 'Newest entries' });
-  const firstRow = table.getByRole('row').nth(1);
-  await firstRow.waitFor();
-  const { items } = await app.as(ACME).usage.list({ app_id: SALES, limit: 1 });
-  const newest = await firstRow.innerText();
-  await table.hover();
-  await page.mouse.wheel(0, 4_000);
-  await table.locator('[aria-rowindex="103"]').waitFor({ state: 'attached' });
+usage(
+  'the entries are the newest, continue while scrolling, and are downloaded as CSV',
+  async ({ app, browser }) => {
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, `/console/usage?app=${SALES}`);
+    const table = page.getByRole('table', { name: 'Newest entries' });
+    const firstRow = table.getByRole('row').nth(1);
+    await firstRow.waitFor();
+    const { items } = await app.as(ACME).usage.list({ app_id: SALES, limit: 1 });
+    const newest = await firstRow.innerText();
+    await table.hover();
+    await page.mouse.wheel(0, 4_000);
+    await table.locator('[aria-rowindex="103"]').waitFor({ state: 'attached' });
 
-  assert.match(newest, items[0]?.action_description ?? 'no entry');
-});
+    assert.match(newest, items[0]?.action_description ?? 'no entry');
 
-usage('the CSV of the entries has those of the chosen person and days', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/usage?app=${SALES}&email=${GRACE}&periods=84`);
-  const entries = await download(page, /^Download the entries of 84 days/);
-
-  const days = await app.as(ACME).usage.series({ app_id: SALES, email: GRACE, window: 84 });
-  const actions = days.reduce((sum, day) => sum + day.actions, 0);
-  assert.is(entries.filter((line) => line.includes(GRACE)).length, actions);
-});
+    await goTo(page, '/console/apps');
+    await goTo(page, `/console/usage?app=${SALES}&email=${GRACE}&periods=84`);
+    const entries = await download(page, /^Download the entries of 84 days/);
+    const days = await app.as(ACME).usage.series({ app_id: SALES, email: GRACE, window: 84 });
+    const actions = days.reduce((sum, day) => sum + day.actions, 0);
+    assert.is(entries.filter((line) => line.includes(GRACE)).length, actions);
+  },
+);
 
 usage(
   'idle apps and people are listed, and selected in People to deactivate them',
   async ({ app, browser }) => {
     await using visit = await browser.open();
     const { page } = visit;
-    await page.clock.setFixedTime(NOON);
     await openConsole(page, '/console/idle?kind=apps&days=30', ROOT);
     const apps = page.getByRole('table', { name: 'Idle apps' });
     await apps.getByRole('link', { name: 'Fleet' }).waitFor();
     const idleApps = await apps.getByRole('row').count();
+    await assertLooksGood(page, 'console-idle-apps');
     await page.getByText('People', { exact: true }).last().click();
     await chooseClient(page, 'Globex Data');
     await page.getByText('180 days', { exact: true }).click();
@@ -157,6 +158,7 @@ usage(
     const people = page.getByRole('table', { name: 'Idle people' });
     await people.getByRole('link', { name: 'Edsger Dijkstra' }).waitFor();
     await eventually(async () => assert.is(await people.getByRole('row').count(), 3, 'with the headings'));
+    await assertLooksGood(page, 'console-idle');
     await page.getByRole('link', { name: 'Open in People' }).click();
     await page.getByText('2 people', { exact: true }).waitFor();
     await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();

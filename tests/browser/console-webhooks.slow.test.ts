@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { chooseFilter, chooseFromMenu, openConsole, waitForData } from '../support/console.ts';
-import { testAppearance } from '../support/screenshots.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
@@ -25,14 +26,11 @@ webhooks.after.each(async ({ app }) => {
   await app.db().deleteFrom('webhooks').execute();
 });
 
-const create = (
-  app: TestApp,
-  fields: Partial<Parameters<ReturnType<TestApp['as']>['webhooks']['create']>[0]> = {},
-) => app.as(ROOT).webhooks.create({ url: receiver.url, client: 1, ...fields });
+const create = (app: TestApp) => app.as(ROOT).webhooks.create({ url: receiver.url, client: 1 });
 
 /** Creates a webhook with deliveries: one has arrived, one has failed, and one waits. */
-const createUsed = async (app: TestApp, fields: Parameters<typeof create>[1] = {}) => {
-  const webhook = await create(app, { description: 'The data platform', ...fields });
+const createUsed = async (app: TestApp) => {
+  const webhook = await create(app);
   for (const first_name of ['Amazing', 'Astounding', 'Grace'])
     await app.as(ACME).users.update({ email: GRACE, first_name });
   await app.as(ACME).events.list({});
@@ -54,44 +52,12 @@ const createUsed = async (app: TestApp, fields: Parameters<typeof create>[1] = {
   return webhook;
 };
 
-const openWebhook = async (page: Page, { id, url }: { id: number; url: string }, email = ACME) => {
-  await openConsole(page, `/console/webhooks/${id}`, email);
+const openWebhook = async (page: Page, { id, url }: { id: number; url: string }) => {
+  await openConsole(page, `/console/webhooks/${id}`);
   await waitForHeading(page, new URL(url).host);
   await waitForData(page);
 };
-
-testAppearance(webhooks, {
-  'console-webhooks-none': async (page) => {
-    await openConsole(page, TAB);
-    await page.getByText('No webhooks yet').waitFor();
-    await waitForData(page);
-  },
-  'console-webhooks': async (page, app) => {
-    await create(app, { description: 'The data platform' });
-    await create(app, { client: null, types: ['user.deactivated'] });
-    await app
-      .db()
-      .updateTable('webhooks')
-      .set({ failing_since: app.clock.now() })
-      .where('client_id', '=', 1)
-      .execute();
-    await openConsole(page, '/console/webhooks', ROOT);
-    await page.getByText('user.deactivated').waitFor();
-    await waitForData(page);
-  },
-  'console-webhook': async (page, app) => {
-    await openWebhook(page, await createUsed(app));
-    await page.getByText('Delivered').waitFor();
-  },
-  'console-webhook-form': async (page) => {
-    await openConsole(page, TAB);
-    await page.getByRole('button', { name: 'Create a webhook' }).click();
-    await page.getByRole('radio', { name: 'Only some types' }).check();
-    await page.getByRole('combobox', { name: 'Types' }).fill('deactiv');
-    await page.getByRole('option', { name: 'A person was deactivated' }).click();
-    await page.keyboard.press('Tab');
-  },
-});
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 webhooks(
   'a client admin creates one on the screen of the client, and sees its secret once',
@@ -100,6 +66,7 @@ webhooks(
     await using visit = await browser.open(REFUSAL);
     const { page } = visit;
     await openConsole(page, TAB);
+    await page.getByText('No webhooks yet').waitFor();
     await page.getByRole('link', { name: 'the API reference' }).waitFor();
     await page.getByRole('button', { name: 'Create a webhook' }).click();
     const dialog = page.getByRole('dialog', { name: 'New webhook' });
@@ -114,49 +81,40 @@ webhooks(
     await page.getByRole('option', { name: 'A person changed their password' }).click();
     await dialog.getByRole('combobox', { name: 'Types' }).fill('user.upd');
     await page.getByRole('option', { name: 'The profile of a person was changed' }).click();
+    await page.keyboard.press('Tab');
+    await assertLooksGood(page, 'console-webhook-form');
     await dialog.getByRole('button', { name: 'Create' }).click();
-
     const secret = page.getByRole('dialog').getByLabel('Secret');
     assert.match(await secret.inputValue(), /^whsec_/);
-    await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('link', { name: receiver.url }).waitFor();
+    await press(page, 'Done');
     const [created] = await app.as(ACME).webhooks.list({});
     assert.equal([...(created?.types ?? [])].sort(), ['password.changed', 'user.updated']);
     assert.is(created?.client, 1);
+
+    const disabled = { is_active: false, disabled_at: app.clock.now(), disabled_reason: 'gone' as const };
+    await app.db().updateTable('webhooks').set(disabled).execute();
+    await page.reload();
+    await page.getByText('Disabled').waitFor();
+    await page.getByRole('link', { name: receiver.url }).click();
+    await page.getByRole('note').getByText('because the receiver answered 410 Gone').waitFor();
   },
 );
 
-webhooks(
-  'a superuser creates one of the installation, and admins do not see it',
-  async ({ app, browser }) => {
-    await using visit = await browser.open();
-    const { page } = visit;
-    await openConsole(page, '/console/webhooks', ROOT);
-    await page.getByRole('button', { name: 'New webhook' }).click();
-    await page.getByRole('dialog').getByLabel('URL').fill(receiver.url);
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('cell', { name: 'The installation' }).waitFor();
-    await page.getByRole('cell', { name: 'All events' }).waitFor();
-
-    assert.is((await app.as(ROOT).webhooks.list({}))[0]?.client, null);
-    await openConsole(page, '/console/webhooks', ACME);
-    await page.getByText('No webhooks yet').waitFor();
-  },
-);
-
-webhooks('a test shows the status and the response', async ({ app, browser }) => {
+webhooks('a superuser creates one of the installation, and admins do not see it', async (context) => {
+  const { app, browser } = context;
   await using visit = await browser.open();
   const { page } = visit;
-  await openWebhook(page, await create(app));
-  await page.getByRole('button', { name: 'Send a test' }).click();
-  await page.getByText(/^Answered 204 in \d+ ms$/).waitFor();
-
-  receiver.answer = () => 500;
-  await page.getByRole('button', { name: 'Send a test' }).click();
-  await page.getByText(/^Answered 500 in \d+ ms$/).waitFor();
-  await page.getByRole('button', { name: 'Close the result of the test' }).click();
-  await page.getByText('Answered').waitFor({ state: 'detached' });
+  await openConsole(page, '/console/webhooks', ROOT);
+  await press(page, 'New webhook');
+  await page.getByRole('dialog').getByLabel('URL').fill(receiver.url);
+  await press(page, 'Create');
+  await press(page, 'Done');
+  await page.getByRole('cell', { name: 'The installation' }).waitFor();
+  await page.getByRole('cell', { name: 'All events' }).waitFor();
+  await assertLooksGood(page, 'console-webhooks');
+  assert.is((await app.as(ROOT).webhooks.list({}))[0]?.client, null);
+  await openConsole(page, '/console/webhooks', ACME);
+  await page.getByText('No webhooks yet').waitFor();
 });
 
 webhooks(
@@ -166,6 +124,8 @@ webhooks(
     await using visit = await browser.open(REFUSAL);
     const { page } = visit;
     await openWebhook(page, await createUsed(app));
+    await page.getByText('Delivered').waitFor();
+    await assertLooksGood(page, 'console-webhook');
     await chooseFilter(page, 'Status', 'Failed');
     await page.waitForURL('**status=failed');
     const rows = page.getByRole('table', { name: 'Deliveries' }).getByRole('rowheader');
@@ -180,83 +140,69 @@ webhooks(
     assert.match(await dialog.getByRole('region', { name: 'What was sent' }).innerText(), '"user.updated"');
     await dialog.getByRole('button', { name: 'Send again' }).click();
     await page.getByText(/^Event \d+ is sent again\.$/).waitFor();
-
     await page.getByText('No deliveries match').waitFor();
   },
 );
 
-webhooks('events since a time are replayed, and a refusal is at the field', async ({ app, browser }) => {
+webhooks('it is tested, and events since a time are replayed once it is active', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
   const webhook = await createUsed(app);
-  await app.as(ROOT).webhooks.update({ id: webhook.id, is_active: false });
   await openWebhook(page, webhook);
-  await chooseFromMenu(page, 'Replay events…');
-  await page.getByLabel('Events since').fill('2026-01-01T00:00');
-  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await press(page, 'Send a test');
+  await page.getByText(/^Answered 204 in \d+ ms$/).waitFor();
+  receiver.answer = () => 500;
+  await press(page, 'Send a test');
+  await page.getByText(/^Answered 500 in \d+ ms$/).waitFor();
+  await press(page, 'Close the result of the test');
+  await page.getByText('Answered').waitFor({ state: 'detached' });
+
+  await chooseFromMenu(page, 'Deactivate…');
+  await press(page, 'Deactivate');
+  await page.getByText('This webhook is not active').waitFor();
+  const replay = async (): Promise<void> => {
+    await chooseFromMenu(page, 'Replay events…');
+    await page.getByLabel('Events since').fill('2026-01-01T00:00');
+    await press(page, 'Replay');
+  };
+  await replay();
   await page.getByText('Activate the webhook first.').waitFor();
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  await press(page, 'Cancel');
   await page.getByRole('note').getByRole('button', { name: 'Activate' }).click();
   await page.getByText('Webhook activated.').waitFor();
-  await chooseFromMenu(page, 'Replay events…');
-  await page.getByLabel('Events since').fill('2026-01-01T00:00');
-  await page.getByRole('button', { name: 'Replay', exact: true }).click();
-
+  await replay();
   await page.getByText(/events are sent again\.$/).waitFor();
 });
 
-webhooks('it is edited, deactivated and removed, and its secret replaced', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  const webhook = await create(app);
-  await openWebhook(page, webhook);
-  await page.getByRole('button', { name: 'Edit' }).click();
-  await page.getByLabel('Description').fill('The ticket system');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('The ticket system').waitFor();
-  await chooseFromMenu(page, 'Replace the secret…');
-  await page.getByRole('button', { name: 'Replace', exact: true }).click();
-  const secret = page.getByRole('dialog').getByLabel('Secret');
-  assert.match(await secret.inputValue(), /^whsec_/);
-  assert.is.not(await secret.inputValue(), webhook.secret);
-  await page.getByText(/the secret before is valid, too\.$/).waitFor();
-  await page.getByRole('button', { name: 'Done' }).click();
-  await chooseFromMenu(page, 'Deactivate…');
-  await page.getByRole('button', { name: 'Deactivate', exact: true }).click();
-  await page.getByText('This webhook is not active').waitFor();
-  await chooseFromMenu(page, 'Remove…');
-  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+webhooks(
+  'it is edited, its secret replaced, and removed after the password was confirmed',
+  async (context) => {
+    const { app, browser } = context;
+    await using visit = await browser.open(REFUSAL);
+    const { page } = visit;
+    const webhook = await create(app);
+    await openWebhook(page, webhook);
+    await press(page, 'Edit');
+    await page.getByLabel('Description').fill('The ticket system');
+    await press(page, 'Save');
+    await page.getByText('The ticket system').waitFor();
+    await chooseFromMenu(page, 'Replace the secret…');
+    await press(page, 'Replace');
+    const secret = page.getByRole('dialog').getByLabel('Secret');
+    assert.match(await secret.inputValue(), /^whsec_/);
+    assert.is.not(await secret.inputValue(), webhook.secret);
+    await page.getByText(/the secret before is valid, too\.$/).waitFor();
+    await press(page, 'Done');
 
-  await waitForHeading(page, 'Webhooks');
-  await page.getByText('No webhooks yet').waitFor();
-  assert.equal(await app.as(ROOT).webhooks.list({}), []);
-});
-
-webhooks('a change some time after the login asks for the password first', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
-  await openWebhook(page, await create(app));
-  app.clock.advance(16 * 60_000);
-  await chooseFromMenu(page, 'Remove…');
-  await page.getByRole('button', { name: 'Remove', exact: true }).click();
-  await page.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
-  await page.getByRole('button', { name: 'Confirm' }).click();
-
-  await waitForHeading(page, 'Webhooks');
-  assert.equal(await app.as(ROOT).webhooks.list({}), []);
-});
-
-webhooks('why it was disabled is said, with what to do', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  const webhook = await create(app);
-  const disabled = { is_active: false, disabled_at: app.clock.now(), disabled_reason: 'gone' as const };
-  await app.db().updateTable('webhooks').set(disabled).where('id', '=', webhook.id).execute();
-  await openConsole(page, TAB);
-  await page.getByText('Disabled').waitFor();
-  await page.getByRole('link', { name: receiver.url }).click();
-
-  await page.getByRole('note').getByText('because the receiver answered 410 Gone').waitFor();
-});
+    await browser.advance(16 * MINUTE_MS);
+    await chooseFromMenu(page, 'Remove…');
+    await press(page, 'Remove');
+    await page.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
+    await press(page, 'Confirm');
+    await waitForHeading(page, 'Webhooks');
+    await page.getByText('No webhooks yet').waitFor();
+    assert.equal(await app.as(ROOT).webhooks.list({}), []);
+  },
+);
 
 webhooks.run();

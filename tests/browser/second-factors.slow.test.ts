@@ -150,7 +150,7 @@ factors(
     await enterCode(page, nextCode(app, grace.secret));
     await waitForHeading(page, 'Account');
     await page.getByRole('button', { name: 'Remove Phone' }).waitFor();
-    app.clock.advance(16 * MINUTE_MS);
+    await browser.advance(16 * MINUTE_MS);
     await page.getByRole('button', { name: 'Remove Phone' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     const prompt = page.getByRole('dialog', { name: 'Confirm with a code' });

@@ -20,7 +20,7 @@ const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0';
 type Context = { app: TestApp; browser: TestBrowser };
 export type TestBrowser = Awaited<ReturnType<typeof startBrowser>>;
 
-/** A suite whose tests share one listening app and one Chromium that resolves the demo's hosts to it. */
+/** A suite whose tests share one listening app and one Chromium that resolves the demo's hosts to it, at the time of the app. */
 export const browserSuite = (name: string, settings: Record<string, string> = {}): Test<Context> => {
   const tests = suite<Context>(name);
   tests.before(async (context) => {
@@ -52,17 +52,44 @@ export const logIn = async (page: Page, email: string): Promise<void> => {
 };
 
 const startBrowser = async (app: TestApp) => {
-  const { port } = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }));
+  const { clock, server } = app;
+  // Node would send the time of the machine, from which the console takes that of the service.
+  server.server.prependListener('request', (_request, response) => {
+    response.setHeader('date', clock.now().toUTCString());
+  });
+  const { port } = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
   const browser = await launchChromium(HOSTS.map((host) => `MAP ${host} 127.0.0.1:${port}`).join(', '));
   return {
     /** Opens a page with a fresh profile. Disposing it fails if the browser reported an error other than the expected ones. */
     open: async (expected?: RegExp) => {
       const visit = await openPage(browser, expected);
       services.set(visit.page.context(), app);
+      await setTime(visit.page.context(), clock.now());
       return visit;
+    },
+    /** Advances the clock of the app and that of all pages. */
+    advance: async (ms: number): Promise<void> => {
+      clock.advance(ms);
+      for (const context of browser.contexts()) await setTime(context, clock.now());
     },
     close: () => browser.close(),
   };
+};
+
+/**
+ * Sets the time of the pages of a context, from which it goes on. Only dates are replaced: Playwright's clock would also take the
+ * timers and the animation frames of the browser, by which screens are shown.
+ */
+const setTime = async (context: BrowserContext, now: Date): Promise<void> => {
+  const script = `
+    globalThis.aheadMs = ${now.getTime() - Date.now()};
+    globalThis.ShiftedDate ??= class extends Date {
+      static now() { return super.now() + aheadMs; }
+      constructor(...parts) { super(...(parts.length > 0 ? parts : [ShiftedDate.now()])); }
+    };
+    globalThis.Date = ShiftedDate;`;
+  await context.addInitScript(script);
+  for (const page of context.pages()) await page.evaluate(script);
 };
 
 /** @param hostRules maps host names to addresses, see Chromium's `--host-resolver-rules` */

@@ -25,26 +25,6 @@ export const waitForData = async (page: Page): Promise<void> => {
   await page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' });
 };
 
-const QUIET_MS = 500;
-
-/**
- * Watches the calls of a page. The result waits until no call has run for a moment. `networkidle` of Playwright never comes once
- * the console listens to events, because that request does not end.
- */
-export const watchCalls = (page: Page): (() => Promise<void>) => {
-  const running = new Set<Request>();
-  let lastAt = performance.now();
-  const end = (request: Request): void => {
-    if (running.delete(request)) lastAt = performance.now();
-  };
-  page.on('request', (request) => {
-    if (/\/trpc\/(?!events\.)/.test(request.url())) running.add(request);
-  });
-  page.on('requestfinished', end);
-  page.on('requestfailed', end);
-  return () => until('no call is running', () => running.size === 0 && performance.now() - lastAt > QUIET_MS);
-};
-
 /** Goes to another screen within the page, as its links do. */
 export const goTo = async (page: Page, path: string): Promise<void> => {
   const title = await page.title();
@@ -52,6 +32,9 @@ export const goTo = async (page: Page, path: string): Promise<void> => {
   await until(`${path} is shown`, async () => (await page.title()) !== title);
   await waitForData(page);
 };
+
+/** Makes a page that hears of no changes by others: it would show them sooner or later, before or after what a test does next. */
+export const hearNothing = (page: Page) => page.route('**/trpc/events.*', () => {});
 
 /** Chooses an item of the menu in the heading of a screen. */
 export const chooseFromMenu = async (page: Page, item: string): Promise<void> => {

@@ -1,5 +1,5 @@
 import { browserSuite, fillLogin } from '../support/browser.ts';
-import { type Steps, testAppearance } from '../support/screenshots.ts';
+import { assertLooksGood, type Steps, testAppearance } from '../support/screenshots.ts';
 import { DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const browsable = browserSuite('browsable API in Chromium');
@@ -13,9 +13,7 @@ const openPath =
   };
 
 testAppearance(browsable, {
-  'api-user': openPath('/jb/users/ada@acme.test/'),
   'api-users': openPath('/jb/users/?app=sales'),
-  'api-usage': openPath('/jb/apps/zylTKNVx/usage/?window=1'),
   'api-post-only': openPath('/app/load/sales/'),
   'api-unknown': openPath('/jb/users/unknown@acme.test/'),
   'api-login': (page) => page.goto('/api/v1/jb/apps/'),
@@ -25,6 +23,7 @@ browsable('can be read and followed with the keyboard alone', async ({ app, brow
   await using visit = await browser.open();
   const { page } = visit;
   await openPath('/jb/users/ada@acme.test/')(page, app);
+  await assertLooksGood(page, 'api-user');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.locator('#response:focus').waitFor();

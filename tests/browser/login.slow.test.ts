@@ -2,9 +2,11 @@ import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { ADA, DEMO_PASSWORD, EDSGER } from '../support/test-app.ts';
+import { mailedPasswordPath } from '../support/mails.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
 
-const login = browserSuite('login page in Chromium');
+const login = browserSuite('login and password pages in Chromium');
 
 const NEW = 'a fine new one';
 
@@ -12,8 +14,10 @@ login('logs in, shows the home page and logs out', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await page.goto('/');
+  await assertLooksGood(page, 'login');
   await fillLogin(page, ADA, 'wrong');
   await page.getByRole('alert').waitFor();
+  await assertLooksGood(page, 'login-wrong');
   assert.is(await page.getByLabel('Email address').inputValue(), ADA);
 
   await fillLogin(page, ADA, DEMO_PASSWORD);
@@ -31,10 +35,10 @@ login('ends another session by its button', async ({ browser }) => {
     await fillLogin(page, ADA, DEMO_PASSWORD);
     await waitForHeading(page, 'Hello Ada');
   }
+  await assertLooksGood(second.page, 'home');
   await second.page.getByRole('button', { name: /^Log out Chrome on Linux/ }).click();
   await second.page.getByText('This browser').waitFor();
   await first.page.reload();
-
   await waitForHeading(first.page, 'Welcome to Acme Analytics');
 });
 
@@ -46,11 +50,12 @@ login('replaces an expired password', async ({ app, browser }) => {
   await page.goto('http://globex.localhost:8000/login/?next=/password/change/');
   await fillLogin(page, EDSGER, DEMO_PASSWORD);
   await waitForHeading(page, 'Your password has expired');
-
+  await assertLooksGood(page, 'password-expired');
   await page.getByLabel('Current password').fill(DEMO_PASSWORD);
   await page.getByLabel('New password').fill(NEW);
   await page.getByRole('button', { name: 'Change password and log in' }).click();
   await waitForHeading(page, 'Change your password');
+  await assertLooksGood(page, 'password-change');
 });
 
 login('follows redirects to a home on another host', async ({ app, browser }) => {
@@ -65,7 +70,9 @@ login('follows redirects to a home on another host', async ({ app, browser }) =>
   });
   const address = otherHost.address();
   const home = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
-  await app.db().updateTable('clients').set({ home_location: home }).where('id', '=', 1).execute();
+  const setHome = (home_location: string) =>
+    app.db().updateTable('clients').set({ home_location }).where('id', '=', 1).execute();
+  await setHome(home);
   try {
     await using visit = await browser.open();
     await visit.page.goto('/login/');
@@ -74,7 +81,41 @@ login('follows redirects to a home on another host', async ({ app, browser }) =>
   } finally {
     otherHost.closeAllConnections();
     otherHost.close();
+    await setHome('');
   }
+});
+
+login('sets a new password once by a mailed link, and the new password logs in', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto('/login/');
+  await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  await assertLooksGood(page, 'reset-ask');
+  await page.getByLabel('Email address').fill(GRACE);
+  await page.getByRole('button', { name: 'Send reset link' }).click();
+  await waitForHeading(page, 'Check your email');
+  await assertLooksGood(page, 'reset-sent');
+  const path = await mailedPasswordPath(app, GRACE);
+
+  await page.goto(path);
+  await page.getByLabel('New password').fill('grace');
+  await page.getByRole('button', { name: 'Set password' }).click();
+  await page.getByText('Choose a password that meets all requirements.').waitFor();
+  await assertLooksGood(page, 'reset-form');
+  assert.is(new URL(page.url()).search, '', 'the token must not stay in the URL');
+  await page.getByLabel('New password').fill(NEW);
+  await page.getByRole('button', { name: 'Set password' }).click();
+  await waitForHeading(page, 'Password changed');
+  await assertLooksGood(page, 'reset-done');
+  await page.getByRole('link', { name: 'Log in' }).click();
+  await fillLogin(page, GRACE, NEW);
+  await waitForHeading(page, 'Hello Grace');
+
+  await page.context().clearCookies();
+  await page.goto(path);
+  await waitForHeading(page, 'This link is no longer valid');
+  await assertLooksGood(page, 'reset-invalid');
 });
 
 login.run();

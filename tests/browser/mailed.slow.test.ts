@@ -74,34 +74,4 @@ mailed('a mailed invitation creates a user with the chosen password', async ({ s
   await waitForHeading(second, 'Invitation already accepted');
 });
 
-mailed('a mail is counted once the SMTP server has accepted it', async ({ service, smtp }) => {
-  const email = 'counted@new.test';
-  const { token } = await service.logIn('admin@acme.test', DEMO_PASSWORD);
-  await service.send('POST /jb/clients/1/users/invitations/', { token, body: { email } });
-  await mailTo(smtp, email);
-
-  await until('the count', async () => {
-    const { json } = await service.send('GET /jb/clients/1/users/invitations/', { token });
-    return json.find((row: { email: string }) => row.email === email)?.invitation_email_count === 1;
-  });
-});
-
-mailed('a mailed link resets a forgotten password', async ({ service, smtp, browser }) => {
-  const email = 'grace@acme.test';
-  const password = 'maple-sundial-44-crane';
-  const page = await openTab(browser);
-  await page.goto(`${service.address}/login/`);
-  await page.getByRole('link', { name: 'Forgot your password?' }).click();
-  await page.getByLabel('Email address').fill(email);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
-
-  await page.goto(linkIn((await mailTo(smtp, email)).text));
-  await page.getByLabel('New password').fill(password);
-  await page.keyboard.press('Enter');
-  await page.getByRole('link', { name: 'Log in' }).waitFor();
-
-  assert.is((await service.logIn(email, password)).status, 200);
-});
-
 mailed.run();

@@ -1,0 +1,254 @@
+import type { Locator, Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { addAddresses, chooseClient, goTo, hearNothing, openConsole } from '../support/console.ts';
+import { assertLooksGood } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
+import { eventually } from '../support/time.ts';
+import { CHURN, SALES } from '../support/usage.ts';
+
+const editing = browserSuite('conflicts and unsaved work in the console');
+
+/** What Chromium says about a refusal that a test causes. */
+const REFUSAL = /responded with a status of 4/;
+
+const save = (page: Page, name = 'Save'): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click();
+const isSaved = (page: Page): Promise<void> => page.getByText('Saved.').waitFor();
+
+const conflictIn = (page: Page) => page.getByRole('dialog', { name: 'This was changed since you opened it' });
+/** The versions of a field, in the dialog. */
+const versionsOf = (page: Page, label: string): Locator =>
+  conflictIn(page).getByRole('radiogroup', { name: label });
+
+const question = (page: Page) => page.getByRole('dialog', { name: 'Leave without saving?' });
+const answer = async (page: Page, name: 'Stay' | 'Leave without saving'): Promise<void> => {
+  await question(page).getByRole('button', { name, exact: true }).click();
+  await question(page).waitFor({ state: 'detached' });
+};
+const openHome = (page: Page) => page.getByRole('link', { name: 'Home', exact: true }).click();
+const isHome = (page: Page) => page.getByRole('heading', { level: 1, name: 'Hello' }).waitFor();
+
+editing('the second of two admins who rename a person chooses between both names', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  const namesOf = async (): Promise<string[]> => {
+    const { first_name, last_name } = await app.as(ROOT).users.get({ email: GRACE });
+    return [first_name, last_name];
+  };
+  await hearNothing(page);
+  await openConsole(page, `/console/people/${GRACE}?tab=profile`);
+  await page.getByLabel('First name').fill('Mine');
+  await page.getByLabel('Last name').fill('Murray');
+  await app.as(ROOT).users.update({ email: GRACE, first_name: 'Theirs' });
+  await save(page);
+  const versions = versionsOf(page, 'First name');
+  await versions.waitFor();
+  await assertLooksGood(page, 'console-conflict');
+  assert.match(
+    await versions.innerText(),
+    /When you opened it\s+Grace\s+Now on the server\s+Theirs\s+Yours\s+Mine/,
+  );
+  await conflictIn(page).getByText(`Last changed by ${ROOT}`).waitFor();
+  const choices = await conflictIn(page).getByRole('radiogroup').count();
+  assert.is(choices, 1, 'fields that only one of them changed need no choice');
+  const choose = page.getByRole('button', { name: 'Save my choice' });
+  assert.ok(await choose.isDisabled());
+  assert.equal(await namesOf(), ['Theirs', 'Hopper']);
+  await versions.getByLabel('Yours').check();
+  await choose.click();
+  await isSaved(page);
+  await waitForHeading(page, 'Mine Murray');
+  assert.equal(await namesOf(), ['Mine', 'Murray']);
+
+  await page.getByLabel('Last name').fill('Murray Hopper');
+  await app.as(ACME).users.update({ email: GRACE, first_name: 'Grace', last_name: 'Other' });
+  await save(page);
+  await conflictIn(page).getByText('Last changed by you').waitFor();
+  await page.keyboard.press('Escape');
+});
+
+editing('changes of other fields, and the same change, are merged without a question', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  await hearNothing(page);
+  await openConsole(page, `/console/apps/${SALES}?tab=texts`);
+  await page.getByLabel('Name', { exact: true }).fill('Sales of Acme');
+  const before = await app.as(ROOT).apps.get({ app_id: SALES });
+  const show_help = !before.show_help;
+  await app.as(ROOT).apps.update({ app_id: SALES, help_html: '<p>Ask Root.</p>', show_help });
+  await save(page, 'Save texts');
+  await isSaved(page);
+  const { label, help_html, show_help: isShown } = await app.as(ROOT).apps.get({ app_id: SALES });
+  assert.equal([label, help_html, isShown], ['Sales of Acme', '<p>Ask Root.</p>', show_help]);
+
+  await goTo(page, `/console/people/${ADA}?tab=profile`);
+  await page.getByLabel('First name').fill('Augusta');
+  await app.send('POST /session/', { payload: { username: ADA, password: DEMO_PASSWORD } });
+  await app.as(ROOT).users.update({ email: ADA, first_name: 'Augusta' });
+  await page.getByLabel('Last name').fill('King');
+  await save(page);
+  await waitForHeading(page, 'Augusta King');
+  const { first_name, last_name } = await app.as(ROOT).users.get({ email: ADA });
+  assert.equal([first_name, last_name], ['Augusta', 'King']);
+});
+
+editing('going back from a conflict keeps what was typed, until it is discarded', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  await hearNothing(page);
+  await openConsole(page, '/console/clients/1');
+  await page.getByRole('tab', { name: 'Passwords' }).click();
+  const length = page.getByLabel('Minimum length');
+  await length.fill('10');
+  await app.as(ROOT).clients.update({ id: 1, password_min_length: 14 });
+  await save(page);
+  await versionsOf(page, 'Minimum length').waitFor();
+  await page.getByRole('button', { name: 'Back to the form' }).click();
+  assert.is(await length.inputValue(), '10');
+  assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 14);
+  await page.getByRole('button', { name: 'Discard' }).click();
+  assert.is(await length.inputValue(), '14');
+  await length.fill('10');
+  await save(page);
+  await isSaved(page);
+  assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 10);
+});
+
+editing('apps that someone else has granted since are not revoked', async ({ app, browser }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/people/${GRACE}`);
+  const change = page.getByRole('button', { name: /^Change Sales/ });
+  await change.waitFor();
+  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, CHURN] });
+  await change.click();
+  await page.getByRole('menuitem', { name: 'End access' }).click();
+  await page.getByRole('button', { name: 'Change Churn' }).waitFor();
+  // The screen may hear of the other's grant before the end of the access.
+  await eventually(async () => assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, [CHURN]));
+});
+
+editing('what was typed is kept when the session ends before it is saved', async ({ app, browser }) => {
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  await page.route('**/trpc/users.update*', async (route) => {
+    await app.db().deleteFrom('sessions').execute();
+    await route.continue();
+  });
+  await openConsole(page, `/console/people/${ADA}?tab=profile`);
+  await page.getByLabel('First name').fill('Countess');
+  await save(page);
+  await page.waitForURL('**/login/?next=*');
+  await page.unrouteAll();
+  await fillLogin(page, ACME, DEMO_PASSWORD);
+  await page.getByText('Your changes are still here.').waitFor();
+  assert.match(page.url(), `/console/people/${ADA}?tab=profile`);
+  assert.is(await page.getByLabel('First name').inputValue(), 'Countess');
+  await save(page);
+  await isSaved(page);
+  assert.is((await app.as(ROOT).users.get({ email: ADA })).first_name, 'Countess');
+  await page.reload();
+  await waitForHeading(page, 'Countess King');
+  assert.is(await page.getByText('Your changes are still here.').count(), 0);
+});
+
+editing('a logout in another tab keeps what was typed, and the login page says why', async (context) => {
+  await using visit = await context.browser.open(REFUSAL);
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  const other = await page.context().newPage();
+  await other.goto(`/console/people/${encodeURIComponent(ADA)}?tab=profile`);
+  await other.getByLabel('Last name').fill('Byron');
+  await page.getByRole('button', { name: `Account of ${ACME}` }).click();
+  await page.getByRole('menuitem', { name: 'Log out' }).click();
+  await page.waitForURL('**/login/');
+  // The tab may hear of the logout before the click.
+  const left = other.waitForURL('**/login/?next=*');
+  await Promise.race([left, save(other).catch(() => left)]);
+  await other.getByText('Your session has ended.').waitFor();
+  await fillLogin(other, ACME, DEMO_PASSWORD);
+  await other.getByText('Your changes are still here.').waitFor();
+  assert.is(await other.getByLabel('Last name').inputValue(), 'Byron');
+});
+
+/** The screens that hold unsaved work, and how a user enters some. */
+const UNSAVED: [path: string, edit: (page: Page) => Promise<unknown>][] = [
+  ['/console/invite', (page) => addAddresses(page, 'a@unsaved.test, b@unsaved.test')],
+  ['/console/invite', (page) => page.getByLabel('Email addresses').fill('c@unsaved.test')],
+  ['/console/access', (page) => page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click()],
+  [`/console/people/${ADA}?tab=profile`, (page) => page.getByLabel('First name').fill('Unsaved')],
+  ['/console/clients/1', (page) => page.getByLabel('Title of the login page').fill('Unsaved')],
+  [`/console/apps/${SALES}?tab=texts`, (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved')],
+];
+
+editing('on each screen, the user is asked before unsaved work is lost', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/');
+  await isHome(page);
+  for (const [path, edit] of UNSAVED) {
+    await goTo(page, path);
+    await edit(page);
+    await openHome(page);
+    await answer(page, 'Stay');
+    assert.is(new URL(page.url()).pathname, new URL(path, page.url()).pathname);
+    await openHome(page);
+    await answer(page, 'Leave without saving');
+    await isHome(page);
+  }
+});
+
+editing('Back, a reload and a switch to another client ask, too', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/', ROOT);
+  await page.getByRole('link', { name: 'Access', exact: true }).click();
+  await page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click();
+  await page.getByText('1 change').waitFor();
+  await page.goBack();
+  await assertLooksGood(page, 'console-unsaved');
+  await answer(page, 'Stay');
+  await waitForHeading(page, 'Access');
+  await chooseClient(page, 'Globex Data');
+  await answer(page, 'Leave without saving');
+  await page.waitForURL('**client=2*');
+  assert.is(await page.getByText('1 change').count(), 0);
+
+  await goTo(page, '/console/invite');
+  await addAddresses(page, 'a@unsaved.test');
+  const asked = page.waitForEvent('dialog');
+  const reload = page.reload();
+  const dialog = await asked;
+  assert.is(dialog.type(), 'beforeunload');
+  await dialog.accept();
+  await reload;
+});
+
+editing(
+  'a tab keeps what was typed in another one, and nothing is asked once it is saved',
+  async (context) => {
+    await using visit = await context.browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/clients/1');
+    await page.getByLabel('Title of the login page').fill('Unsaved');
+    await page.getByRole('tab', { name: 'Passwords' }).click();
+    await page.getByLabel('Minimum length').waitFor();
+    await openHome(page);
+    await answer(page, 'Stay');
+    await page.getByRole('tab', { name: 'General' }).click();
+    assert.is(await page.getByLabel('Title of the login page').inputValue(), 'Unsaved');
+    await save(page);
+    await isSaved(page);
+    await page.getByLabel('Title of the login page').fill('Other');
+    await page.getByRole('button', { name: 'Discard' }).first().click();
+    await openHome(page);
+    await isHome(page);
+  },
+);
+
+editing.run();
