@@ -68,6 +68,7 @@ encoders('quote any text as JSON.stringify does', () => {
       fc.pre(text.isWellFormed());
       assert.is(jsonString(text), JSON.stringify(text));
     }),
+    { seed: 1 },
   );
   const all = String.fromCharCode(...Array.from({ length: 0x180 }, (_, code) => code));
   assert.is(jsonString(all), JSON.stringify(all));

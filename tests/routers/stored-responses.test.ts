@@ -18,6 +18,7 @@ answers('restores dates as dates, and everything else unchanged', () => {
     fc.property(fc.oneof(leaf, view, fc.array(view)), (answer) => {
       assert.equal(again(answer), answer);
     }),
+    { seed: 1 },
   );
   assert.is(again(undefined), undefined);
 });
@@ -33,6 +34,7 @@ answers('restores free-form data with any keys, opaque to serializers', () => {
       assert.is(JSON.stringify(extra), JSON.stringify(JSON.parse(text)));
       assert.ok(isOpaque(extra) && at instanceof Date);
     }),
+    { seed: 1 },
   );
 });
 

@@ -105,7 +105,7 @@ attacks('adds no recipient, header or part', async ({ server, mailer }) => {
       );
       await hasOnlyWhatIsMeant(taken, mail);
     }),
-    { numRuns: 300 },
+    { seed: 1, numRuns: 60 },
   );
 });
 
@@ -120,6 +120,7 @@ attacks('adds no markup to the HTML', () => {
       assert.equal(tagsOf(markup).length, 2);
       assert.is(markup.split('"').length, 3);
     }),
+    { seed: 1 },
   );
   fc.assert(
     fc.property(hostile, (name) => {
@@ -129,6 +130,7 @@ attacks('adds no markup to the HTML', () => {
       assert.equal(tagsOf(written.html).length, tagsOf(plain.html).length);
       assert.is(oneLine(name).includes('\n'), false);
     }),
+    { seed: 1 },
   );
 });
 

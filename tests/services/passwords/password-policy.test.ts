@@ -82,6 +82,7 @@ strictest('does not depend on order, grouping or repetition', () => {
       assert.equal(strictestPolicy([strictestPolicy(first), strictestPolicy(second)]), together);
       assert.equal(strictestPolicy([together, ...first, together]), together);
     }),
+    { seed: 1 },
   );
 });
 
@@ -91,7 +92,7 @@ strictest('accepts exactly the passwords that every policy accepts', () => {
       const meetsEach = policies.every((policy) => passes(policy, password, person));
       assert.is(passes(strictestPolicy(policies), password, person), meetsEach);
     }),
-    { numRuns: 500 },
+    { seed: 1, numRuns: 500 },
   );
 });
 
@@ -101,7 +102,7 @@ strictest('accepts no more passwords after a rule is added', () => {
     fc.property(anyPolicy, more, anyPassword, (policy, key, password) => {
       if (passes({ ...policy, [key]: true }, password)) assert.ok(passes(policy, password));
     }),
-    { numRuns: 500 },
+    { seed: 1, numRuns: 500 },
   );
 });
 
@@ -112,6 +113,7 @@ strictest('lists the same rules for every password', () => {
         checkPassword(policy, password, person, common).map(({ rule, message }) => [rule, message]);
       assert.equal(rulesFor(one), rulesFor(other));
     }),
+    { seed: 1 },
   );
 });
 

@@ -93,6 +93,7 @@ personalData(
         assert.ok(containsPersonalData(password, person(`${name}@y.test`)));
         assert.ok(containsPersonalData(password, person(`z@${name}.test`)));
       }),
+      { seed: 1 },
     );
   },
 );
@@ -103,6 +104,7 @@ personalData('ignores names of one or two letters', () => {
     fc.property(short, fc.string({ unit: fc.constantFrom(...'abc1 ') }), (name, password) => {
       assert.not.ok(containsPersonalData(password, person('', name)));
     }),
+    { seed: 1 },
   );
 });
 
@@ -111,6 +113,7 @@ personalData('accepts any texts as input', () => {
     fc.property(anyText, anyText, anyText, anyText, (email, firstName, lastName, password) => {
       assert.type(containsPersonalData(password, { email, firstName, lastName }), 'boolean');
     }),
+    { seed: 1 },
   );
 });
 
@@ -119,11 +122,13 @@ personalData('foldText is idempotent and ignores case', () => {
     fc.property(anyText, (text) => {
       assert.is(foldText(foldText(text)), foldText(text));
     }),
+    { seed: 1 },
   );
   fc.assert(
     fc.property(letters(0), (text) => {
       assert.is(foldText(text.toUpperCase()), foldText(text));
     }),
+    { seed: 1 },
   );
 });
 
