@@ -35,7 +35,7 @@ const appsOf = async (app: TestApp, email: string) => (await app.as(ROOT).users.
 
 const isActive = async (app: TestApp, email: string) => (await app.as(ROOT).users.get({ email })).is_active;
 
-bulk('users.bulkUpdate grants and revokes apps, row by row', async ({ app }) => {
+bulk('grants and revokes apps, row by row', async ({ app }) => {
   const emails = [ADA, GRACE, 'nobody@acme.test', ACME, ADA];
 
   const granted = await app.as(ACME).users.bulkUpdate({ emails, action: 'grant-apps', apps: [CHURN] });
@@ -60,7 +60,7 @@ bulk('users.bulkUpdate grants and revokes apps, row by row', async ({ app }) => 
   assert.equal(await appsOf(app, ADA), [CHURN]);
 });
 
-bulk('users.bulkUpdate deactivates and reactivates by the rules of users.update', async ({ app }) => {
+bulk('deactivates and reactivates by the rules of users.update', async ({ app }) => {
   const token = await app.tokenOf(GRACE);
   const off = await app
     .as(ROOT)
@@ -82,7 +82,7 @@ bulk('users.bulkUpdate deactivates and reactivates by the rules of users.update'
   assert.ok(await isActive(app, GRACE));
 });
 
-bulk('users.bulkUpdate takes a filter, and shows client admins only their users', async ({ app }) => {
+bulk('takes a filter, and shows client admins only their users', async ({ app }) => {
   const result = await app.as(ACME).users.bulkUpdate({
     filter: { role: 'member', is_active: true },
     action: 'grant-apps',
@@ -96,40 +96,34 @@ bulk('users.bulkUpdate takes a filter, and shows client admins only their users'
   assert.equal(await appsOf(app, EDSGER), [FLEET]);
 });
 
-bulk(
-  'users.bulkUpdate refuses apps that the actor may not grant, before it changes anyone',
-  async ({ app }) => {
-    const acme = app.as(ACME).users;
-    const foreign = await rejectsWith(
-      acme.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [CHURN, FLEET] }),
-      'invalid-input',
-    );
+bulk('refuses apps that the actor may not grant, before it changes anyone', async ({ app }) => {
+  const acme = app.as(ACME).users;
+  const foreign = await rejectsWith(
+    acme.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [CHURN, FLEET] }),
+    'invalid-input',
+  );
 
-    assert.equal(foreign.fields, { apps: [`There is no app ${FLEET} to grant.`] });
-    assert.equal(await appsOf(app, GRACE), [SALES]);
-    await rejectsWith(app.as(STAFF).users.bulkUpdate({ emails: [GRACE], action: 'deactivate' }), 'forbidden');
-    await rejectsWith(app.as(ADA).users.bulkUpdate({ emails: [GRACE], action: 'deactivate' }), 'forbidden');
-  },
-);
+  assert.equal(foreign.fields, { apps: [`There is no app ${FLEET} to grant.`] });
+  assert.equal(await appsOf(app, GRACE), [SALES]);
+  await rejectsWith(app.as(STAFF).users.bulkUpdate({ emails: [GRACE], action: 'deactivate' }), 'forbidden');
+  await rejectsWith(app.as(ADA).users.bulkUpdate({ emails: [GRACE], action: 'deactivate' }), 'forbidden');
+});
 
-bulk(
-  'users.bulkUpdate requires either addresses or a filter, and apps only where they are used',
-  async ({ app }) => {
-    const refused = async (input: Parameters<ReturnType<TestApp['as']>['users']['bulkUpdate']>[0]) =>
-      Object.keys((await rejectsWith(app.as(ROOT).users.bulkUpdate(input), 'invalid-input')).fields ?? {});
+bulk('requires either addresses or a filter, and apps only where they are used', async ({ app }) => {
+  const refused = async (input: Parameters<ReturnType<TestApp['as']>['users']['bulkUpdate']>[0]) =>
+    Object.keys((await rejectsWith(app.as(ROOT).users.bulkUpdate(input), 'invalid-input')).fields ?? {});
 
-    assert.equal(await refused({ action: 'deactivate' }), ['emails']);
-    assert.equal(await refused({ action: 'deactivate', emails: [ADA], filter: {} }), ['filter']);
-    assert.equal(await refused({ action: 'deactivate', emails: [ADA], cursor: ADA }), ['cursor']);
-    assert.equal(await refused({ action: 'deactivate', emails: [ADA], apps: [SALES] }), ['apps']);
-    assert.equal(await refused({ action: 'grant-apps', emails: [ADA] }), ['apps']);
-    const many = Array.from({ length: 1_001 }, (_, n) => `u${n}@acme.test`);
-    assert.equal(await refused({ action: 'deactivate', emails: many }), ['emails']);
-    assert.ok(await isActive(app, ADA));
-  },
-);
+  assert.equal(await refused({ action: 'deactivate' }), ['emails']);
+  assert.equal(await refused({ action: 'deactivate', emails: [ADA], filter: {} }), ['filter']);
+  assert.equal(await refused({ action: 'deactivate', emails: [ADA], cursor: ADA }), ['cursor']);
+  assert.equal(await refused({ action: 'deactivate', emails: [ADA], apps: [SALES] }), ['apps']);
+  assert.equal(await refused({ action: 'grant-apps', emails: [ADA] }), ['apps']);
+  const many = Array.from({ length: 1_001 }, (_, n) => `u${n}@acme.test`);
+  assert.equal(await refused({ action: 'deactivate', emails: many }), ['emails']);
+  assert.ok(await isActive(app, ADA));
+});
 
-bulk('users.bulkUpdate records each change with the id of the operation', async ({ app }) => {
+bulk('records each change with the id of the operation', async ({ app }) => {
   const { operation } = await app
     .as(ACME)
     .users.bulkUpdate({ emails: [GRACE, ADA], action: 'grant-apps', apps: [CHURN] });
@@ -151,7 +145,7 @@ bulk('users.bulkUpdate records each change with the id of the operation', async 
   assert.equal(await app.as(GLOBEX).audit.list({ operation }), []);
 });
 
-bulk('users.bulkUpdate continues a filter with the same operation', async ({ app }) => {
+bulk('continues a filter with the same operation', async ({ app }) => {
   const first = await app
     .as(ROOT)
     .users.bulkUpdate({ filter: { client: 1 }, action: 'grant-apps', apps: [CHURN] });
@@ -172,45 +166,42 @@ bulk('users.bulkUpdate continues a filter with the same operation', async ({ app
   await rejectsWith(app.as(ROOT).users.bulkUpdate(grant), 'undo-expired');
 });
 
-bulk(
-  'users.bulkUpdate mails links to set a password, and invitations to those without an account',
-  async ({ app }) => {
-    const invited = 'guest@acme.test';
-    await app.as(ROOT).users.create({ email: 'fresh@acme.test', client: 1, send_email: false });
-    await app.as(ACME).clients.invite({ id: 1, email: invited });
-    await app.as(GLOBEX).clients.invite({ id: 2, email: 'other@globex.test' });
-    await app.db().deleteFrom('outbox_mails').execute();
-    const emails = [GRACE, 'fresh@acme.test', invited, IDLE, EDSGER, 'other@globex.test'];
+bulk('mails links to set a password, and invitations to those without an account', async ({ app }) => {
+  const invited = 'guest@acme.test';
+  await app.as(ROOT).users.create({ email: 'fresh@acme.test', client: 1, send_email: false });
+  await app.as(ACME).clients.invite({ id: 1, email: invited });
+  await app.as(GLOBEX).clients.invite({ id: 2, email: 'other@globex.test' });
+  await app.db().deleteFrom('outbox_mails').execute();
+  const emails = [GRACE, 'fresh@acme.test', invited, IDLE, EDSGER, 'other@globex.test'];
 
-    const result = await app.as(ACME).users.bulkUpdate({ emails, action: 'send-password-link' });
-    await outboxOf(app).createLinks();
+  const result = await app.as(ACME).users.bulkUpdate({ emails, action: 'send-password-link' });
+  await outboxOf(app).createLinks();
 
-    assert.equal(statuses(result), [
-      [GRACE, 'ok'],
-      ['fresh@acme.test', 'ok'],
-      [invited, 'ok'],
-      [IDLE, 'account-inactive'],
-      [EDSGER, 'not-found'],
-      ['other@globex.test', 'not-found'],
-    ]);
-    assert.is(result.undo_until, null);
-    const mails = await app
-      .db()
-      .selectFrom('outbox_mails')
-      .select(['kind', 'recipient'])
-      .orderBy('id')
-      .execute();
-    assert.equal(mails, [
-      { kind: 'password-reset', recipient: GRACE },
-      { kind: 'password-setup', recipient: 'fresh@acme.test' },
-      { kind: 'invitation', recipient: invited },
-    ]);
-    const [entry] = await app.as(ACME).audit.list({ operation: result.operation, target: GRACE });
-    assert.equal([entry?.action, entry?.actor], ['password.request-reset', ACME]);
-  },
-);
+  assert.equal(statuses(result), [
+    [GRACE, 'ok'],
+    ['fresh@acme.test', 'ok'],
+    [invited, 'ok'],
+    [IDLE, 'account-inactive'],
+    [EDSGER, 'not-found'],
+    ['other@globex.test', 'not-found'],
+  ]);
+  assert.is(result.undo_until, null);
+  const mails = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select(['kind', 'recipient'])
+    .orderBy('id')
+    .execute();
+  assert.equal(mails, [
+    { kind: 'password-reset', recipient: GRACE },
+    { kind: 'password-setup', recipient: 'fresh@acme.test' },
+    { kind: 'invitation', recipient: invited },
+  ]);
+  const [entry] = await app.as(ACME).audit.list({ operation: result.operation, target: GRACE });
+  assert.equal([entry?.action, entry?.actor], ['password.request-reset', ACME]);
+});
 
-bulk('users.bulkUpdate limits the password mails to one address', async ({ app }) => {
+bulk('limits the password mails to one address', async ({ app }) => {
   app.clock.advance(DAY_MS);
   const send = () => app.as(ACME).users.bulkUpdate({ emails: [GRACE], action: 'send-password-link' });
   for (let count = 0; count < 5; count += 1) assert.equal(statuses(await send()), [[GRACE, 'ok']]);
@@ -220,7 +211,7 @@ bulk('users.bulkUpdate limits the password mails to one address', async ({ app }
   assert.equal(statuses(await send()), [[GRACE, 'ok']]);
 });
 
-bulk('users.bulkUpdate stops when the actor is deactivated between two users', async ({ app }) => {
+bulk('stops when the actor is deactivated between two users', async ({ app }) => {
   const { authentication, bulkUpdates } = app.openServices();
   const actor = await authentication.findByToken(await app.tokenOf(ACME));
   if (!actor) return assert.unreachable();
@@ -236,7 +227,7 @@ bulk('users.bulkUpdate stops when the actor is deactivated between two users', a
   assert.ok(await isActive(app, GRACE));
 });
 
-bulk('users.bulkUpdate repeats its response for an idempotency key over REST', async ({ app }) => {
+bulk('repeats its response for an idempotency key over REST', async ({ app }) => {
   const send = (payload: object) =>
     app.send('POST /jb/users/bulk/', { as: ACME, payload, headers: { 'idempotency-key': 'bulk-1' } });
   const body = {
@@ -368,7 +359,7 @@ ofGroups('has one outcome beside changes of the same group', async ({ app }) => 
   const people = await Promise.all(Array.from({ length: 5 }, () => addMember(app)));
   const id = await addGroup(app);
   const outcomes = await Promise.all(
-    Array.from({ length: 30 }, (_, index) =>
+    Array.from({ length: 12 }, (_, index) =>
       index % 3 === 0
         ? app.as(ACME).groups.update({ id: 1, group_id: id, members: people.slice(index % 5) })
         : add(app, people, [id]),
