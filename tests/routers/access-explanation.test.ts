@@ -25,7 +25,7 @@ const explain = (app: TestApp, email: string, app_id = SALES, who = ACME) =>
 const codesOf = async (app: TestApp, email: string, app_id = SALES) =>
   (await explain(app, email, app_id)).blockers.map(({ code }) => code);
 
-explanation('access.explain names each way to an app', async ({ app }) => {
+explanation('explain names each way to an app', async ({ app }) => {
   const { id, name } = await app
     .as(ACME)
     .groups.create({ id: 1, name: 'Finance', members: [GRACE], apps: [SALES] });
@@ -46,7 +46,7 @@ explanation('access.explain names each way to an app', async ({ app }) => {
   await app.as(ACME).groups.remove({ id: 1, group_id: id });
 });
 
-explanation('access.explain names all that keeps a person out, and what to do about it', async ({ app }) => {
+explanation('explain names all that keeps a person out, and what to do about it', async ({ app }) => {
   assert.equal(await codesOf(app, IDLE), ['user-inactive', 'not-granted']);
   assert.equal(await codesOf(app, GRACE, CHURN), ['not-granted']);
   await setApp(app, { in_maintenance: true });
@@ -71,21 +71,18 @@ explanation('access.explain names all that keeps a person out, and what to do ab
   await app.as(ACME).users.update({ email: GRACE, is_active: true, apps: [SALES] });
 });
 
-explanation(
-  'access.explain is for those who see the person and the client, and for the person',
-  async ({ app }) => {
-    assert.is((await explain(app, ADA, SALES, ADA)).allowed, true);
-    assert.is((await explain(app, ADA, CHURN, ADA)).paths.length >= 0, true);
-    await rejectsWith(explain(app, ADA, FLEET, ADA), 'not-found');
-    await rejectsWith(explain(app, GRACE, SALES, ADA), 'not-found');
-    await rejectsWith(explain(app, EDSGER, FLEET, ACME), 'not-found');
-    await rejectsWith(explain(app, GRACE, FLEET, ACME), 'not-found');
-    await rejectsWith(explain(app, ADA, SALES, GLOBEX), 'not-found');
-    await rejectsWith(explain(app, ADA, 'AAAAAAAA', ROOT), 'not-found');
-  },
-);
+explanation('explain is for those who see the person and the client, and for the person', async ({ app }) => {
+  assert.is((await explain(app, ADA, SALES, ADA)).allowed, true);
+  assert.is((await explain(app, ADA, CHURN, ADA)).paths.length >= 0, true);
+  await rejectsWith(explain(app, ADA, FLEET, ADA), 'not-found');
+  await rejectsWith(explain(app, GRACE, SALES, ADA), 'not-found');
+  await rejectsWith(explain(app, EDSGER, FLEET, ACME), 'not-found');
+  await rejectsWith(explain(app, GRACE, FLEET, ACME), 'not-found');
+  await rejectsWith(explain(app, ADA, SALES, GLOBEX), 'not-found');
+  await rejectsWith(explain(app, ADA, 'AAAAAAAA', ROOT), 'not-found');
+});
 
-explanation('access.effective lists whoever opens the app, by every path', async ({ app }) => {
+explanation('effective lists whoever opens the app, by every path', async ({ app }) => {
   await app.as(ACME).groups.create({ id: 1, name: 'Finance', members: [GRACE, IDLE], apps: [CHURN] });
   const ends = new Date(app.clock.now().getTime() + 86_400_000);
   await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
@@ -107,19 +104,16 @@ explanation('access.effective lists whoever opens the app, by every path', async
   }
 });
 
-explanation(
-  'access.effective is paged by address, and shows client admins their people alone',
-  async ({ app }) => {
-    const all = await app.as(ACME).access.effective({ app_id: SALES });
-    const visible = (await app.as(ACME).users.list({})).map(({ email }) => email);
-    assert.ok(all.every(({ email }) => visible.includes(email)));
-    const [first, ...rest] = all;
-    const after = await app.as(ACME).access.effective({ app_id: SALES, cursor: first?.email ?? '' });
-    assert.equal(after, rest);
-    await rejectsWith(app.as(ADA).access.effective({ app_id: SALES }), 'forbidden');
-    await rejectsWith(app.as(GLOBEX).access.effective({ app_id: SALES }), 'not-found');
-  },
-);
+explanation('effective is paged by address, and shows client admins their people alone', async ({ app }) => {
+  const all = await app.as(ACME).access.effective({ app_id: SALES });
+  const visible = (await app.as(ACME).users.list({})).map(({ email }) => email);
+  assert.ok(all.every(({ email }) => visible.includes(email)));
+  const [first, ...rest] = all;
+  const after = await app.as(ACME).access.effective({ app_id: SALES, cursor: first?.email ?? '' });
+  assert.equal(after, rest);
+  await rejectsWith(app.as(ADA).access.effective({ app_id: SALES }), 'forbidden');
+  await rejectsWith(app.as(GLOBEX).access.effective({ app_id: SALES }), 'not-found');
+});
 
 const preview = appSuite('users.preview');
 
@@ -177,38 +171,32 @@ const WAYS: Record<string, (app: TestApp, email: string) => Promise<unknown>> = 
 };
 
 for (const [way, join] of Object.entries(WAYS))
-  explanation(
-    `data that a client has set for a person is not brought to another client by ${way}`,
-    async ({ app }) => {
-      const email = await addPerson(app);
-      await join(app, email);
-
-      const seen = await app.as(ACME).users.get({ email });
-      assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
-      const ofSales = await claimsOf(app, email, SALES);
-      assert.not.match(JSON.stringify(ofSales), 'of-globex');
-      assert.is(ofSales.is_demo_user, false);
-      assert.equal(await claimsOf(app, email, FLEET), { data_permissions: EXTRA, is_demo_user: true });
-    },
-  );
-
-explanation(
-  'data that a client has set for a person ends when its membership is the last one that ends',
-  async ({ app }) => {
+  explanation(`data of clients is not brought to another client by ${way}`, async ({ app }) => {
     const email = await addPerson(app);
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-    await app.as(ROOT).users.update({ email, is_active: true });
-    const { path } = await inviteByLink(app, { email, apps: [SALES], by: ROOT });
-    const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
-    await app.as(email).invitations.accept({ key, signature });
+    await join(app, email);
 
     const seen = await app.as(ACME).users.get({ email });
     assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
-  },
-);
+    const ofSales = await claimsOf(app, email, SALES);
+    assert.not.match(JSON.stringify(ofSales), 'of-globex');
+    assert.is(ofSales.is_demo_user, false);
+    assert.equal(await claimsOf(app, email, FLEET), { data_permissions: EXTRA, is_demo_user: true });
+  });
+
+explanation('data of clients ends when its membership is the last one that ends', async ({ app }) => {
+  const email = await addPerson(app);
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+  await app.as(ROOT).users.update({ email, is_active: true });
+  const { path } = await inviteByLink(app, { email, apps: [SALES], by: ROOT });
+  const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
+  await app.as(email).invitations.accept({ key, signature });
+
+  const seen = await app.as(ACME).users.get({ email });
+  assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
+});
 
 explanation(
-  'data that a client has set for a person ends when the undo of an operation ends the last membership',
+  'data of clients ends when the undo of an operation ends the last membership',
   async ({ app }) => {
     const email = await addPerson(app);
     const root = app.as(ROOT);
@@ -226,7 +214,7 @@ explanation(
 );
 
 explanation(
-  'data that a client has set for a person is not in the tickets of staff for apps of clients that they do not belong to',
+  'data of clients is not in the tickets of staff for apps of clients that they do not belong to',
   async ({ app }) => {
     const email = await addPerson(app);
     await app.as(ROOT).roles.update({ email, is_staff: true });
@@ -237,7 +225,7 @@ explanation(
 );
 
 explanation(
-  'data that a client has set for a person of an invitation counts for a person whose other client has ended',
+  'data of clients of an invitation counts for a person whose other client has ended',
   async ({ app }) => {
     const email = await addPerson(app);
     await app.as(ROOT).grants.create({ app_id: SALES, email });
@@ -257,7 +245,7 @@ explanation(
 );
 
 explanation(
-  'data that a client has set for a person ends with the client, if the person belongs to no other, also for staff',
+  'data of clients ends with the client, if the person belongs to no other, also for staff',
   async ({ app }) => {
     const { id: site } = await app
       .as(ROOT)
@@ -279,7 +267,7 @@ explanation(
 );
 
 explanation(
-  'data that a client has set for a person of the first client counts in all apps that a superuser gives at once',
+  'data of clients of the first client counts in all apps that a superuser gives at once',
   async ({ app }) => {
     const email = 'of-both@x.test';
     await app.as(ROOT).users.create({ email, apps: [SALES, FLEET], extra: EXTRA });

@@ -9,7 +9,7 @@ import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const views = appSuite('access views');
 
-views('accessViews creates a view with defaults, which its managers read', async ({ app }) => {
+views('creates a view with defaults, which its managers read', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
 
   const { id, key, ...rest } = made;
@@ -39,7 +39,7 @@ views('accessViews creates a view with defaults, which its managers read', async
   for (const who of [ACME, ROOT]) assert.equal(await app.as(who).accessViews.uses({ key }), []);
 });
 
-views('accessViews takes the app and the user under either name, and null as the user', async ({ app }) => {
+views('takes the app and the user under either name, and null as the user', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
 
   const named = await admin.create({ app_slug: 'sales', user_email: GRACE.toUpperCase() });
@@ -56,7 +56,7 @@ views('accessViews takes the app and the user under either name, and null as the
     ]);
 });
 
-views('accessViews says on the screen whether its person is active in the client', async ({ app }) => {
+views('says on the screen whether its person is active in the client', async ({ app }) => {
   const email = 'linked@acme.test';
   await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
   const { id } = await app.as(ACME).accessViews.create({ app: 'sales', user: email });
@@ -78,7 +78,7 @@ views('accessViews says on the screen whether its person is active in the client
   assert.not.ok('is_person_active' in (await app.as(ACME).accessViews.get({ key: String(id) })));
 });
 
-views('accessViews is hidden from other clients and members, by its id and its key', async ({ app }) => {
+views('is hidden from other clients and members, by its id and its key', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales' });
   const { key } = made;
 
@@ -110,7 +110,7 @@ views('accessViews is hidden from other clients and members, by its id and its k
   assert.is((await app.as(ROOT).accessViews.get({ key })).is_active, true);
 });
 
-views('accessViews requires the administration of the app, not only access to it', async ({ app }) => {
+views('requires the administration of the app, not only access to it', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const { key } = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
 
@@ -122,7 +122,7 @@ views('accessViews requires the administration of the app, not only access to it
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
 });
 
-views('accessViews requires a user whom the caller may see and who can open the app', async ({ app }) => {
+views('requires a user whom the caller may see and who can open the app', async ({ app }) => {
   const create = (user: string, slug = 'sales') => app.as(ACME).accessViews.create({ app: slug, user });
   const messageOf = async (promise: Promise<unknown>) =>
     (await rejectsWith(promise, 'invalid-input')).fields?.user?.[0];
@@ -133,7 +133,7 @@ views('accessViews requires a user whom the caller may see and who can open the 
   assert.is(await messageOf(create(GRACE, 'churn')), 'This user cannot open the app.');
 });
 
-views('accessViews refuses views of superusers and staff, except by superusers', async ({ app }) => {
+views('refuses views of superusers and staff, except by superusers', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
 
   const refused = await rejectsWith(
@@ -146,7 +146,7 @@ views('accessViews refuses views of superusers and staff, except by superusers',
 });
 
 for (const role of ['is_staff', 'is_superuser'] as const)
-  views(`accessViews hides views of users with ${role} from client admins`, async ({ app }) => {
+  views(`hides views of users with ${role} from client admins`, async ({ app }) => {
     const admin = app.as(ACME).accessViews;
     const { key } = await admin.create({ app: 'sales', user: GRACE });
     await app.as(ROOT).roles.update({ email: GRACE, [role]: true });
@@ -175,7 +175,7 @@ for (const role of ['is_staff', 'is_superuser'] as const)
     await admin.deactivate({ key });
   });
 
-views('accessViews can be created while the app is in maintenance and its client closed', async ({ app }) => {
+views('can be created while the app is in maintenance and its client closed', async ({ app }) => {
   await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
   await app.as(ROOT).clients.updateGate({ id: 1, is_open: false });
 
@@ -185,7 +185,7 @@ views('accessViews can be created while the app is in maintenance and its client
   await app.as(ROOT).clients.updateGate({ id: 1, is_open: true });
 });
 
-views('accessViews reports every invalid field', async ({ app }) => {
+views('reports every invalid field', async ({ app }) => {
   const large = { text: 'x'.repeat(65_536) };
   const attempt = app.as(ACME).accessViews.create({
     app: 'sales',
@@ -211,36 +211,33 @@ views('accessViews reports every invalid field', async ({ app }) => {
     );
 });
 
-views(
-  'accessViews keeps 64 KiB of data permissions as sent, and none as an empty object',
-  async ({ app }) => {
-    const data_permissions = { __proto__: null, list: ['x'.repeat(65_000)], 'ü\0': [null, 1.5, { a: {} }] };
-    const admin = app.as(ACME).accessViews;
-    const { key } = await admin.create({ app: 'sales', data_permissions });
+views('keeps 64 KiB of data permissions as sent, and none as an empty object', async ({ app }) => {
+  const data_permissions = { __proto__: null, list: ['x'.repeat(65_000)], 'ü\0': [null, 1.5, { a: {} }] };
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.create({ app: 'sales', data_permissions });
 
-    assert.equal(JSON.parse(JSON.stringify((await admin.get({ key })).data_permissions)), {
-      list: data_permissions.list,
-      'ü\0': data_permissions['ü\0'],
-    });
-    const stored = async () =>
-      (
-        await app
-          .db()
-          .selectFrom('access_views')
-          .select('data_permissions')
-          .where('key', '=', key)
-          .executeTakeFirstOrThrow()
-      ).data_permissions;
-    assert.ok(await stored());
-    for (const none of [{}, null]) {
-      await admin.update({ key, data_permissions: { a: 1 } });
-      assert.equal((await admin.update({ key, data_permissions: none })).data_permissions, {});
-      assert.is(await stored(), null);
-    }
-  },
-);
+  assert.equal(JSON.parse(JSON.stringify((await admin.get({ key })).data_permissions)), {
+    list: data_permissions.list,
+    'ü\0': data_permissions['ü\0'],
+  });
+  const stored = async () =>
+    (
+      await app
+        .db()
+        .selectFrom('access_views')
+        .select('data_permissions')
+        .where('key', '=', key)
+        .executeTakeFirstOrThrow()
+    ).data_permissions;
+  assert.ok(await stored());
+  for (const none of [{}, null]) {
+    await admin.update({ key, data_permissions: { a: 1 } });
+    assert.equal((await admin.update({ key, data_permissions: none })).data_permissions, {});
+    assert.is(await stored(), null);
+  }
+});
 
-views('accessViews are listed newest first, by page, and filtered', async ({ app }) => {
+views('are listed newest first, by page, and filtered', async ({ app }) => {
   const admin = app.as(GLOBEX).accessViews;
   const keys: string[] = [];
   for (const flags of [{ n: 1 }, { n: 2, color: 'red' }, { n: 2, color: 'blue' }, { n: '2', 'a.b': true }])
@@ -267,7 +264,7 @@ views('accessViews are listed newest first, by page, and filtered', async ({ app
 
 views.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
-views('access view can be deactivated, but not changed, if it was created by embed', async ({ app }) => {
+views('a view can be deactivated, but not changed, if it was created by embed', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const { url } = await admin.embed({ app: 'sales', email: ADA });
   const key = url.slice(-33, -1);
@@ -286,7 +283,7 @@ views('access view can be deactivated, but not changed, if it was created by emb
   }
 });
 
-views('access view changes what is given, and keeps the app and the user', async ({ app }) => {
+views('a view changes what is given, and keeps the app and the user', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const made = await admin.create({ app: 'sales', user: ADA, stack_slug: 'trends', flags: { color: 'red' } });
   app.clock.advance(MINUTE_MS);
@@ -316,7 +313,7 @@ views('access view changes what is given, and keeps the app and the user', async
     );
 });
 
-views('access view does not allow fewer uses than there were', async ({ app }) => {
+views('a view does not allow fewer uses than there were', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const { key } = await admin.create({ app: 'sales', allowed_uses_cnt: 5 });
   await app.db().updateTable('access_views').set({ uses: 3 }).where('key', '=', key).execute();
@@ -328,7 +325,7 @@ views('access view does not allow fewer uses than there were', async ({ app }) =
   assert.is((await admin.update({ key, allowed_uses_cnt: 0 })).allowed_uses_cnt, 0);
 });
 
-views('access view accepts a stack that the app has dropped, if the view has it', async ({ app }) => {
+views('a view accepts a stack that the app has dropped, if the view has it', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const { key } = await admin.create({ app: 'churn', stack_slug: 'churn' });
   const offer = (is_offered: boolean) =>
@@ -342,7 +339,7 @@ views('access view accepts a stack that the app has dropped, if the view has it'
   await offer(true);
 });
 
-views('access view is deactivated, which is recorded once, and activated again', async ({ app }) => {
+views('a view is deactivated, which is recorded once, and activated again', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const { key } = await admin.create({ app: 'churn', user: ADA, data_permissions: { region: 'north' } });
 
@@ -363,7 +360,7 @@ views('access view is deactivated, which is recorded once, and activated again',
 });
 
 views(
-  'access view of a person who has left stays off, and says nothing of the roles that they get',
+  'a view of a person who has left stays off, and says nothing of the roles that they get',
   async ({ app }) => {
     const user = 'left-view@acme.test';
     const admin = app.as(ACME).accessViews;
@@ -385,7 +382,7 @@ views(
 );
 
 views(
-  'access view of a person who has left is refused without a wait for other changes of the person',
+  'a view of a person who has left is refused without a wait for other changes of the person',
   async ({ app }) => {
     const user = 'locked-view@acme.test';
     const admin = app.as(ACME).accessViews;
@@ -402,7 +399,7 @@ views(
   },
 );
 
-views('access view is found by its id too, which a use does not change', async ({ app }) => {
+views('a view is found by its id too, which a use does not change', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const made = await admin.create({ app: 'sales', autorotate: true, allowed_uses_cnt: 0 });
   const key = String(made.id);
@@ -419,7 +416,7 @@ views('access view is found by its id too, which a use does not change', async (
 });
 
 views(
-  'screens of access of a person name the grant, the groups and the role that give each app of the clients',
+  'screens of a person name the grant, the groups and the role that give each app of the clients',
   async ({ app }) => {
     const email = 'ways@acme.test';
     await app.as(ACME).users.create({ email, client: 1 });
@@ -446,7 +443,7 @@ views(
   },
 );
 
-views('screens of access of a person list the apps that the person lacks', async ({ app }) => {
+views('screens of a person list the apps that the person lacks', async ({ app }) => {
   const email = 'no-way@acme.test';
   await app.as(ACME).users.create({ email, client: 1 });
 
@@ -456,7 +453,7 @@ views('screens of access of a person list the apps that the person lacks', async
   assert.ok(apps.every(({ grant, groups, role }) => grant === null && groups.length === 0 && role === null));
 });
 
-views('screens of access of a shared person show nothing of other clients', async ({ app }) => {
+views('screens of a shared person show nothing of other clients', async ({ app }) => {
   const email = 'ways-shared@acme.test';
   await app.as(ROOT).users.create({ email, apps: [SALES, FLEET] });
   await app.as(GLOBEX).groups.create({ id: 2, name: 'Drivers', members: [email], apps: [FLEET] });
@@ -470,7 +467,7 @@ views('screens of access of a shared person show nothing of other clients', asyn
   await rejectsWith(app.as(ADA).access.ofPerson({ email: ADA }), 'forbidden');
 });
 
-views('screens of access of the matrix show groups, and when grants end', async ({ app }) => {
+views('screens of the matrix show groups, and when grants end', async ({ app }) => {
   const email = 'in-grid@acme.test';
   await app.as(ACME).users.create({ email, client: 1 });
   const expires_at = new Date('2099-01-31T12:00:00Z');

@@ -17,7 +17,7 @@ import { FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const apps = appSuite('apps');
 
-apps('apps shows a member the apps they may open, without usage', async ({ app }) => {
+apps('shows a member the apps they may open, without usage', async ({ app }) => {
   const seen = async (who: string) =>
     (await app.as(who).apps.list({})).map(({ slug, usage: u }) => [slug, u]);
 
@@ -29,27 +29,24 @@ apps('apps shows a member the apps they may open, without usage', async ({ app }
   await rejectsWith(app.as(GRACE).apps.get({ app_id: 'Qm3vR8pa' }), 'not-found');
 });
 
-apps(
-  'apps shows client admins the apps of their clients with usage, and all apps to staff',
-  async ({ app }) => {
-    const own = await app.as(ACME).apps.list({});
-    const all = await app.as(STAFF).apps.list({});
+apps('shows client admins the apps of their clients with usage, and all apps to staff', async ({ app }) => {
+  const own = await app.as(ACME).apps.list({});
+  const all = await app.as(STAFF).apps.list({});
 
-    assert.equal(
-      own.map((shown) => shown.slug),
-      ['sales', 'churn'],
-    );
-    assert.ok((own[0]?.usage['30']?.actions ?? 0) > 0);
-    assert.equal(
-      all.map((shown) => shown.slug),
-      ['sales', 'churn', 'fleet'],
-    );
-    await rejectsWith(app.as(ACME).apps.get({ app_id: 'Hb7cW2ke' }), 'not-found');
-    await rejectsWith(app.as(ACME).apps.get({ app_id: 'no such id' }), 'not-found');
-  },
-);
+  assert.equal(
+    own.map((shown) => shown.slug),
+    ['sales', 'churn'],
+  );
+  assert.ok((own[0]?.usage['30']?.actions ?? 0) > 0);
+  assert.equal(
+    all.map((shown) => shown.slug),
+    ['sales', 'churn', 'fleet'],
+  );
+  await rejectsWith(app.as(ACME).apps.get({ app_id: 'Hb7cW2ke' }), 'not-found');
+  await rejectsWith(app.as(ACME).apps.get({ app_id: 'no such id' }), 'not-found');
+});
 
-apps('apps shows an admin the app of another client that they may open, without usage', async ({ app }) => {
+apps('shows an admin the app of another client that they may open, without usage', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const fleet = await app.as(EDSGER).apps.get({ app_id: 'Hb7cW2ke' });
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
@@ -57,34 +54,31 @@ apps('apps shows an admin the app of another client that they may open, without 
   assert.equal(fleet.usage, {});
 });
 
-apps(
-  'apps counts usage of the last 30, 60 and 90 days, each window containing the shorter',
-  async ({ app }) => {
-    const of = async () => (await app.as(ROOT).apps.get({ app_id: 'Hb7cW2ke' })).usage;
-    const before = await of();
-    const entries = [
-      ...[0, 29, 30, 59, 60, 89, 90].map((day) => logEntry(day, 'often@x.test')),
-      ...[45, 75].map((day) => logEntry(day, 'before@x.test')),
-      logEntry(89, 'once@x.test'),
-      logEntry(90, 'too-early@x.test'),
-    ];
+apps('counts usage of the last 30, 60 and 90 days, each window containing the shorter', async ({ app }) => {
+  const of = async () => (await app.as(ROOT).apps.get({ app_id: 'Hb7cW2ke' })).usage;
+  const before = await of();
+  const entries = [
+    ...[0, 29, 30, 59, 60, 89, 90].map((day) => logEntry(day, 'often@x.test')),
+    ...[45, 75].map((day) => logEntry(day, 'before@x.test')),
+    logEntry(89, 'once@x.test'),
+    logEntry(90, 'too-early@x.test'),
+  ];
 
-    await writeUsage(app.orm.em.fork(), FLEET, entries, app.clock.now());
-    const after = await of();
-    const added = (['30', '60', '90'] as const).map((window) => [
-      (after[window]?.actions ?? 0) - (before[window]?.actions ?? 0),
-      (after[window]?.users ?? 0) - (before[window]?.users ?? 0),
-    ]);
+  await writeUsage(app.orm.em.fork(), FLEET, entries, app.clock.now());
+  const after = await of();
+  const added = (['30', '60', '90'] as const).map((window) => [
+    (after[window]?.actions ?? 0) - (before[window]?.actions ?? 0),
+    (after[window]?.users ?? 0) - (before[window]?.users ?? 0),
+  ]);
 
-    assert.equal(added, [
-      [2, 1],
-      [5, 2],
-      [9, 3],
-    ]);
-  },
-);
+  assert.equal(added, [
+    [2, 1],
+    [5, 2],
+    [9, 3],
+  ]);
+});
 
-apps('apps can be changed only by client admins and superusers', async ({ app }) => {
+apps('can be changed only by client admins and superusers', async ({ app }) => {
   const changed = await app.as(ACME).apps.update({ app_id: 'zylTKNVx', in_maintenance: true, label: 'Sold' });
 
   assert.equal([changed.in_maintenance, changed.label, changed.slug], [true, 'Sold', 'sales']);
@@ -99,7 +93,7 @@ const APP_ID = 'zylTKNVx';
 
 const statusFor = (app: TestApp, who: string) => app.as(who).apps.status({ app_id: APP_ID });
 
-apps('apps.status returns the running version to everyone who may open the app', async ({ app }) => {
+apps('status returns the running version to everyone who may open the app', async ({ app }) => {
   const expected = {
     id: APP_ID,
     slug: 'sales',
@@ -118,7 +112,7 @@ apps('apps.status returns the running version to everyone who may open the app',
   assert.equal(await statusFor(app, ADA), loaded);
 });
 
-apps('apps.status has the message only while the app is in maintenance', async ({ app }) => {
+apps('status has the message only while the app is in maintenance', async ({ app }) => {
   const change = (changes: object) => app.as(ACME).apps.update({ app_id: APP_ID, ...changes });
 
   await change({ maintenance_message: 'Back at noon.' });
@@ -130,7 +124,7 @@ apps('apps.status has the message only while the app is in maintenance', async (
   assert.is((await statusFor(app, ADA)).maintenance_message, '');
 });
 
-apps('apps.status fails with not-found for everyone else', async ({ app }) => {
+apps('status fails with not-found for everyone else', async ({ app }) => {
   for (const who of [EDSGER, GLOBEX]) await rejectsWith(statusFor(app, who), 'not-found');
   await rejectsWith(app.as(ROOT).apps.status({ app_id: 'nothing' }), 'not-found');
   const response = await app.send(`GET /jb/apps/${APP_ID}/status/`);
@@ -140,7 +134,7 @@ apps('apps.status fails with not-found for everyone else', async ({ app }) => {
 const eventsOf = (app: TestApp, who: string, target = 'sales') =>
   app.as(who).audit.list({ action: 'app.clear-cache', target });
 
-apps('apps.clearCache announces an event to the admins of the client and to superusers', async ({ app }) => {
+apps('clearCache announces an event to the admins of the client and to superusers', async ({ app }) => {
   await app.as(ACME).apps.clearCache({ app_id: SALES });
 
   const [event] = await eventsOf(app, ACME);
@@ -162,23 +156,20 @@ apps('apps.clearCache announces an event to the admins of the client and to supe
   assert.equal(await eventsOf(app, GLOBEX), []);
 });
 
-apps(
-  'apps.clearCache announces it to staff, whose tokens platforms have, and nothing else',
-  async ({ app }) => {
-    await app.as(ACME).apps.clearCache({ app_id: SALES });
+apps('clearCache announces it to staff, whose tokens platforms have, and nothing else', async ({ app }) => {
+  await app.as(ACME).apps.clearCache({ app_id: SALES });
 
-    const all = await app.as(STAFF).audit.list({ limit: 200 });
-    assert.ok(all.length > 0);
-    assert.ok(all.every(({ action }) => action === 'app.clear-cache'));
-    const [event] = await eventsOf(app, STAFF);
-    assert.equal([event?.clients, event?.details], [[1], { app_id: SALES }]);
-    assert.is((await app.as(STAFF).audit.list({ client: 1 })).length, all.length);
-    assert.equal(await app.as(STAFF).audit.list({ client: 2 }), []);
-    assert.equal(await app.as(STAFF).audit.list({ action: 'app.update' }), []);
-  },
-);
+  const all = await app.as(STAFF).audit.list({ limit: 200 });
+  assert.ok(all.length > 0);
+  assert.ok(all.every(({ action }) => action === 'app.clear-cache'));
+  const [event] = await eventsOf(app, STAFF);
+  assert.equal([event?.clients, event?.details], [[1], { app_id: SALES }]);
+  assert.is((await app.as(STAFF).audit.list({ client: 1 })).length, all.length);
+  assert.equal(await app.as(STAFF).audit.list({ client: 2 }), []);
+  assert.equal(await app.as(STAFF).audit.list({ action: 'app.update' }), []);
+});
 
-apps('apps.clearCache shows staff who administer a client its entries, too', async ({ app }) => {
+apps('clearCache shows staff who administer a client its entries, too', async ({ app }) => {
   const root = app.as(ROOT);
   await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
   await root.apps.update({ app_id: SALES, label: 'Sales 2' });
@@ -192,7 +183,7 @@ apps('apps.clearCache shows staff who administer a client its entries, too', asy
   await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 
-apps('apps.clearCache announces each call, and changes nothing of the app', async ({ app }) => {
+apps('clearCache announces each call, and changes nothing of the app', async ({ app }) => {
   const before = await app.as(ROOT).apps.get({ app_id: FLEET });
   await app.as(ROOT).apps.clearCache({ app_id: FLEET });
   await app.as(GLOBEX).apps.clearCache({ app_id: FLEET });
@@ -205,7 +196,7 @@ apps('apps.clearCache announces each call, and changes nothing of the app', asyn
   assert.equal(await app.as(ROOT).apps.get({ app_id: FLEET }), before);
 });
 
-apps('apps.clearCache requires the role of those who may change the app', async ({ app }) => {
+apps('clearCache requires the role of those who may change the app', async ({ app }) => {
   const events = () =>
     app.db().selectFrom('audit_entries').select('id').where('action', '=', 'app.clear-cache');
   const before = (await events().execute()).length;
@@ -223,7 +214,7 @@ apps('apps.clearCache requires the role of those who may change the app', async 
 });
 
 apps(
-  'apps.clearCache answers DELETE with 204, also without the slash, and once per Idempotency-Key',
+  'clearCache answers DELETE with 204, also without the slash, and once per Idempotency-Key',
   async ({ app }) => {
     const before = (await eventsOf(app, ROOT)).length;
     for (const scheme of ['Token', 'Bearer', 'JWT']) {

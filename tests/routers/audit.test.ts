@@ -17,7 +17,7 @@ import { CHURN, SALES } from '../support/usage.ts';
 
 const audit = appSuite('audit');
 
-audit('audit.list is readable by superusers, and by client admins for their clients', async ({ app }) => {
+audit('list is readable by superusers, and by client admins for their clients', async ({ app }) => {
   await app.as(GLOBEX).users.update({ email: EDSGER, first_name: 'E.' });
   await app.as(ACME).users.update({ email: ADA, first_name: 'A.' });
 
@@ -32,7 +32,7 @@ audit('audit.list is readable by superusers, and by client admins for their clie
   await rejectsWith(app.as(ADA).audit.list({}), 'forbidden');
 });
 
-audit('audit.list is paginated, filtered by time, and available over REST', async ({ app }) => {
+audit('list is paginated, filtered by time, and available over REST', async ({ app }) => {
   const all = await app.as(ROOT).audit.list({ limit: 200 });
   const first = await app.as(ROOT).audit.list({ limit: 3 });
   const second = await app.as(ROOT).audit.list({ limit: 3, cursor: first.at(-1)?.id });
@@ -63,7 +63,7 @@ audit('audit.list is paginated, filtered by time, and available over REST', asyn
 });
 
 audit(
-  'audit.list of a person has changes of groups that name them, as far as the viewer may see',
+  'list of a person has changes of groups that name them, as far as the viewer may see',
   async ({ app }) => {
     const email = 'joins@acme.test';
     await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
@@ -82,7 +82,7 @@ audit(
   },
 );
 
-audit('audit.list hides apps of other clients from client admins', async ({ app }) => {
+audit('list hides apps of other clients from client admins', async ({ app }) => {
   await app.as(ROOT).users.update({ email: ADA, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: ADA, first_name: 'A. A.' });
 
@@ -98,7 +98,7 @@ audit('audit.list hides apps of other clients from client admins', async ({ app 
   );
 });
 
-audit('audit.list treats the cursor of an invisible entry as unknown', async ({ app }) => {
+audit('list treats the cursor of an invisible entry as unknown', async ({ app }) => {
   await app.as(GLOBEX).users.update({ email: EDSGER, last_name: 'Dijkstra-D.' });
   const [foreign] = await app.as(ROOT).audit.list({ target: EDSGER, action: 'user.update' });
   const faultsOf = async (cursor: number) =>
@@ -109,7 +109,7 @@ audit('audit.list treats the cursor of an invisible entry as unknown', async ({ 
   assert.equal(Object.keys((await faultsOf(999_999)) ?? {}), ['cursor']);
 });
 
-audit('audit.list does not reveal other clients of an entry by filtering', async ({ app }) => {
+audit('list does not reveal other clients of an entry by filtering', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: GRACE, first_name: 'G.' });
 
@@ -119,14 +119,14 @@ audit('audit.list does not reveal other clients of an entry by filtering', async
   assert.equal((await app.as(ACME).audit.list({ client: 1, target: GRACE }))[0]?.id, shared?.id);
 });
 
-audit('audit.list accepts extreme time bounds', async ({ app }) => {
+audit('list accepts extreme time bounds', async ({ app }) => {
   for (const from of [new Date(-8.64e15), new Date(8.64e15)]) {
     const { fields } = await rejectsWith(app.as(ROOT).audit.list({ from }), 'invalid-input');
     assert.equal(Object.keys(fields ?? {}), ['from']);
   }
 });
 
-audit('audit.list refuses to filter by an unknown action', async ({ app }) => {
+audit('list refuses to filter by an unknown action', async ({ app }) => {
   const response = await app.send('GET /jb/audit/?action=user.updated', { as: ROOT });
 
   assert.is(response.statusCode, 400);

@@ -8,7 +8,7 @@ import { FLEET, SALES } from '../support/usage.ts';
 const clients = appSuite('clients');
 
 clients(
-  'clients lists the clients that the caller administers, and all for staff and superusers',
+  'lists the clients that the caller administers, and all for staff and superusers',
   async ({ app }) => {
     const names = async (who: string) => (await app.as(who).clients.list({})).map((client) => client.name);
 
@@ -19,7 +19,7 @@ clients(
   },
 );
 
-clients('clients starts with the default policy and texts', async ({ app }) => {
+clients('starts with the default policy and texts', async ({ app }) => {
   await app.as(ROOT).sites.create({ domain: 'New.example.test:8080', name: 'New' });
   const client = await app.as(ROOT).clients.create({ name: 'New', site: 3 });
 
@@ -32,7 +32,7 @@ clients('clients starts with the default policy and texts', async ({ app }) => {
   assert.ok(client.login_title && client.subtitle_404 && client.message_500);
 });
 
-clients('clients fails with not-found for every resource of another client', async ({ app }) => {
+clients('fails with not-found for every resource of another client', async ({ app }) => {
   const admin = app.as(ACME).clients;
   for (const id of [2, 99]) {
     await rejectsWith(admin.get({ id }), 'not-found');
@@ -45,19 +45,16 @@ clients('clients fails with not-found for every resource of another client', asy
   }
 });
 
-clients(
-  'clients lists its users with the time of their last password change and without roles',
-  async ({ app }) => {
-    const [admin, ...others] = await app.as(ACME).clients.users({ id: 1 });
+clients('lists its users with the time of their last password change and without roles', async ({ app }) => {
+  const [admin, ...others] = await app.as(ACME).clients.users({ id: 1 });
 
-    assert.is(admin?.email, ACME);
-    assert.is(others.length, 3);
-    assert.ok(admin?.last_password_set instanceof Date);
-    assert.not.ok('clientadmin_of' in (admin ?? {}));
-  },
-);
+  assert.is(admin?.email, ACME);
+  assert.is(others.length, 3);
+  assert.ok(admin?.last_password_set instanceof Date);
+  assert.not.ok('clientadmin_of' in (admin ?? {}));
+});
 
-clients('clients lists its apps in short form', async ({ app }) => {
+clients('lists its apps in short form', async ({ app }) => {
   const apps = await app.as(ACME).clients.apps({ id: 1 });
 
   assert.equal(
@@ -67,12 +64,12 @@ clients('clients lists its apps in short form', async ({ app }) => {
   assert.not.ok('usage' in (apps[0] ?? {}));
 });
 
-clients('clients shows members only the site of their client', async ({ app }) => {
+clients('shows members only the site of their client', async ({ app }) => {
   assert.is((await app.as(ADA).clients.site({ id: 1 })).domain, 'localhost:8000');
   await rejectsWith(app.as(ADA).clients.site({ id: 2 }), 'not-found');
 });
 
-clients('clients changes only the given fields, and nothing for an empty object', async ({ app }) => {
+clients('changes only the given fields, and nothing for an empty object', async ({ app }) => {
   const before = await app.as(ACME).clients.get({ id: 1 });
 
   assert.equal(await app.as(ACME).clients.update({ id: 1 }), before);
@@ -82,7 +79,7 @@ clients('clients changes only the given fields, and nothing for an empty object'
   });
 });
 
-clients('clients reports all invalid fields at once', async ({ app }) => {
+clients('reports all invalid fields at once', async ({ app }) => {
   const attempt = app.as(ACME).clients.update({
     id: 1,
     name: '',
@@ -107,7 +104,7 @@ clients('clients reports all invalid fields at once', async ({ app }) => {
   ]);
 });
 
-clients('clients refuses a minimum password length below 8', async ({ app }) => {
+clients('refuses a minimum password length below 8', async ({ app }) => {
   const attempt = app.as(ACME).clients.update({ id: 1, password_min_length: 7 });
 
   assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), [
@@ -116,7 +113,7 @@ clients('clients refuses a minimum password length below 8', async ({ app }) => 
   assert.is((await app.as(ACME).clients.update({ id: 1, password_min_length: 8 })).password_min_length, 8);
 });
 
-clients('clients accepts only paths and web addresses as home location', async ({ app }) => {
+clients('accepts only paths and web addresses as home location', async ({ app }) => {
   const go = (home_location: string) => app.as(ACME).clients.update({ id: 1, home_location });
 
   for (const good of ['/', '/apps/', 'https://acme.test/x?y=1']) await go(good);
@@ -125,19 +122,19 @@ clients('clients accepts only paths and web addresses as home location', async (
   }
 });
 
-clients('clients refuses a name that is taken', async ({ app }) => {
+clients('refuses a name that is taken', async ({ app }) => {
   const attempt = app.as(ACME).clients.update({ id: 1, name: 'Globex Data' });
 
   assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.name);
 });
 
-clients('clients can be changed by its admins and superusers, not by staff or members', async ({ app }) => {
+clients('can be changed by its admins and superusers, not by staff or members', async ({ app }) => {
   await rejectsWith(app.as(STAFF).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
   await rejectsWith(app.as(ADA).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
   assert.is((await app.as(ROOT).clients.update({ id: 2, login_title: 'x' })).login_title, 'x');
 });
 
-clients('clients can be created only by superusers, one per site', async ({ app }) => {
+clients('can be created only by superusers, one per site', async ({ app }) => {
   await rejectsWith(app.as(ACME).clients.create({ name: 'Mine', site: 1 }), 'forbidden');
   const taken = app.as(ROOT).clients.create({ name: 'Second', site: 1 });
   const missing = app.as(ROOT).clients.create({ name: 'Second', site: 99 });
@@ -173,33 +170,30 @@ clients('sites may have a client with a name of maximum length', async ({ app })
   assert.is(client.login_title.length, 255);
 });
 
-clients(
-  'client gate hides the apps of a closed client from its members, until it is reopened',
-  async ({ app }) => {
-    const slugs = async (who: string) => (await app.as(who).apps.list({})).map(({ slug }) => slug);
-    const root = app.as(ROOT);
+clients('gate hides the apps of a closed client from its members, until it is reopened', async ({ app }) => {
+  const slugs = async (who: string) => (await app.as(who).apps.list({})).map(({ slug }) => slug);
+  const root = app.as(ROOT);
 
-    assert.equal(await root.clients.updateGate({ id: 1, is_open: false }), {
-      is_open: false,
-      embed_origins: [],
-    });
-    assert.equal(await slugs(ADA), []);
-    await rejectsWith(app.as(ADA).apps.get({ app_id: 'zylTKNVx' }), 'not-found');
-    assert.equal(await slugs(ACME), ['sales', 'churn']);
-    assert.equal(await slugs(STAFF), ['sales', 'churn', 'fleet']);
+  assert.equal(await root.clients.updateGate({ id: 1, is_open: false }), {
+    is_open: false,
+    embed_origins: [],
+  });
+  assert.equal(await slugs(ADA), []);
+  await rejectsWith(app.as(ADA).apps.get({ app_id: 'zylTKNVx' }), 'not-found');
+  assert.equal(await slugs(ACME), ['sales', 'churn']);
+  assert.equal(await slugs(STAFF), ['sales', 'churn', 'fleet']);
 
-    await root.clients.updateGate({ id: 1, is_open: true });
-    assert.equal(await slugs(ADA), ['sales', 'churn']);
-    const entries = await root.audit.list({ target: 'Acme Analytics', limit: 2 });
-    assert.equal(
-      entries.map(({ action }) => action),
-      ['client.reopen', 'client.close'],
-    );
-  },
-);
+  await root.clients.updateGate({ id: 1, is_open: true });
+  assert.equal(await slugs(ADA), ['sales', 'churn']);
+  const entries = await root.audit.list({ target: 'Acme Analytics', limit: 2 });
+  assert.equal(
+    entries.map(({ action }) => action),
+    ['client.reopen', 'client.close'],
+  );
+});
 
 clients(
-  'client gate lets client admins choose the sites that embed apps, but not close the client',
+  'gate lets client admins choose the sites that embed apps, but not close the client',
   async ({ app }) => {
     const admin = app.as(ACME).clients;
 
@@ -215,7 +209,7 @@ clients(
   },
 );
 
-clients('client gate refuses what is no origin, naming its place in the list', async ({ app }) => {
+clients('gate refuses what is no origin, naming its place in the list', async ({ app }) => {
   for (const origin of [
     'https://a.test;sandbox',
     '*',
@@ -230,7 +224,7 @@ clients('client gate refuses what is no origin, naming its place in the list', a
   }
 });
 
-clients('client gate limits the total length of the sites, which are sent in one header', async ({ app }) => {
+clients('gate limits the total length of the sites, which are sent in one header', async ({ app }) => {
   const labelLength = 63;
   const originsOf = (length: number) =>
     Array.from({ length: 50 }, (_, index) => {
@@ -247,7 +241,7 @@ clients('client gate limits the total length of the sites, which are sent in one
   await update([]);
 });
 
-clients('client gate is for viewers and admins of the client only', async ({ app }) => {
+clients('gate is for viewers and admins of the client only', async ({ app }) => {
   await rejectsWith(app.as(ADA).clients.gate({ id: 1 }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).clients.gate({ id: 1 }), 'not-found');
   await rejectsWith(app.as(GLOBEX).clients.updateGate({ id: 1, is_open: false }), 'not-found');
@@ -281,29 +275,26 @@ for (const role of CLIENT_ROLES) {
     (await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'offboard' })).operation;
   const title = `${labelOf(role)}:`;
 
-  clients(
-    `roles in single clients ${title} an offboarding ends it, and its undo gives it back`,
-    async ({ app }) => {
-      const email = await addMember(app);
-      await give(app, email);
-      const preview = await app.as(ACME).users.previewOffboarding({ email });
-      assert.equal(preview.roles, [`${labelOf(role)} of Acme Analytics`]);
+  clients(`roles ${title} an offboarding ends it, and its undo gives it back`, async ({ app }) => {
+    const email = await addMember(app);
+    await give(app, email);
+    const preview = await app.as(ACME).users.previewOffboarding({ email });
+    assert.equal(preview.roles, [`${labelOf(role)} of Acme Analytics`]);
 
-      const operation = await offboard(app, email);
+    const operation = await offboard(app, email);
 
-      assert.is(await hasRole(app, email), false);
-      await app.as(ACME).operations.undo({ id: operation });
-      assert.is(await hasRole(app, email), true);
-      const entries = await app.as(ACME).audit.list({ target: email });
-      const actions = entries.map(({ action }) => action);
-      assert.equal(
-        actions.filter((action) => action === role.given || action === role.ended),
-        [role.given, role.ended],
-      );
-    },
-  );
+    assert.is(await hasRole(app, email), false);
+    await app.as(ACME).operations.undo({ id: operation });
+    assert.is(await hasRole(app, email), true);
+    const entries = await app.as(ACME).audit.list({ target: email });
+    const actions = entries.map(({ action }) => action);
+    assert.equal(
+      actions.filter((action) => action === role.given || action === role.ended),
+      [role.given, role.ended],
+    );
+  });
 
-  clients(`roles in single clients ${title} a suspension ends it for good`, async ({ app }) => {
+  clients(`roles ${title} a suspension ends it for good`, async ({ app }) => {
     const email = await addMember(app);
     await give(app, email);
 
@@ -315,7 +306,7 @@ for (const role of CLIENT_ROLES) {
   });
 
   clients(
-    `roles in single clients ${title} no undo gives it to someone who was removed from the client since`,
+    `roles ${title} no undo gives it to someone who was removed from the client since`,
     async ({ app }) => {
       const email = await addMember(app);
       await give(app, email);

@@ -1,27 +1,14 @@
 import { sql } from 'kysely';
-import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import type { MailKind } from '../../entities/outbox-mail.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { enqueuePolicyReminders } from '../../src/services/auth/factor-notices.ts';
-import { factorState, nextLoginStep } from '../../src/services/auth/factor-policy.ts';
-import { createScript } from '../support/http-clients.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { enroll, problemIn, setFactorPolicy } from '../support/second-factors.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  DEMO_PASSWORD,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { enroll, setFactorPolicy } from '../support/second-factors.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const policies = appSuite('clients.updateFactorPolicy');
+const policies = appSuite('policies of clients for second factors');
 
 policies.before.each(async ({ app }) => {
   await sql`delete from mfa_factors`.execute(app.db());
@@ -113,9 +100,7 @@ policies('is for admins of the client and superusers, and read by staff', async 
   assert.is((await app.as(STAFF).clients.factorPolicy({ id: 1 })).factor_policy, 'off');
 });
 
-const preview = appSuite('clients.previewFactorPolicy');
-
-preview('counts members, and lists those without a second factor', async ({ app }) => {
+policies('a preview counts members, and lists those without a second factor', async ({ app }) => {
   await enroll(app, ADA);
   await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${GRACE}`.execute(
     app.db(),
@@ -143,7 +128,7 @@ preview('counts members, and lists those without a second factor', async ({ app 
   );
 });
 
-preview('says that nothing is demanded by a policy that demands nothing', async ({ app }) => {
+policies('a preview says that nothing is demanded by a policy that demands nothing', async ({ app }) => {
   const found = await app.as(ACME).clients.previewFactorPolicy({ id: 1, policy: 'optional' });
   assert.is(found.required_from, null);
 });
@@ -283,80 +268,8 @@ addresses('is refused, because no browser has passkeys there', async ({ app }) =
   assert.is((await update(app, { factor_policy: 'required' })).factor_policy, 'required');
 });
 
-const large = appSuite('a policy for second factors of 1,000 people');
-
-/** Of the pool itself: for each new connection, and for the database clock every 10 s. */
-const OF_POOL =
-  /^select (current_setting\('transaction_read_only'\)|\(extract\(epoch from clock_timestamp\(\))/;
-
-/** Statements that the work sends to the database. */
-const countStatements = async (work: () => Promise<unknown>): Promise<number> => {
-  const { query } = Client.prototype;
-  let count = 0;
-  Client.prototype.query = function (this: Client, ...args: unknown[]) {
-    const [statement] = args as [string | { text: string }]; // the forms that the service uses
-    if (!OF_POOL.test(typeof statement === 'string' ? statement : statement.text)) count += 1;
-    return Reflect.apply(query, this, args);
-  };
-  try {
-    await work();
-    return count;
-  } finally {
-    Client.prototype.query = query;
-  }
-};
-
-const addMembers = async (app: TestApp, from: number, to: number) =>
-  sql`with added as (
-    insert into users (email, handle, profile_color, date_joined, last_password_set)
-    select 'many' || n || '@acme.test', '@many' || n, '000000', ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz
-    from generate_series(${from}::int, ${to}::int) n returning id)
-    insert into memberships (client_id, user_id, joined_at) select 1, id, null from added`.execute(app.db());
-
-large('is previewed and mailed with as many statements as one of ten', async ({ app }) => {
-  const preview = () => app.as(ROOT).clients.previewFactorPolicy({ id: 1, limit: 1000 });
-  const turnOn = () => update(app, { factor_policy: 'required' }, ROOT);
-  await preview();
-  const few = [await countStatements(preview), await countStatements(turnOn)];
-  await update(app, { factor_policy: 'off' }, ROOT);
-  await sql`delete from outbox_mails`.execute(app.db());
-  await addMembers(app, 1, 1000);
-
-  assert.equal([await countStatements(preview), await countStatements(turnOn)], few);
-  const found = await preview();
-  assert.ok(found.members >= 1000);
-  assert.is((await recipients(app, 'second-factor-required')).length, found.without_factor);
-  app.clock.advance(12 * DAY_MS);
-  await sent(app);
-  assert.ok((await countStatements(() => remind(app))) <= 5);
-  assert.is((await recipients(app, 'second-factor-reminder')).length, found.without_factor);
-});
-
-large('ends the access of nobody on the day it begins', async ({ app }) => {
-  await update(app, { factor_policy: 'off' }, ROOT);
-  const before = createScript(app);
-  await before.logIn(ADA, DEMO_PASSWORD);
-  await update(app, { factor_policy: 'required', factor_grace_days: 7 }, ROOT);
-  const lacking = async () =>
-    (
-      await app
-        .db()
-        .selectFrom('users')
-        .select(factorState('off'))
-        .where(sql<boolean>`email like 'many%@acme.test'`)
-        .execute()
-    ).filter((state) => nextLoginStep(state, ['pwd'], app.clock.now()) !== null).length;
-
-  assert.is(await lacking(), 0);
-  assert.is((await before.send('GET !/gate/sales/')).statusCode, 204);
-  assert.is((await createScript(app).logIn(ADA, DEMO_PASSWORD)).statusCode, 200);
-  app.clock.advance(7 * DAY_MS);
-  assert.is(await lacking(), 1000);
-  assert.is(problemIn(await createScript(app).logIn(ADA, DEMO_PASSWORD)), 'second-factor-required');
-});
-
 policies.run();
-preview.run();
+
 mails.run();
+
 addresses.run();
-large.run();

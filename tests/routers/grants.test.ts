@@ -37,7 +37,7 @@ const expire = (app: TestApp, email: string, app_id: string) =>
   sql`update app_grants set expires_at = ${app.clock.now()}::timestamptz - interval '1 second'
     where app_id = ${app_id} and user_id = (select id from users where email = ${email})`.execute(app.db());
 
-grants('grants of an app are given with an end and a reason, changed and revoked', async ({ app }) => {
+grants('of an app are given with an end and a reason, changed and revoked', async ({ app }) => {
   const email = await addMember(app);
   const path = `/jb/apps/${CHURN}/grants/`;
   const end = inDays(app, 14);
@@ -69,7 +69,7 @@ grants('grants of an app are given with an end and a reason, changed and revoked
   assert.equal(actions, ['user.change-apps', 'grant.update', 'user.change-apps']);
 });
 
-grants('grants of an app are refused to those who may not give them, and for the past', async ({ app }) => {
+grants('of an app are refused to those who may not give them, and for the past', async ({ app }) => {
   const email = await addMember(app);
   const create = (who: string, grant: { app_id: string; email: string; expires_at?: Date }) =>
     app.as(who).grants.create(grant);
@@ -90,7 +90,7 @@ grants('grants of an app are refused to those who may not give them, and for the
   await rejectsWith(app.as(GLOBEX).grants.list({ app_id: SALES }), 'not-found');
 });
 
-grants('grants of an app that have expired count nowhere, and can be given again', async ({ app }) => {
+grants('of an app that have expired count nowhere, and can be given again', async ({ app }) => {
   const email = await addMember(app);
   await app.as(ACME).grants.create({ app_id: CHURN, email, expires_at: inDays(app, 1) });
   await expire(app, email, CHURN);
@@ -114,7 +114,7 @@ grants('grants of an app that have expired count nowhere, and can be given again
   assert.ok((await app.as(email).apps.openTicket({ app_id: CHURN })).ticket);
 });
 
-grants('grants of an app end tickets that would outlive them', async ({ app }) => {
+grants('of an app end tickets that would outlive them', async ({ app }) => {
   const email = await addMember(app);
   const end = new Date(Math.floor(app.clock.now().getTime() / 1000) * 1000 + MINUTE_MS);
   await app.as(ACME).grants.update({ app_id: SALES, email, expires_at: end });
@@ -127,7 +127,7 @@ grants('grants of an app end tickets that would outlive them', async ({ app }) =
   assert.is((await app.as(ROOT).tickets.introspect({ token: ticket })).active, false);
 });
 
-grants('grants of an app that have expired are deleted and recorded', async ({ app }) => {
+grants('of an app that have expired are deleted and recorded', async ({ app }) => {
   const email = await addMember(app);
   await expire(app, email, SALES);
   await pruneGrants(app.orm.em.fork(), createAudit(NO_ORIGIN, app.clock), app.clock.now());
@@ -140,33 +140,30 @@ grants('grants of an app that have expired are deleted and recorded', async ({ a
   assert.is(rows.length, 0);
 });
 
-grants(
-  'grants of an app come back by an undo as they were, unless they would have ended',
-  async ({ app }) => {
-    const email = await addMember(app);
-    const end = inDays(app, 1);
-    await app.as(ACME).grants.create({ app_id: CHURN, email, expires_at: end, reason: 'Audit' });
-    const revoke = () =>
-      app.as(ACME).users.bulkUpdate({ emails: [email], action: 'revoke-apps', apps: [SALES, CHURN] });
-    const first = await revoke();
-    await app.as(ACME).operations.undo({ id: first.operation });
-    const grant = (await app.as(ACME).grants.list({ app_id: CHURN })).find((row) => row.email === email);
-    assert.equal([grant?.expires_at, grant?.reason], [end, 'Audit']);
+grants('of an app come back by an undo as they were, unless they would have ended', async ({ app }) => {
+  const email = await addMember(app);
+  const end = inDays(app, 1);
+  await app.as(ACME).grants.create({ app_id: CHURN, email, expires_at: end, reason: 'Audit' });
+  const revoke = () =>
+    app.as(ACME).users.bulkUpdate({ emails: [email], action: 'revoke-apps', apps: [SALES, CHURN] });
+  const first = await revoke();
+  await app.as(ACME).operations.undo({ id: first.operation });
+  const grant = (await app.as(ACME).grants.list({ app_id: CHURN })).find((row) => row.email === email);
+  assert.equal([grant?.expires_at, grant?.reason], [end, 'Audit']);
 
-    const second = await revoke();
-    await sql`update operation_changes set revoked_terms = replace(revoked_terms::text, ${end.getUTCFullYear()}::text, '2001')::json
+  const second = await revoke();
+  await sql`update operation_changes set revoked_terms = replace(revoked_terms::text, ${end.getUTCFullYear()}::text, '2001')::json
     where operation_id = ${second.operation}`.execute(app.db());
-    const { reverted, skipped } = await app.as(ACME).operations.undo({ id: second.operation });
+  const { reverted, skipped } = await app.as(ACME).operations.undo({ id: second.operation });
 
-    assert.equal(
-      [reverted, skipped.map(({ app_id, problem }) => [app_id, problem.code])],
-      [1, [[CHURN, 'expired']]],
-    );
-    assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
-  },
-);
+  assert.equal(
+    [reverted, skipped.map(({ app_id, problem }) => [app_id, problem.code])],
+    [1, [[CHURN, 'expired']]],
+  );
+  assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
+});
 
-grants('grants of an app are given to many people with one end', async ({ app }) => {
+grants('of an app are given to many people with one end', async ({ app }) => {
   const emails = [await addMember(app), await addMember(app)];
   const end = inDays(app, 14);
   const change = { emails, action: 'grant-apps' as const, apps: [CHURN] };
@@ -186,7 +183,7 @@ grants('grants of an app are given to many people with one end', async ({ app })
   await rejectsWith(app.as(ACME).users.bulkUpdate(other), 'invalid-input');
 });
 
-grants('grants of an app are given once by parallel requests', async ({ app }) => {
+grants('of an app are given once by parallel requests', async ({ app }) => {
   const email = await addMember(app);
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, () => app.as(ACME).grants.create({ app_id: CHURN, email })),
@@ -195,7 +192,7 @@ grants('grants of an app are given once by parallel requests', async ({ app }) =
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-grants('grants of an app are revoked beside a group that gives the same app', async ({ app }) => {
+grants('of an app are revoked beside a group that gives the same app', async ({ app }) => {
   const email = 'beside@acme.test';
   await app.as(ROOT).users.create({ email, apps: [SALES] });
   await app.as(ACME).groups.create({ id: 1, name: 'Beside', members: [email], apps: [SALES] });
@@ -206,7 +203,7 @@ grants('grants of an app are revoked beside a group that gives the same app', as
   await rejectsWith(app.as(ACME).grants.remove({ app_id: SALES, email }), 'not-found');
 });
 
-grants('grants of an app that end soon are listed, and extended together', async ({ app }) => {
+grants('of an app that end soon are listed, and extended together', async ({ app }) => {
   const soon = new Date(app.clock.now().getTime() + DAY_MS);
   const later = new Date(app.clock.now().getTime() + 60 * DAY_MS);
   await app.as(ROOT).users.create({ email: 'ends1@acme.test', apps: [SALES] });
@@ -244,7 +241,7 @@ const ENDLESS = { expires_at: null, reason: '' };
 const grantOf = async (app: TestApp, who: string, email: string, id: string) =>
   (await app.as(who).access.listByUser({ email })).find((grant) => grant.app === id);
 
-grants('grants of a user say who granted an app, and when, for the latest grant', async ({ app }) => {
+grants('of a user say who granted an app, and when, for the latest grant', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: [] });
   app.clock.advance(MINUTE_MS);
   await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
@@ -263,7 +260,7 @@ grants('grants of a user say who granted an app, and when, for the latest grant'
   ]);
 });
 
-grants('grants of a user name the inviter of an accepted invitation', async ({ app }) => {
+grants('of a user name the inviter of an accepted invitation', async ({ app }) => {
   const email = 'invited@guest.test';
   const items = [{ email, client: 1, initial_apps: [SALES] }];
   const [invitation] = await app.as(ACME).invitations.create({ items });
@@ -280,7 +277,7 @@ grants('grants of a user name the inviter of an accepted invitation', async ({ a
   });
 });
 
-grants('grants of a user are unknown if nothing recorded them', async ({ app }) => {
+grants('of a user are unknown if nothing recorded them', async ({ app }) => {
   const { apps } = await app.as(ROOT).users.get({ email: ADA });
   const listed = await app.as(ROOT).access.listByUser({ email: ADA });
 
@@ -291,7 +288,7 @@ grants('grants of a user are unknown if nothing recorded them', async ({ app }) 
   );
 });
 
-grants('grants of a user show each admin those of the clients that they administer', async ({ app }) => {
+grants('of a user show each admin those of the clients that they administer', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, FLEET] });
 
   assert.ok((await grantOf(app, GLOBEX, GRACE, FLEET))?.granted_at);
@@ -306,7 +303,7 @@ grants('grants of a user show each admin those of the clients that they administ
 });
 
 grants(
-  'grants of a user are refused to those who may not read the audit trail, and for users of other clients',
+  'of a user are refused to those who may not read the audit trail, and for users of other clients',
   async ({ app }) => {
     for (const who of [STAFF, ADA])
       await rejectsWith(app.as(who).access.listByUser({ email: ADA }), 'forbidden');

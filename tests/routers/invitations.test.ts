@@ -16,61 +16,52 @@ const invite = async (app: TestApp, email: string, more: object = {}, who = ACME
 const mailsTo = async (app: TestApp, email: string) =>
   (await app.db().selectFrom('outbox_mails').selectAll().where('recipient', '=', email).execute()).length;
 
-invitations(
-  'invitations.create belongs to the only client of the caller, who is the inviter',
-  async ({ app }) => {
-    const made = await invite(app, 'Guest@Example.test', {
-      initial_apps: ['zylTKNVx'],
-      extra: { a: 1 },
-      is_demo_user: 'true',
-    });
+invitations('create belongs to the only client of the caller, who is the inviter', async ({ app }) => {
+  const made = await invite(app, 'Guest@Example.test', {
+    initial_apps: ['zylTKNVx'],
+    extra: { a: 1 },
+    is_demo_user: 'true',
+  });
 
-    assert.is(made.user.email, ACME);
-    assert.equal(
-      [made.email, made.initial_apps, made.extra, made.is_demo_user],
-      ['guest@example.test', ['zylTKNVx'], { a: 1 }, 'true'],
-    );
-    assert.is(made.invitation_email_count, 0);
-    assert.ok(made.key.length >= 32);
-    assert.equal(made.date_invited, app.clock.now());
-  },
-);
+  assert.is(made.user.email, ACME);
+  assert.equal(
+    [made.email, made.initial_apps, made.extra, made.is_demo_user],
+    ['guest@example.test', ['zylTKNVx'], { a: 1 }, 'true'],
+  );
+  assert.is(made.invitation_email_count, 0);
+  assert.ok(made.key.length >= 32);
+  assert.equal(made.date_invited, app.clock.now());
+});
 
-invitations(
-  'invitations.create accepts is_demo_user as a string or a boolean, and returns a string',
-  async ({ app }) => {
-    assert.is((await invite(app, 'd1@x.test', { is_demo_user: true })).is_demo_user, 'true');
-    assert.is((await invite(app, 'd2@x.test', { is_demo_user: 'false' })).is_demo_user, 'false');
-    assert.is((await invite(app, 'd3@x.test')).is_demo_user, 'false');
-    assert.is((await invite(app, 'd4@x.test', { is_demo_user: 'True' })).is_demo_user, 'true');
-    assert.is((await invite(app, 'd5@x.test', { is_demo_user: 'FALSE' })).is_demo_user, 'false');
-    await rejectsWith(invite(app, 'd6@x.test', { is_demo_user: 'yes' }), 'invalid-input');
-  },
-);
+invitations('create accepts is_demo_user as a string or a boolean, and returns a string', async ({ app }) => {
+  assert.is((await invite(app, 'd1@x.test', { is_demo_user: true })).is_demo_user, 'true');
+  assert.is((await invite(app, 'd2@x.test', { is_demo_user: 'false' })).is_demo_user, 'false');
+  assert.is((await invite(app, 'd3@x.test')).is_demo_user, 'false');
+  assert.is((await invite(app, 'd4@x.test', { is_demo_user: 'True' })).is_demo_user, 'true');
+  assert.is((await invite(app, 'd5@x.test', { is_demo_user: 'FALSE' })).is_demo_user, 'false');
+  await rejectsWith(invite(app, 'd6@x.test', { is_demo_user: 'yes' }), 'invalid-input');
+});
 
-invitations('invitations.create enqueues its mail in the same transaction', async ({ app }) => {
+invitations('create enqueues its mail in the same transaction', async ({ app }) => {
   await invite(app, 'mail@x.test');
 
   assert.is(await mailsTo(app, 'mail@x.test'), 1);
 });
 
-invitations(
-  'invitations.create responds over REST with an object or an array like the request',
-  async ({ app }) => {
-    const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: { email: 'r1@x.test' } });
-    const many = await app.send('POST /jb/users/invitations/', {
-      as: ACME,
-      payload: [{ email: 'r2@x.test' }],
-    });
-    const none = await app.send('POST /jb/users/invitations/', { as: ACME, payload: [] });
+invitations('create responds over REST with an object or an array like the request', async ({ app }) => {
+  const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: { email: 'r1@x.test' } });
+  const many = await app.send('POST /jb/users/invitations/', {
+    as: ACME,
+    payload: [{ email: 'r2@x.test' }],
+  });
+  const none = await app.send('POST /jb/users/invitations/', { as: ACME, payload: [] });
 
-    assert.is(one.json().email, 'r1@x.test');
-    assert.is(many.json()[0].email, 'r2@x.test');
-    assert.equal(none.json(), []);
-  },
-);
+  assert.is(one.json().email, 'r1@x.test');
+  assert.is(many.json()[0].email, 'r2@x.test');
+  assert.equal(none.json(), []);
+});
 
-invitations('invitations.create reports errors by field, and in an array by index', async ({ app }) => {
+invitations('create reports errors by field, and in an array by index', async ({ app }) => {
   const bad = { email: 'bad', initial_apps: ['Hb7cW2ke'] };
   const one = await app.send('POST /jb/users/invitations/', { as: ACME, payload: bad });
   const foreign = { email: 'f@x.test', initial_apps: ['Hb7cW2ke'], client: 2 };
@@ -94,7 +85,7 @@ invitations('invitations.create reports errors by field, and in an array by inde
 });
 
 invitations(
-  'invitations.create is refused for an active member of the client, but not of another one',
+  'create is refused for an active member of the client, but not of another one',
   async ({ app }) => {
     const attempt = await rejectsWith(invite(app, ADA), 'invalid-input');
 
@@ -104,24 +95,21 @@ invitations(
   },
 );
 
-invitations(
-  'invitations.create requires a client from callers who administer none or several',
-  async ({ app }) => {
-    const attempt = await rejectsWith(invite(app, 'n@x.test', {}, ROOT), 'invalid-input');
+invitations('create requires a client from callers who administer none or several', async ({ app }) => {
+  const attempt = await rejectsWith(invite(app, 'n@x.test', {}, ROOT), 'invalid-input');
 
-    assert.ok(attempt.fields?.['items.0.client']);
-    assert.is((await invite(app, 'n@x.test', { client: 2 }, ROOT)).user.email, ROOT);
-    await rejectsWith(invite(app, 'n@x.test', { client: 99 }, ROOT), 'invalid-input');
-  },
-);
+  assert.ok(attempt.fields?.['items.0.client']);
+  assert.is((await invite(app, 'n@x.test', { client: 2 }, ROOT)).user.email, ROOT);
+  await rejectsWith(invite(app, 'n@x.test', { client: 99 }, ROOT), 'invalid-input');
+});
 
-invitations('invitations.create is refused to members and staff', async ({ app }) => {
+invitations('create is refused to members and staff', async ({ app }) => {
   await rejectsWith(invite(app, 'n@x.test', { client: 1 }, ADA), 'forbidden');
   await rejectsWith(invite(app, 'n@x.test', { client: 1 }, STAFF), 'forbidden');
 });
 
 invitations(
-  'invitations.create is listed to its inviter, and by client and app to others who may see it',
+  'create is listed to its inviter, and by client and app to others who may see it',
   async ({ app }) => {
     await invite(app, 'globex@x.test', { initial_apps: ['Hb7cW2ke'] }, GLOBEX);
     const emails = (rows: { email: string }[]) => rows.map((row) => row.email);
@@ -134,27 +122,24 @@ invitations(
   },
 );
 
-invitations(
-  'invitations.create is listed by app to everyone who may see it, for any inviter',
-  async ({ app }) => {
-    await invite(app, 'by-root@x.test', { client: 2, initial_apps: ['Hb7cW2ke'] }, ROOT);
-    await invite(app, 'no-app@x.test', { client: 2 }, ROOT);
-    const listed = async (as: string) =>
-      (await app.as(as).invitations.list({ app: 'fleet' })).map(({ email }) => email);
+invitations('create is listed by app to everyone who may see it, for any inviter', async ({ app }) => {
+  await invite(app, 'by-root@x.test', { client: 2, initial_apps: ['Hb7cW2ke'] }, ROOT);
+  await invite(app, 'no-app@x.test', { client: 2 }, ROOT);
+  const listed = async (as: string) =>
+    (await app.as(as).invitations.list({ app: 'fleet' })).map(({ email }) => email);
 
-    for (const as of [GLOBEX, STAFF, ROOT]) {
-      const emails = await listed(as);
-      assert.ok(emails.includes('by-root@x.test'), as);
-      assert.ok(emails.includes('globex@x.test'), as);
-      assert.not.ok(emails.includes('no-app@x.test'), as);
-    }
-    await rejectsWith(listed(ACME), 'not-found');
-    await rejectsWith(listed(ADA), 'forbidden');
-  },
-);
+  for (const as of [GLOBEX, STAFF, ROOT]) {
+    const emails = await listed(as);
+    assert.ok(emails.includes('by-root@x.test'), as);
+    assert.ok(emails.includes('globex@x.test'), as);
+    assert.not.ok(emails.includes('no-app@x.test'), as);
+  }
+  await rejectsWith(listed(ACME), 'not-found');
+  await rejectsWith(listed(ADA), 'forbidden');
+});
 
 invitations(
-  'invitations.create: repeated renews the pending invitation: merges apps, replaces extra, sends another mail',
+  'repeated renews the pending invitation: merges apps, replaces extra, sends another mail',
   async ({ app }) => {
     const first = await invite(app, 'again@x.test', {
       initial_apps: ['zylTKNVx'],
@@ -179,7 +164,7 @@ invitations(
 );
 
 invitations(
-  'invitations.create: repeated creates a new invitation after the old one has expired, which stays in the history',
+  'repeated creates a new invitation after the old one has expired, which stays in the history',
   async ({ app }) => {
     const old = await invite(app, 'late@x.test');
     app.clock.advance(14 * DAY_MS);
@@ -195,18 +180,15 @@ invitations(
   },
 );
 
-invitations(
-  'invitations.create: repeated keeps one invitation if the same address is invited concurrently',
-  async ({ app }) => {
-    const made = await Promise.all(Array.from({ length: 12 }, () => invite(app, 'rush@x.test')));
+invitations('repeated keeps one invitation if the same address is invited concurrently', async ({ app }) => {
+  const made = await Promise.all(Array.from({ length: 12 }, () => invite(app, 'rush@x.test')));
 
-    assert.is(new Set(made.map((invitation) => invitation.id)).size, 1);
-    assert.is(await mailsTo(app, 'rush@x.test'), 12);
-  },
-);
+  assert.is(new Set(made.map((invitation) => invitation.id)).size, 1);
+  assert.is(await mailsTo(app, 'rush@x.test'), 12);
+});
 
 invitations(
-  'invitations.create: repeated does not deadlock for bulks of the same people in different orders',
+  'repeated does not deadlock for bulks of the same people in different orders',
   async ({ app }) => {
     const people = Array.from({ length: 200 }, (_, n) => ({ email: `p${n}@x.test` }));
     const bulks = [people, people.toReversed(), people, people.toReversed()];
@@ -221,7 +203,7 @@ invitations(
 );
 
 invitations(
-  'invitations.create: repeated keeps all fields if a full and a minimal invitation are concurrent',
+  'repeated keeps all fields if a full and a minimal invitation are concurrent',
   async ({ app }) => {
     for (let round = 0; round < 5; round += 1) {
       const email = `meet${round}@x.test`;
@@ -236,7 +218,7 @@ invitations(
   },
 );
 
-invitations('invitations.create: repeated does not deadlock with changes in two clients', async ({ app }) => {
+invitations('repeated does not deadlock with changes in two clients', async ({ app }) => {
   const emails = Array.from({ length: 30 }, (_, n) => `dl${n}@x.test`);
   const both = emails.flatMap((email) => [1, 2].map((client) => ({ email, client })));
   const halves = [both.filter((item) => item.client === 1), both.filter((item) => item.client === 2)];
@@ -249,21 +231,18 @@ invitations('invitations.create: repeated does not deadlock with changes in two 
   ]);
 });
 
-invitations(
-  'invitations.create: repeated shows only the address of an inviter whom the caller may not see',
-  async ({ app }) => {
-    const [admin] = await app.as(ROOT).invitations.create({ items: [{ email: 'byroot@x.test', client: 1 }] });
-    await app
-      .db()
-      .updateTable('users')
-      .set({ last_login: app.clock.now() })
-      .where('email', '=', ROOT)
-      .execute();
-    const shown = (await app.as(ACME).clients.invitations({ id: 1 })).find((row) => row.id === admin?.id);
+invitations('repeated shows only the address of an inviter whom the caller may not see', async ({ app }) => {
+  const [admin] = await app.as(ROOT).invitations.create({ items: [{ email: 'byroot@x.test', client: 1 }] });
+  await app
+    .db()
+    .updateTable('users')
+    .set({ last_login: app.clock.now() })
+    .where('email', '=', ROOT)
+    .execute();
+  const shown = (await app.as(ACME).clients.invitations({ id: 1 })).find((row) => row.id === admin?.id);
 
-    assert.equal([shown?.user.email, shown?.user.last_login], [ROOT, null]);
-  },
-);
+  assert.equal([shown?.user.email, shown?.user.last_login], [ROOT, null]);
+});
 
 const PASSWORD = 'violet-harbor-92-kite';
 
@@ -283,7 +262,7 @@ const namesOf = async (app: TestApp, id: number) => {
 };
 
 invitations(
-  'names of an invitation are proposed to the invitee, and become those of the user if none are sent',
+  'names are proposed to the invitee, and become those of the user if none are sent',
   async ({ app }) => {
     const { id, ...link } = await inviteNamed(app, 'barbara@new.test', BARBARA);
     const page = await app.as(null).invitations.preview(link);
@@ -295,7 +274,7 @@ invitations(
   },
 );
 
-invitations('names of an invitation give way to those that the invitee sends', async ({ app }) => {
+invitations('names give way to those that the invitee sends', async ({ app }) => {
   const { id, ...link } = await inviteNamed(app, 'bea@new.test', BARBARA);
   const own = { first_name: 'Bea', last_name: '' };
   const { user } = await app.as(null).invitations.accept({ ...link, ...own, password: PASSWORD });
@@ -303,7 +282,7 @@ invitations('names of an invitation give way to those that the invitee sends', a
   assert.equal([user?.first_name, user?.last_name], ['Bea', '']);
 });
 
-invitations('names of an invitation count for the rules of passwords', async ({ app }) => {
+invitations('names count for the rules of passwords', async ({ app }) => {
   const { id, ...link } = await inviteNamed(app, 'weak@new.test', { first_name: 'Ottokarina' });
   const attempt = app.as(null).invitations.accept({ ...link, password: 'ottokarina1' });
 
@@ -311,7 +290,7 @@ invitations('names of an invitation count for the rules of passwords', async ({ 
 });
 
 invitations(
-  'names of an invitation change with a repeated invitation that states them, and stay with one that does not',
+  'names change with a repeated invitation that states them, and stay with one that does not',
   async ({ app }) => {
     const email = 'again@new.test';
     const { id } = await inviteNamed(app, email, BARBARA);
@@ -323,7 +302,7 @@ invitations(
 );
 
 invitations(
-  'names of an invitation can be corrected while the invitation is pending, which is recorded without them',
+  'names can be corrected while the invitation is pending, which is recorded without them',
   async ({ app }) => {
     const email = 'typo@new.test';
     const { id } = await inviteNamed(app, email, { ...BARBARA, last_name: 'Lisskov' });
@@ -336,14 +315,14 @@ invitations(
   },
 );
 
-invitations('names of an invitation must fit', async ({ app }) => {
+invitations('names must fit', async ({ app }) => {
   const items = [{ email: 'long@new.test', client: 1, first_name: 'x'.repeat(151) }];
   const problem = await rejectsWith(app.as(ACME).invitations.create({ items }), 'invalid-input');
 
   assert.equal(Object.keys(problem.fields ?? {}), ['items.0.first_name']);
 });
 
-invitations('names of an invitation are proposed by the page of the link', async ({ app }) => {
+invitations('names are proposed by the page of the link', async ({ app }) => {
   const { key, signature } = await inviteNamed(app, 'page@new.test', BARBARA);
   const { body } = await app.send(`GET !/invitation/${key}/?signature=${signature}`);
 
@@ -377,45 +356,39 @@ const accept = async (app: TestApp, { email, id }: { email: string; id: number }
 const makeGroup = async (app: TestApp, client = 1, apps = [CHURN]) =>
   (await app.as(ROOT).groups.create({ id: client, name: `Team ${Math.random()}`, apps })).id;
 
-invitations(
-  'invitations to groups, and to apps until a time give the apps of the groups, and grants that end',
-  async ({ app }) => {
-    const group = await makeGroup(app);
-    const end = new Date(app.clock.now().getTime() + 14 * DAY_MS);
-    const invitation = await inviteWith(app, { initial_apps: [SALES], groups: [group], apps_expire_at: end });
-    const details = await app.as(ACME).invitations.get({ id: invitation.id });
-    assert.equal([details.groups, details.apps_expire_at], [[group], end]);
+invitations('to groups give the apps of the groups, and grants that end', async ({ app }) => {
+  const group = await makeGroup(app);
+  const end = new Date(app.clock.now().getTime() + 14 * DAY_MS);
+  const invitation = await inviteWith(app, { initial_apps: [SALES], groups: [group], apps_expire_at: end });
+  const details = await app.as(ACME).invitations.get({ id: invitation.id });
+  assert.equal([details.groups, details.apps_expire_at], [[group], end]);
 
-    const { page, apps, ends } = await accept(app, invitation);
+  const { page, apps, ends } = await accept(app, invitation);
 
-    assert.is(page.apps.length, 2);
-    assert.equal(apps.toSorted(), [CHURN, SALES].toSorted());
-    assert.equal(
-      ends.filter(([id]) => id === SALES),
-      [[SALES, end]],
-    );
-    const { members } = await app.as(ACME).groups.get({ id: 1, group_id: group });
-    assert.equal(members, [invitation.email]);
-    const [path] = (await app.as(ACME).access.explain({ email: invitation.email, app_id: CHURN })).paths;
-    assert.equal([path?.kind, path?.granted_by], ['group', ACME]);
-  },
-);
+  assert.is(page.apps.length, 2);
+  assert.equal(apps.toSorted(), [CHURN, SALES].toSorted());
+  assert.equal(
+    ends.filter(([id]) => id === SALES),
+    [[SALES, end]],
+  );
+  const { members } = await app.as(ACME).groups.get({ id: 1, group_id: group });
+  assert.equal(members, [invitation.email]);
+  const [path] = (await app.as(ACME).access.explain({ email: invitation.email, app_id: CHURN })).paths;
+  assert.equal([path?.kind, path?.granted_by], ['group', ACME]);
+});
 
-invitations(
-  'invitations to groups, and to apps until a time give no app whose time is over when they are accepted',
-  async ({ app }) => {
-    const end = new Date(app.clock.now().getTime() + 60_000);
-    const invitation = await inviteWith(app, { initial_apps: [SALES], apps_expire_at: end });
-    await sql`update invitations set apps_expire_at = ${app.clock.now()}::timestamptz - interval '1 hour' where id = ${invitation.id}`.execute(
-      app.db(),
-    );
+invitations('to groups give no app whose time is over when they are accepted', async ({ app }) => {
+  const end = new Date(app.clock.now().getTime() + 60_000);
+  const invitation = await inviteWith(app, { initial_apps: [SALES], apps_expire_at: end });
+  await sql`update invitations set apps_expire_at = ${app.clock.now()}::timestamptz - interval '1 hour' where id = ${invitation.id}`.execute(
+    app.db(),
+  );
 
-    assert.equal((await accept(app, invitation)).apps, []);
-  },
-);
+  assert.equal((await accept(app, invitation)).apps, []);
+});
 
 invitations(
-  'invitations to groups, and to apps until a time refuse groups of another client and times in the past, by the name of the field',
+  'to groups refuse groups of another client and times in the past, by the name of the field',
   async ({ app }) => {
     const foreign = await makeGroup(app, 2, [FLEET]);
     const items = [
@@ -434,7 +407,7 @@ invitations(
 );
 
 invitations(
-  'invitations to groups, and to apps until a time are changed while they are pending, and keep what a renewal does not name',
+  'to groups are changed while they are pending, and keep what a renewal does not name',
   async ({ app }) => {
     const [one, two] = [await makeGroup(app), await makeGroup(app, 1, [SALES])];
     const end = new Date(app.clock.now().getTime() + DAY_MS);
@@ -457,7 +430,7 @@ invitations(
 );
 
 invitations(
-  'invitations to groups, and to apps until a time are taken by the path of a client, and not shown in its documented shape',
+  'to groups are taken by the path of a client, and not shown in its documented shape',
   async ({ app }) => {
     const group = await makeGroup(app);
     const created = await app.send('POST /jb/clients/1/users/invitations/', {
@@ -506,23 +479,20 @@ const readEach = async (app: TestApp, as: string, people: { email: string }[]): 
 };
 
 for (const as of [ROOT, ACME]) {
-  invitations(
-    `invitations.create: responses are byte for byte the invitations that ${as} reads afterwards`,
-    async ({ app }) => {
-      const domain = as === ROOT ? 'root.test' : 'acme.test';
-      const people = peopleOf(domain);
-      await inviteBefore(app, domain);
-      const made = await app.send(`POST ${PATH}`, { as, payload: people });
+  invitations(`responses are byte for byte the invitations that ${as} reads afterwards`, async ({ app }) => {
+    const domain = as === ROOT ? 'root.test' : 'acme.test';
+    const people = peopleOf(domain);
+    await inviteBefore(app, domain);
+    const made = await app.send(`POST ${PATH}`, { as, payload: people });
 
-      assert.is(made.statusCode, 200, made.body);
-      assert.is(made.body, JSON.stringify(made.json()));
-      assert.equal(made.json(), await readEach(app, as, people));
-      assert.equal(made.json()[0].initial_apps, [SALES, CHURN], 'by age');
-    },
-  );
+    assert.is(made.statusCode, 200, made.body);
+    assert.is(made.body, JSON.stringify(made.json()));
+    assert.equal(made.json(), await readEach(app, as, people));
+    assert.equal(made.json()[0].initial_apps, [SALES, CHURN], 'by age');
+  });
 }
 
-invitations('invitations.create: responses are the same in a list and alone', async ({ app }) => {
+invitations('responses are the same in a list and alone', async ({ app }) => {
   const people = peopleOf('list.test');
   await app.send(`POST ${PATH}`, { as: ACME, payload: people });
   const list = await app.send(`GET ${PATH}?search=list.test`, { as: ACME });
@@ -533,7 +503,7 @@ invitations('invitations.create: responses are the same in a list and alone', as
   assert.equal(list.json(), await readEach(app, ACME, inOrder));
 });
 
-invitations('invitations.create: responses are replayed for the same key', async ({ app }) => {
+invitations('responses are replayed for the same key', async ({ app }) => {
   const headers = { 'idempotency-key': 'once' };
   const request = { as: ACME, payload: peopleOf('again.test'), headers };
   const first = await app.send(`POST ${PATH}`, request);
@@ -544,7 +514,7 @@ invitations('invitations.create: responses are replayed for the same key', async
 });
 
 invitations(
-  'invitations.create: responses have one invitation per address after concurrent bulks in different orders',
+  'responses have one invitation per address after concurrent bulks in different orders',
   async ({ app }) => {
     await inviteBefore(app, 'bulk.test');
     const people = [
@@ -569,25 +539,22 @@ invitations(
   },
 );
 
-invitations(
-  'invitations.create: responses replace an expired invitation, which stays in the history',
-  async ({ app }) => {
-    await inviteBefore(app, 'history.test');
-    await app.send(`POST ${PATH}`, { as: ROOT, payload: peopleOf('history.test') });
-    const { rows } = await sql`
+invitations('responses replace an expired invitation, which stays in the history', async ({ app }) => {
+  await inviteBefore(app, 'history.test');
+  await app.send(`POST ${PATH}`, { as: ROOT, payload: peopleOf('history.test') });
+  const { rows } = await sql`
     select email, array_agg(status order by id) as statuses from invitations
     where email in ('over@history.test', 'pending@history.test') group by email order by email`.execute(
-      app.db(),
-    );
+    app.db(),
+  );
 
-    assert.equal(rows, [
-      { email: 'over@history.test', statuses: ['expired', 'pending'] },
-      { email: 'pending@history.test', statuses: ['pending'] },
-    ]);
-  },
-);
+  assert.equal(rows, [
+    { email: 'over@history.test', statuses: ['expired', 'pending'] },
+    { email: 'pending@history.test', statuses: ['pending'] },
+  ]);
+});
 
-invitations('invitations.update changes apps and extra without sending a mail', async ({ app }) => {
+invitations('update changes apps and extra without sending a mail', async ({ app }) => {
   await invite(app, 'up@x.test', { initial_apps: ['zylTKNVx'], extra: { a: 1 } });
   const changed = await app.as(ACME).invitations.update({ email: 'UP@x.test', initial_apps: ['Qm3vR8pa'] });
 
@@ -596,7 +563,7 @@ invitations('invitations.update changes apps and extra without sending a mail', 
   assert.is(await mailsTo(app, 'up@x.test'), 1);
 });
 
-invitations('invitations.update refuses apps of other clients and changes nothing', async ({ app }) => {
+invitations('update refuses apps of other clients and changes nothing', async ({ app }) => {
   await invite(app, 'keep@x.test', { initial_apps: ['zylTKNVx'] });
   const attempt = app
     .as(ROOT)
@@ -608,7 +575,7 @@ invitations('invitations.update refuses apps of other clients and changes nothin
 });
 
 invitations(
-  'invitations.update fails with not-found for another client, an expired invitation and an unknown address',
+  'update fails with not-found for another client, an expired invitation and an unknown address',
   async ({ app }) => {
     await invite(app, 'theirs@x.test', {}, GLOBEX);
 
@@ -620,7 +587,7 @@ invitations(
 );
 
 invitations(
-  'invitations.update is forbidden for an invitation that the caller may see but not change',
+  'update is forbidden for an invitation that the caller may see but not change',
   async ({ app }) => {
     await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
     await invite(app, 'seen@x.test', {}, GLOBEX);
@@ -630,7 +597,7 @@ invitations(
 );
 
 invitations(
-  'invitations.update prefers the invitation by the caller, or requires the client with 409',
+  'update prefers the invitation by the caller, or requires the client with 409',
   async ({ app }) => {
     await invite(app, 'both@x.test', {}, ACME);
     await invite(app, 'both@x.test', {}, GLOBEX);

@@ -29,7 +29,7 @@ const oweSome = async (app: TestApp) => {
 };
 
 mails(
-  'mails are all visible to superusers and staff, and those of their clients to client admins',
+  'are all visible to superusers and staff, and those of their clients to client admins',
   async ({ app }) => {
     const { acme, globex } = await oweSome(app);
 
@@ -45,37 +45,34 @@ mails(
   },
 );
 
-mails(
-  'mails that failed are left out of the failed ones when the invitation was mailed again',
-  async ({ app }) => {
-    const [email = ''] = await invite(app, 1);
-    const outbox = outboxOf(app);
-    const refuseAll = async (): Promise<void> => {
-      for (const mail of (await outbox.claim(10)).mails)
-        await outbox.recordDelivery(mail, {
-          outcome: 'refused',
-          cause: 'recipient',
-          reason: 'No such mailbox.',
-        });
-    };
-    const failed = async () => (await app.as(ACME).mail.list({ status: 'failed' })).map(({ id }) => id);
-    await refuseAll();
-    const [first] = await failed();
-    assert.type(first, 'number');
+mails('that failed are left out of the failed ones when the invitation was mailed again', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const outbox = outboxOf(app);
+  const refuseAll = async (): Promise<void> => {
+    for (const mail of (await outbox.claim(10)).mails)
+      await outbox.recordDelivery(mail, {
+        outcome: 'refused',
+        cause: 'recipient',
+        reason: 'No such mailbox.',
+      });
+  };
+  const failed = async () => (await app.as(ACME).mail.list({ status: 'failed' })).map(({ id }) => id);
+  await refuseAll();
+  const [first] = await failed();
+  assert.type(first, 'number');
 
-    const [invitation] = (await app.as(ACME).invitations.search({ search: email })) as { id: number }[];
-    await app.as(ACME).invitations.resend({ id: invitation?.id ?? 0 });
-    assert.equal(await failed(), [], 'the mail of the resend is queued');
-    assert.is((await app.as(ACME).attention.get()).failed_mails.count, 0);
-    await refuseAll();
-    const again = await failed();
-    assert.is(again.length, 1, 'one row for the invitation');
-    assert.is.not(again[0], first);
-    assert.is((await app.as(ACME).mail.list({ recipient: email })).length, 2, 'both are in the list of all');
-  },
-);
+  const [invitation] = (await app.as(ACME).invitations.search({ search: email })) as { id: number }[];
+  await app.as(ACME).invitations.resend({ id: invitation?.id ?? 0 });
+  assert.equal(await failed(), [], 'the mail of the resend is queued');
+  assert.is((await app.as(ACME).attention.get()).failed_mails.count, 0);
+  await refuseAll();
+  const again = await failed();
+  assert.is(again.length, 1, 'one row for the invitation');
+  assert.is.not(again[0], first);
+  assert.is((await app.as(ACME).mail.list({ recipient: email })).length, 2, 'both are in the list of all');
+});
 
-mails('mails have a status', async ({ app }) => {
+mails('have a status', async ({ app }) => {
   const emails = await invite(app, 4);
   const outbox = outboxOf(app);
   const claimed = (await outbox.claim(4)).mails.sort((a, b) => a.id - b.id);
@@ -106,7 +103,7 @@ mails('mails have a status', async ({ app }) => {
   });
 });
 
-mails('mails are listed with pagination, newest first, and by client', async ({ app }) => {
+mails('are listed with pagination, newest first, and by client', async ({ app }) => {
   const emails = await invite(app, 5);
   const { globex } = await oweSome(app);
   const newest = await app.as(ROOT).mail.list({ client: 1, limit: 2 });
@@ -123,7 +120,7 @@ mails('mails are listed with pagination, newest first, and by client', async ({ 
 });
 
 mails(
-  'mails are hidden from the admin of one client if they are about the account of a user of two',
+  'are hidden from the admin of one client if they are about the account of a user of two',
   async ({ app }) => {
     await app.as(ROOT).users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
     await app.as(null).passwords.requestReset({ email: EDSGER });
@@ -152,7 +149,7 @@ mails(
 
 const userIds = (app: TestApp) => app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
 
-mails('mails are read with one query per page of any length', async ({ app }) => {
+mails('are read with one query per page of any length', async ({ app }) => {
   await invite(app, 50);
   const pool = app.orm.pool;
   const actor = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
@@ -180,7 +177,7 @@ mails('mails are read with one query per page of any length', async ({ app }) =>
   assert.is(Math.min(...counts), 1);
 });
 
-mails('mails are retried at once on request of an admin of the client', async ({ app }) => {
+mails('are retried at once on request of an admin of the client', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const outbox = outboxOf(app);
   const [claimed] = (await outbox.claim(1)).mails;
@@ -210,7 +207,7 @@ mails('mails are retried at once on request of an admin of the client', async ({
   );
 });
 
-mails('mails cannot be retried by others who may see them', async ({ app }) => {
+mails('cannot be retried by others who may see them', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
@@ -220,7 +217,7 @@ mails('mails cannot be retried by others who may see them', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 
-mails('mails cannot be retried if they are obsolete', async ({ app }) => {
+mails('cannot be retried if they are obsolete', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', email).execute();
@@ -230,7 +227,7 @@ mails('mails cannot be retried if they are obsolete', async ({ app }) => {
   assert.equal(problem.fields, { id: ['The invitation has been revoked.'] });
 });
 
-mails('mails are available over REST', async ({ app }) => {
+mails('are available over REST', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
 
@@ -248,7 +245,7 @@ mails('mails are available over REST', async ({ app }) => {
   assert.is(retried.statusCode, 200, retried.body);
 });
 
-mails('mails are deleted after their retention', async ({ app }) => {
+mails('are deleted after their retention', async ({ app }) => {
   await invite(app, 1);
   app.clock.advance(20 * DAY_MS);
   assert.equal(await outboxOf(app).claim(5), { mails: [], found: 1 });
@@ -302,7 +299,7 @@ const variablesOf = async (app: TestApp, id: number): Promise<string> => {
   return JSON.stringify((await rows.executeTakeFirstOrThrow()).variables);
 };
 
-mails('sent mails show the texts of their client, the apps and the names of that time', async ({ app }) => {
+mails('sent show the texts of their client, the apps and the names of that time', async ({ app }) => {
   const texts = { name: 'Acme of Today', default_from_email: 'today@acme.test', support_email: '' };
   const invitation = { invitation_subject: 'Come in', invitation_body: 'We are open.' };
   await app.as(ACME).clients.update({ id: 1, ...invitation });
@@ -336,7 +333,7 @@ mails('sent mails show the texts of their client, the apps and the names of that
   await app.as(ACME).apps.update({ app_id: SALES, label: 'Sales' });
 });
 
-mails('sent mails keep neither links nor what they are made of', async ({ app }) => {
+mails('sent keep neither links nor what they are made of', async ({ app }) => {
   const [guest = ''] = await invite(app, 1);
   await app.as(null).passwords.requestReset({ email: ADA });
   await app.as(ADA).profile.requestEmail({ email: 'ada.secret@acme.test' });
@@ -364,7 +361,7 @@ mails('sent mails keep neither links nor what they are made of', async ({ app })
   await app.as(ADA).profile.cancelEmail();
 });
 
-mails('sent mails say so if their texts were not kept, and show the present ones', async ({ app }) => {
+mails('sent say so if their texts were not kept, and show the present ones', async ({ app }) => {
   const [guest = ''] = await invite(app, 1);
   const [mail] = await send(app, guest);
   if (!mail) return assert.unreachable();
@@ -378,23 +375,20 @@ mails('sent mails say so if their texts were not kept, and show the present ones
   await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
 });
 
-mails(
-  'sent mails of an older version, which stored days, show when their invitation expires',
-  async ({ app }) => {
-    const [guest = ''] = await invite(app, 1);
-    const twoDays = sql<Date>`created_at - interval '2 days'`;
-    await app.db().updateTable('outbox_mails').set({ created_at: twoDays }).execute();
-    const [mail] = await send(app, guest);
-    if (!mail) return assert.unreachable();
-    const stored = sql`variables || jsonb_build_object('invitation_days', ${INVITATION_DAYS}::int,
+mails('sent of an older version, which stored days, show when their invitation expires', async ({ app }) => {
+  const [guest = ''] = await invite(app, 1);
+  const twoDays = sql<Date>`created_at - interval '2 days'`;
+  await app.db().updateTable('outbox_mails').set({ created_at: twoDays }).execute();
+  const [mail] = await send(app, guest);
+  if (!mail) return assert.unreachable();
+  const stored = sql`variables || jsonb_build_object('invitation_days', ${INVITATION_DAYS}::int,
     'link_expires_at', created_at + ${INVITATION_DAYS}::int * interval '1 day')`;
-    await sql`update outbox_mails set variables = ${stored}`.execute(app.db());
+  await sql`update outbox_mails set variables = ${stored}`.execute(app.db());
 
-    assert.equal(await read(app, ACME, mail.id), asSent(mail));
-  },
-);
+  assert.equal(await read(app, ACME, mail.id), asSent(mail));
+});
 
-mails('sent mails that wait for another attempt have the present texts', async ({ app }) => {
+mails('sent that wait for another attempt have the present texts', async ({ app }) => {
   const [guest = ''] = await invite(app, 1);
   const outbox = outboxOf(app);
   const [mail] = (await outbox.claim(1)).mails;
@@ -410,31 +404,28 @@ mails('sent mails that wait for another attempt have the present texts', async (
   await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
 });
 
-mails(
-  'sent mails tell admins nothing of a client of the person that they do not administer',
-  async ({ app }) => {
-    await app.as(ROOT).users.update({ email: EDSGER, apps: [SALES, 'Hb7cW2ke'] });
-    await app.as(null).passwords.requestReset({ email: EDSGER });
-    await outboxOf(app).createLinks();
-    const [mail] = await send(app, EDSGER);
-    if (!mail) return assert.unreachable();
-    assert.not.match(mail.text, /acme/i);
-    const person = app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
-    await app
-      .db()
-      .deleteFrom('memberships')
-      .where('client_id', '=', 1)
-      .where('user_id', 'in', person)
-      .execute();
+mails('sent tell admins nothing of a client of the person that they do not administer', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: EDSGER, apps: [SALES, 'Hb7cW2ke'] });
+  await app.as(null).passwords.requestReset({ email: EDSGER });
+  await outboxOf(app).createLinks();
+  const [mail] = await send(app, EDSGER);
+  if (!mail) return assert.unreachable();
+  assert.not.match(mail.text, /acme/i);
+  const person = app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
+  await app
+    .db()
+    .deleteFrom('memberships')
+    .where('client_id', '=', 1)
+    .where('user_id', 'in', person)
+    .execute();
 
-    const shown = await app.as(GLOBEX).mail.get({ id: mail.id });
-    const [listed] = await app.as(GLOBEX).mail.list({ recipient: EDSGER });
-    const timeline = await app.as(GLOBEX).mail.timeline({ email: EDSGER });
+  const shown = await app.as(GLOBEX).mail.get({ id: mail.id });
+  const [listed] = await app.as(GLOBEX).mail.list({ recipient: EDSGER });
+  const timeline = await app.as(GLOBEX).mail.timeline({ email: EDSGER });
 
-    assert.not.match(JSON.stringify([shown, listed, timeline]), /acme/i);
-    for (const who of [ROOT, STAFF]) assert.equal(await read(app, who, mail.id), asSent(mail), who);
-    await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
-  },
-);
+  assert.not.match(JSON.stringify([shown, listed, timeline]), /acme/i);
+  for (const who of [ROOT, STAFF]) assert.equal(await read(app, who, mail.id), asSent(mail), who);
+  await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
+});
 
 mails.run();

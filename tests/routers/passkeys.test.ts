@@ -4,16 +4,7 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { createAuthenticator, enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { codeAt, enroll, forgetAttempts } from '../support/second-factors.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  DEMO_PASSWORD,
-  GRACE,
-  ROOT,
-  startTestApp,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const passkeys = appSuite('passkeys');
 
@@ -198,11 +189,11 @@ passkeys('are added once, to one user', async ({ app }) => {
   await rejectsWith(app.as(GRACE).mfa.addPasskey({ credential }), 'invalid-passkey');
 });
 
-passkeys('are added once of 20 requests at the same time', async ({ app }) => {
+passkeys('are added once of many requests at the same time', async ({ app }) => {
   const options = await app.as(ADA).mfa.startPasskey({});
   const credential = createAuthenticator().create(options);
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 20 }, () => app.as(ADA).mfa.addPasskey({ credential })),
+    Array.from({ length: 5 }, () => app.as(ADA).mfa.addPasskey({ credential })),
   );
 
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -267,16 +258,15 @@ passkeys('do not stand in the way of codes, which skip them', async ({ app }) =>
   await logInWith(app, ADA, codeAt(secret, app.clock.now()));
 });
 
-passkeys('are unavailable at an address for which browsers have none', async () => {
-  for (const BASE_URL of ['http://steward.test', 'https://192.0.2.1', 'http://[::1]:8000']) {
-    const other = await startTestApp({ BASE_URL });
-    try {
-      await rejectsWith(other.as(ADA).mfa.startPasskey({}), 'passkeys-unavailable');
-      await rejectsWith(other.as(null).sessions.startPasskey({}), 'passkeys-unavailable');
-    } finally {
-      await other.close();
-    }
-  }
+passkeys.run();
+
+const elsewhere = appSuite('passkeys at an address for which browsers have none', {
+  BASE_URL: 'https://192.0.2.1',
 });
 
-passkeys.run();
+elsewhere('are unavailable', async ({ app }) => {
+  await rejectsWith(app.as(ADA).mfa.startPasskey({}), 'passkeys-unavailable');
+  await rejectsWith(app.as(null).sessions.startPasskey({}), 'passkeys-unavailable');
+});
+
+elsewhere.run();

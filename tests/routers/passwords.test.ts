@@ -27,27 +27,24 @@ const login = (app: TestApp, username: string, password: string) =>
 const sites = (app: TestApp, token: string) =>
   app.send('GET /jb/sites/', { headers: { authorization: `Token ${token}` } });
 
-passwords(
-  'passwords can be changed with the current one, which revokes all other credentials',
-  async ({ app }) => {
-    const other = await login(app, GRACE, DEMO_PASSWORD);
-    const own = await app.tokenOf(GRACE);
-    app.clock.advance(1000);
+passwords('can be changed with the current one, which revokes all other credentials', async ({ app }) => {
+  const other = await login(app, GRACE, DEMO_PASSWORD);
+  const own = await app.tokenOf(GRACE);
+  app.clock.advance(1000);
 
-    await app.as(GRACE).passwords.change({ password: DEMO_PASSWORD, new_password: NEW });
+  await app.as(GRACE).passwords.change({ password: DEMO_PASSWORD, new_password: NEW });
 
-    assert.is((await sites(app, own)).statusCode, 200);
-    assert.is((await sites(app, other.token)).statusCode, 401);
-    await rejectsWith(login(app, GRACE, DEMO_PASSWORD), 'invalid-credentials');
-    assert.ok((await login(app, GRACE, NEW)).token);
-    const users = await app.as(ACME).clients.users({ id: 1 });
-    const grace = users.find((user) => user.email === GRACE);
-    assert.is(grace?.last_password_set.getTime(), app.clock.now().getTime());
-  },
-);
+  assert.is((await sites(app, own)).statusCode, 200);
+  assert.is((await sites(app, other.token)).statusCode, 401);
+  await rejectsWith(login(app, GRACE, DEMO_PASSWORD), 'invalid-credentials');
+  assert.ok((await login(app, GRACE, NEW)).token);
+  const users = await app.as(ACME).clients.users({ id: 1 });
+  const grace = users.find((user) => user.email === GRACE);
+  assert.is(grace?.last_password_set.getTime(), app.clock.now().getTime());
+});
 
 passwords(
-  'passwords cannot be changed with a wrong current one, to the same one, or to a weak one',
+  'cannot be changed with a wrong current one, to the same one, or to a weak one',
   async ({ app }) => {
     const change = (password: string, new_password: string) =>
       app.as(ADA).passwords.change({ password, new_password });
@@ -63,7 +60,7 @@ passwords(
   },
 );
 
-passwords('passwords must meet the strictest policy of the user’s clients', async ({ app }) => {
+passwords('must meet the strictest policy of the user’s clients', async ({ app }) => {
   await app.as(ROOT).clients.update({ id: 2, password_min_length: 20, password_require_special: true });
   await app
     .as(ROOT)
@@ -85,7 +82,7 @@ passwords('passwords must meet the strictest policy of the user’s clients', as
   assert.is(fields?.new_password?.length, 2);
 });
 
-passwords('passwords expire after the shortest period that a client of the user sets', async ({ app }) => {
+passwords('expire after the shortest period that a client of the user sets', async ({ app }) => {
   const setDays = (id: number, days: number) =>
     app.as(ROOT).clients.update({ id, password_expiration_days: days });
   await setDays(1, 90);
@@ -100,7 +97,7 @@ passwords('passwords expire after the shortest period that a client of the user 
   assert.ok(token);
 });
 
-passwords('passwords expire after the days of the policy, until they are changed', async ({ app }) => {
+passwords('expire after the days of the policy, until they are changed', async ({ app }) => {
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 30 });
   app.clock.advance(31 * DAY_MS);
 
@@ -121,7 +118,7 @@ passwords('passwords expire after the days of the policy, until they are changed
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 0 });
 });
 
-passwords('passwords cannot be changed after expiry without the current one', async ({ app }) => {
+passwords('cannot be changed after expiry without the current one', async ({ app }) => {
   for (const [username, password] of [
     [ADA, 'wrong'],
     [IDLE, DEMO_PASSWORD],
@@ -134,28 +131,24 @@ passwords('passwords cannot be changed after expiry without the current one', as
   }
 });
 
-passwords(
-  'passwords are checked while being typed, by the policy of the user or of the host',
-  async ({ app }) => {
-    await app.as(ROOT).clients.update({ id: 1, password_require_numeric: true });
+passwords('are checked while being typed, by the policy of the user or of the host', async ({ app }) => {
+  await app.as(ROOT).clients.update({ id: 1, password_require_numeric: true });
 
-    const own = await app.as(ADA).passwords.check({ password: 'Lovelace-and-more' });
-    const anonymous = await app
-      .as(null)
-      .passwords.check({ password: 'violet-harbor-92', first_name: 'Violet' });
-    const empty = await app.as(null).passwords.check({ password: '' });
-    const failed = (result: typeof own) =>
-      result.rules.filter((rule) => !rule.passed).map((rule) => rule.rule);
+  const own = await app.as(ADA).passwords.check({ password: 'Lovelace-and-more' });
+  const anonymous = await app
+    .as(null)
+    .passwords.check({ password: 'violet-harbor-92', first_name: 'Violet' });
+  const empty = await app.as(null).passwords.check({ password: '' });
+  const failed = (result: typeof own) => result.rules.filter((rule) => !rule.passed).map((rule) => rule.rule);
 
-    assert.equal(failed(own), ['numeric', 'personal']);
-    assert.equal(failed(anonymous), ['personal']);
-    assert.equal(failed(empty), ['min_length', 'numeric']);
-    assert.not.ok(empty.passed);
-    await app.as(ROOT).clients.update({ id: 1, password_require_numeric: false });
-  },
-);
+  assert.equal(failed(own), ['numeric', 'personal']);
+  assert.equal(failed(anonymous), ['personal']);
+  assert.equal(failed(empty), ['min_length', 'numeric']);
+  assert.not.ok(empty.passed);
+  await app.as(ROOT).clients.update({ id: 1, password_require_numeric: false });
+});
 
-passwords('passwords an expiry preview lists the affected users', async ({ app }) => {
+passwords('an expiry preview lists the affected users', async ({ app }) => {
   const preview = (as: string, days: number, id = 1) => app.as(as).passwords.previewExpiry({ id, days });
 
   assert.equal(await preview(ACME, 0), { total: 0, users: [] });
@@ -172,7 +165,7 @@ passwords('passwords an expiry preview lists the affected users', async ({ app }
 });
 
 passwords(
-  'passwords an expiry preview tells admins of one client nothing about accounts of others',
+  'an expiry preview tells admins of one client nothing about accounts of others',
   async ({ app }) => {
     const names = ['shared-with@preview.test', 'shared-without@preview.test', 'alone@preview.test'];
     const hash = await app.hasher.hash(DEMO_PASSWORD);
@@ -200,7 +193,7 @@ passwords(
   },
 );
 
-passwords('passwords a change revokes a concurrent login with the old one', async ({ app }) => {
+passwords('a change revokes a concurrent login with the old one', async ({ app }) => {
   const email = 'race@acme.test';
   await app.as(ACME).users.create({ email });
   const hash = await app.hasher.hash(DEMO_PASSWORD);
@@ -230,7 +223,7 @@ const notices = async (app: TestApp, recipient: string) => {
   return mails.filter((mail) => mail.kind === 'password-changed' && mail.recipient === recipient);
 };
 
-passwords('notice of a changed password is mailed after a password is changed or reset', async ({ app }) => {
+passwords('notice is mailed after a password is changed or reset', async ({ app }) => {
   const next = (n: number) => `${NEW}-${n}`;
   const counts: number[] = [];
   const count = async () => counts.push((await notices(app, STAFF)).length);
@@ -253,22 +246,16 @@ passwords('notice of a changed password is mailed after a password is changed or
   assert.not.match(text, 'http');
 });
 
-passwords(
-  'notice of a changed password is not mailed after a failed change or a first password',
-  async ({ app }) => {
-    const before = (await notices(app, ADA)).length;
-    await rejectsWith(
-      app.as(ADA).passwords.change({ password: 'wrong', new_password: NEW }),
-      'invalid-input',
-    );
-    await app.as(ROOT).users.create({ email: 'first@acme.test', client: 1 });
-    const token = await mailedToken(app, 'first@acme.test');
-    await app.as(null).passwords.reset({ token, password: NEW });
+passwords('notice is not mailed after a failed change or a first password', async ({ app }) => {
+  const before = (await notices(app, ADA)).length;
+  await rejectsWith(app.as(ADA).passwords.change({ password: 'wrong', new_password: NEW }), 'invalid-input');
+  await app.as(ROOT).users.create({ email: 'first@acme.test', client: 1 });
+  const token = await mailedToken(app, 'first@acme.test');
+  await app.as(null).passwords.reset({ token, password: NEW });
 
-    assert.is((await notices(app, ADA)).length, before);
-    assert.equal(await notices(app, 'first@acme.test'), []);
-  },
-);
+  assert.is((await notices(app, ADA)).length, before);
+  assert.equal(await notices(app, 'first@acme.test'), []);
+});
 
 /** The token of a link as a mail would carry it. */
 const linkFor = async (app: TestApp, email: string): Promise<string> => {
@@ -285,7 +272,7 @@ const linkFor = async (app: TestApp, email: string): Promise<string> => {
   return new URL(url).searchParams.get('token') ?? '';
 };
 
-passwords('password resets enqueue a mail to any address without looking up the account', async ({ app }) => {
+passwords('resets enqueue a mail to any address without looking up the account', async ({ app }) => {
   const before = await app.db().selectFrom('outbox_mails').select('id').execute();
 
   for (const email of [ADA, 'Unknown@Nowhere.test', IDLE]) {
@@ -305,7 +292,7 @@ passwords('password resets enqueue a mail to any address without looking up the 
   );
 });
 
-passwords('password resets are limited per address, whether or not the account exists', async ({ app }) => {
+passwords('resets are limited per address, whether or not the account exists', async ({ app }) => {
   for (const email of [GRACE, 'stranger@nowhere.test']) {
     const request = () => app.as(null).passwords.requestReset({ email });
     for (let n = 0; n < 5; n += 1) await request();
@@ -316,7 +303,7 @@ passwords('password resets are limited per address, whether or not the account e
 });
 
 passwords(
-  'password resets set a password once, revoke all credentials, and clear the login throttle',
+  'resets set a password once, revoke all credentials, and clear the login throttle',
   async ({ app }) => {
     const { token: old } = await login(app, ADA, DEMO_PASSWORD);
     for (let n = 0; n < 10; n += 1) await login(app, ADA, 'wrong').catch(() => null);
@@ -340,7 +327,7 @@ passwords(
   },
 );
 
-passwords('password resets keep the link valid after a weak password', async ({ app }) => {
+passwords('resets keep the link valid after a weak password', async ({ app }) => {
   const token = await linkFor(app, GRACE);
 
   const { fields } = await rejectsWith(
@@ -352,7 +339,7 @@ passwords('password resets keep the link valid after a weak password', async ({ 
   await app.as(null).passwords.reset({ token, password: NEW });
 });
 
-passwords('password resets accept only one of two concurrent uses of a link', async ({ app }) => {
+passwords('resets accept only one of two concurrent uses of a link', async ({ app }) => {
   const token = await linkFor(app, GRACE);
 
   const outcomes = await Promise.allSettled(
@@ -362,24 +349,20 @@ passwords('password resets accept only one of two concurrent uses of a link', as
   assert.equal(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
 });
 
-passwords(
-  'password resets expire after an hour, by deactivation, and by a password change',
-  async ({ app }) => {
-    const dead = (token: string) =>
-      rejectsWith(app.as(null).passwords.verifyToken({ token }), 'invalid-link');
+passwords('resets expire after an hour, by deactivation, and by a password change', async ({ app }) => {
+  const dead = (token: string) => rejectsWith(app.as(null).passwords.verifyToken({ token }), 'invalid-link');
 
-    const late = await linkFor(app, GRACE);
-    app.clock.advance(60 * MINUTE_MS);
-    await dead(late);
-    const deactivated = await linkFor(app, GRACE);
-    await app.as(ROOT).users.deactivate({ email: GRACE });
-    await dead(deactivated);
-    await app.as(ROOT).users.update({ email: GRACE, is_active: true });
-    await dead(deactivated);
-  },
-);
+  const late = await linkFor(app, GRACE);
+  app.clock.advance(60 * MINUTE_MS);
+  await dead(late);
+  const deactivated = await linkFor(app, GRACE);
+  await app.as(ROOT).users.deactivate({ email: GRACE });
+  await dead(deactivated);
+  await app.as(ROOT).users.update({ email: GRACE, is_active: true });
+  await dead(deactivated);
+});
 
-passwords('password resets refuse a token that is malformed or signed with another key', async ({ app }) => {
+passwords('resets refuse a token that is malformed or signed with another key', async ({ app }) => {
   const token = await linkFor(app, ADA);
   const [id = '', signature = ''] = token.split('.');
   const forger = createSignedLinks({ secretKey: 'another key', baseUrl: '' });
@@ -402,7 +385,7 @@ passwords('password resets refuse a token that is malformed or signed with anoth
   assert.is((await app.as(null).passwords.verifyToken({ token })).email, ADA);
 });
 
-passwords('password resets do not deadlock with deactivations of the same user', async ({ app }) => {
+passwords('resets do not deadlock with deactivations of the same user', async ({ app }) => {
   for (let n = 0; n < 10; n += 1) {
     const token = await linkFor(app, GRACE);
     const outcomes = await Promise.allSettled([

@@ -7,7 +7,7 @@ import { FLEET, SALES } from '../support/usage.ts';
 
 const roles = appSuite('roles');
 
-roles('roles can make a member a client admin, and a member again', async ({ app }) => {
+roles('can make a member a client admin, and a member again', async ({ app }) => {
   const made = await app.as(ROOT).roles.setClientAdmin({ id: 1, email: ADA, is_admin: true });
   assert.equal(made.clientadmin_of, [1]);
   assert.is((await app.as(ADA).users.list({})).length, 4);
@@ -18,13 +18,13 @@ roles('roles can make a member a client admin, and a member again', async ({ app
   assert.equal((await app.as(ADA).sites.list({})).length, 1);
 });
 
-roles('roles revoking a client admin role from a non-member does not add a membership', async ({ app }) => {
+roles('revoking a client admin role from a non-member does not add a membership', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
 
   await rejectsWith(app.as(ACME).users.get({ email: EDSGER }), 'not-found');
 });
 
-roles('roles grants and revokes staff and superuser', async ({ app }) => {
+roles('grants and revokes staff and superuser', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
   assert.is((await app.as(GRACE).clients.list({})).length, 2);
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: false, is_superuser: true });
@@ -35,7 +35,7 @@ roles('roles grants and revokes staff and superuser', async ({ app }) => {
   await app.as(GRACE).roles.update({ email: ROOT, is_superuser: true });
 });
 
-roles('roles shows the roles of a user to superusers only', async ({ app }) => {
+roles('shows the roles of a user to superusers only', async ({ app }) => {
   assert.equal(await app.as(ROOT).roles.get({ email: STAFF }), { is_staff: true, is_superuser: false });
   assert.equal(await app.as(ROOT).roles.get({ email: ROOT }), { is_staff: false, is_superuser: true });
 
@@ -43,7 +43,7 @@ roles('roles shows the roles of a user to superusers only', async ({ app }) => {
   for (const who of [ACME, STAFF, ADA]) await rejectsWith(app.as(who).roles.get({ email: ADA }), 'forbidden');
 });
 
-roles('roles keeps one superuser if two revoke each other concurrently', async ({ app }) => {
+roles('keeps one superuser if two revoke each other concurrently', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_superuser: true });
 
   const outcomes = await Promise.allSettled([
@@ -55,7 +55,7 @@ roles('roles keeps one superuser if two revoke each other concurrently', async (
   await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', ROOT).execute();
 });
 
-roles('roles requires a superuser, and an existing user and client', async ({ app }) => {
+roles('requires a superuser, and an existing user and client', async ({ app }) => {
   for (const who of [ACME, STAFF, ADA]) {
     await rejectsWith(app.as(who).roles.update({ email: who, is_superuser: true }), 'forbidden');
     await rejectsWith(app.as(who).roles.setClientAdmin({ id: 1, email: who, is_admin: true }), 'forbidden');
@@ -75,7 +75,7 @@ const REQUIRED: Action[][] = [
 
 const urlOf = ({ method, url }: Endpoint): string => `${method} ${restPath(url).replaceAll(/:\w+/g, '1')}`;
 
-roles('403 by role every procedure that requires a role names it in the error', async ({ app }) => {
+roles('403 every procedure that requires a role names it in the error', async ({ app }) => {
   const endpoints = REST_ENDPOINTS.filter(({ role }) => role !== undefined);
   assert.ok(endpoints.length > 30);
   assert.equal(
@@ -89,7 +89,7 @@ roles('403 by role every procedure that requires a role names it in the error', 
   }
 });
 
-roles('403 by role names the client whose admin may read the usage of an app', async ({ app }) => {
+roles('403 names the client whose admin may read the usage of an app', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
 
   const refused = await rejectsWith(app.as(EDSGER).usage.listByApp({ app_id: FLEET }), 'forbidden');
@@ -97,7 +97,7 @@ roles('403 by role names the client whose admin may read the usage of an app', a
   assert.is(refused.message, 'This needs the role client admin of client 2, staff or superuser.');
 });
 
-roles('403 by role names no role of the user that a client admin cannot change', async ({ app }) => {
+roles('403 names no role of the user that a client admin cannot change', async ({ app }) => {
   const root = app.as(ROOT);
   await root.roles.update({ email: GRACE, is_staff: true });
 
@@ -108,7 +108,7 @@ roles('403 by role names no role of the user that a client admin cannot change',
   assert.is(foreign.message, 'No such user.');
 });
 
-roles('403 by role an admin role elsewhere changes nothing for the admins of a client', async ({ app }) => {
+roles('403 an admin role elsewhere changes nothing for the admins of a client', async ({ app }) => {
   const [root, acme] = [app.as(ROOT), app.as(ACME)];
   /** What the admin of Acme gets for everything about a member. */
   const tryAll = async (email: string) => {

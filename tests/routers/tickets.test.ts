@@ -28,7 +28,7 @@ import { CHURN, SALES } from '../support/usage.ts';
 
 const tickets = appSuite('tickets');
 
-tickets('apps.openTicket says who opens which app', async ({ app }) => {
+tickets('openTicket says who opens which app', async ({ app }) => {
   const { ticket, expires_at } = await app.as(GRACE).apps.openTicket({ app_id: SALES });
   const { jti, iat, issued_ms, ...claims } = claimsIn(ticket);
   const now = app.clock.now().getTime() / 1000;
@@ -60,7 +60,7 @@ tickets('apps.openTicket says who opens which app', async ({ app }) => {
   assert.equal(expires_at, new Date((now + 120) * 1000));
 });
 
-tickets('apps.openTicket names the roles', async ({ app }) => {
+tickets('openTicket names the roles', async ({ app }) => {
   const rolesOf = async (email: string) => claimsIn(await ticketOf(app, email)).roles;
 
   assert.equal(await rolesOf(ROOT), ['superuser']);
@@ -69,7 +69,7 @@ tickets('apps.openTicket names the roles', async ({ app }) => {
   assert.equal(await rolesOf(ADA), ['member']);
 });
 
-tickets('apps.openTicket has the data permissions of the user, up to 64 KiB', async ({ app }) => {
+tickets('openTicket has the data permissions of the user, up to 64 KiB', async ({ app }) => {
   const extra = { regions: ['north'], note: 'ü"\u2028', long: 'x'.repeat(65_000) };
   await app.as(ACME).users.update({ email: GRACE, extra });
 
@@ -78,14 +78,14 @@ tickets('apps.openTicket has the data permissions of the user, up to 64 KiB', as
   assert.is(claimsIn(await ticketOf(app, GRACE)).data_permissions, null);
 });
 
-tickets('apps.openTicket names a stack that the app offers', async ({ app }) => {
+tickets('openTicket names a stack that the app offers', async ({ app }) => {
   const [stack] = await app.as(GRACE).apps.stacks({ app_id: SALES });
 
   assert.is(claimsIn(await ticketOf(app, GRACE, stack?.slug)).stack, stack?.slug);
   await rejectsWith(ticketOf(app, GRACE, 'unknown'), 'not-found');
 });
 
-tickets('apps.openTicket is refused to users who may not open the app', async ({ app }) => {
+tickets('openTicket is refused to users who may not open the app', async ({ app }) => {
   const { message } = await rejectsWith(ticketOf(app, EDSGER), 'not-found');
 
   assert.is(message, 'No such app.');
@@ -93,7 +93,7 @@ tickets('apps.openTicket is refused to users who may not open the app', async ({
   await rejectsWith(app.as(null).apps.openTicket({ app_id: SALES }), 'unauthenticated');
 });
 
-tickets('apps.openTicket is refused to all users while the app is in maintenance', async ({ app }) => {
+tickets('openTicket is refused to all users while the app is in maintenance', async ({ app }) => {
   await setApp(app, { in_maintenance: true });
 
   for (const email of [ADA, ACME, ROOT]) {
@@ -104,7 +104,7 @@ tickets('apps.openTicket is refused to all users while the app is in maintenance
 });
 
 tickets(
-  'apps.openTicket is refused while the client is closed, which only administrators learn',
+  'openTicket is refused while the client is closed, which only administrators learn',
   async ({ app }) => {
     await setClient(app, 1, false);
 
@@ -114,13 +114,13 @@ tickets(
   },
 );
 
-tickets('apps.openTicket has its own id each time', async ({ app }) => {
+tickets('openTicket has its own id each time', async ({ app }) => {
   const [one, other] = [await ticketOf(app, ADA), await ticketOf(app, ADA)];
 
   assert.is.not(claimsIn(one).jti, claimsIn(other).jti);
 });
 
-tickets('apps.openTicket is served over REST, and not kept by caches', async ({ app }) => {
+tickets('openTicket is served over REST, and not kept by caches', async ({ app }) => {
   const response = await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: GRACE });
 
   assert.is(response.statusCode, 200);
@@ -128,7 +128,7 @@ tickets('apps.openTicket is served over REST, and not kept by caches', async ({ 
   assert.is(claimsIn(response.json().ticket).email, GRACE);
 });
 
-tickets('tickets of access views are of a guest if the view has no user', async ({ app }) => {
+tickets('of views: are of a guest if the view has no user', async ({ app }) => {
   const selections = { year: 2026 };
   const { viewId, useId } = await usedView(app, { data_permissions: { region: 'north' }, selections });
   const { ticket } = await app.openServices().tickets.issueTicket({ kind: 'view', useId, appId: SALES });
@@ -140,29 +140,26 @@ tickets('tickets of access views are of a guest if the view has no user', async 
   assert.equal([claims.show_header, claims.show_footer, claims.language_code], [true, false, 'de']);
 });
 
-tickets(
-  'tickets of access views have the permissions of the view, or else of its user, or else none',
-  async ({ app }) => {
-    const permissionsOf = async (view: Parameters<typeof usedView>[1]) => {
-      const { useId } = await usedView(app, view);
-      const { tickets } = app.openServices();
-      return claimsIn((await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket);
-    };
-    await app.as(ACME).users.update({ email: ADA, extra: { region: 'south' } });
+tickets('of views: have the permissions of the view, or else of its user, or else none', async ({ app }) => {
+  const permissionsOf = async (view: Parameters<typeof usedView>[1]) => {
+    const { useId } = await usedView(app, view);
+    const { tickets } = app.openServices();
+    return claimsIn((await tickets.issueTicket({ kind: 'view', useId, appId: SALES })).ticket);
+  };
+  await app.as(ACME).users.update({ email: ADA, extra: { region: 'south' } });
 
-    const ofView = await permissionsOf({ user: ADA, data_permissions: { region: 'north' } });
-    assert.equal([ofView.sub, ofView.data_permissions], ['@ada', { region: 'north' }]);
-    assert.equal((await permissionsOf({ user: ADA })).data_permissions, { region: 'south' });
-    assert.equal((await permissionsOf({ user: ADA, data_permissions: {} })).data_permissions, {
-      region: 'south',
-    });
-    assert.is((await permissionsOf({ user: GRACE })).data_permissions, null);
-    assert.is((await permissionsOf({})).data_permissions, null);
-  },
-);
+  const ofView = await permissionsOf({ user: ADA, data_permissions: { region: 'north' } });
+  assert.equal([ofView.sub, ofView.data_permissions], ['@ada', { region: 'north' }]);
+  assert.equal((await permissionsOf({ user: ADA })).data_permissions, { region: 'south' });
+  assert.equal((await permissionsOf({ user: ADA, data_permissions: {} })).data_permissions, {
+    region: 'south',
+  });
+  assert.is((await permissionsOf({ user: GRACE })).data_permissions, null);
+  assert.is((await permissionsOf({})).data_permissions, null);
+});
 
 tickets(
-  'tickets of access views are refused once the view has ended, or opens the app as another user',
+  'of views: are refused once the view has ended, or opens the app as another user',
   async ({ app }) => {
     const { tickets } = app.openServices();
     const issue = (useId: number) => tickets.issueTicket({ kind: 'view', useId, appId: SALES });
@@ -187,7 +184,7 @@ tickets(
 );
 
 tickets(
-  'tickets of access views are refused for users who are deactivated or have lost the app, and for closed clients',
+  'of views: are refused for users who are deactivated or have lost the app, and for closed clients',
   async ({ app }) => {
     const { tickets } = app.openServices();
     const { useId } = await usedView(app, { user: ADA });
@@ -207,7 +204,7 @@ tickets(
   },
 );
 
-tickets('tickets.introspect returns the claims of a valid ticket', async ({ app }) => {
+tickets('introspect returns the claims of a valid ticket', async ({ app }) => {
   const ticket = await ticketOf(app, GRACE);
   const expected = { active: true, ...claimsIn(ticket) };
 
@@ -215,7 +212,7 @@ tickets('tickets.introspect returns the claims of a valid ticket', async ({ app 
     assert.equal(await app.as(who).tickets.introspect({ token: ticket }), expected, who);
 });
 
-tickets('tickets.introspect takes forms, as RFC 7662 requires', async ({ app }) => {
+tickets('introspect takes forms, as RFC 7662 requires', async ({ app }) => {
   const response = await app.send('POST /gate/introspect/', {
     as: STAFF,
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -227,7 +224,7 @@ tickets('tickets.introspect takes forms, as RFC 7662 requires', async ({ app }) 
 });
 
 tickets(
-  'tickets.introspect shows client admins tickets of the apps of their clients only, and members none',
+  'introspect shows client admins tickets of the apps of their clients only, and members none',
   async ({ app }) => {
     const ticket = await ticketOf(app, GRACE);
 
@@ -237,7 +234,7 @@ tickets(
   },
 );
 
-tickets('tickets.introspect says only that anything else is not active', async ({ app }) => {
+tickets('introspect says only that anything else is not active', async ({ app }) => {
   const ticket = await ticketOf(app, GRACE);
   const [head, body, signature = ''] = ticket.split('.');
   const none = Buffer.from('{"alg":"none"}').toString('base64url');
@@ -260,7 +257,7 @@ tickets('tickets.introspect says only that anything else is not active', async (
   assert.ok(await isActive(app, await resign(app, ticket, {})), 'only the changed claim decides');
 });
 
-tickets('tickets.introspect ends with the ticket', async ({ app }) => {
+tickets('introspect ends with the ticket', async ({ app }) => {
   const ticket = await ticketOf(app, GRACE);
 
   app.clock.advance(119_999);
@@ -269,7 +266,7 @@ tickets('tickets.introspect ends with the ticket', async ({ app }) => {
   assert.not.ok(await isActive(app, ticket));
 });
 
-tickets('tickets.introspect decides access again', async ({ app }) => {
+tickets('introspect decides access again', async ({ app }) => {
   const admin = app.as(ACME);
   const ticket = await ticketOf(app, GRACE);
   const { apps } = await admin.users.get({ email: GRACE });
@@ -288,7 +285,7 @@ tickets('tickets.introspect decides access again', async ({ app }) => {
   assert.ok(await isActive(app, ticket));
 });
 
-tickets('tickets.introspect ends with the view', async ({ app }) => {
+tickets('introspect ends with the view', async ({ app }) => {
   for (const user of [null, ADA]) {
     const { viewId, useId } = await usedView(app, { user });
     const { tickets } = app.openServices();
@@ -301,7 +298,7 @@ tickets('tickets.introspect ends with the view', async ({ app }) => {
 });
 
 tickets(
-  'tickets.introspect ends when the user of a view becomes a superuser, unless a superuser created it',
+  'introspect ends when the user of a view becomes a superuser, unless a superuser created it',
   async ({ app }) => {
     const ticketOfView = async (by_superuser: boolean) => {
       const { useId } = await usedView(app, { user: ADA, by_superuser });

@@ -41,7 +41,7 @@ recording.after.each(async ({ app }) => {
   assert.equal(await rollupDifferences(app, SALES, dayOf(NOON)), []);
 });
 
-recording('usage.record accepts one entry or an array', async ({ app }) => {
+recording('accepts one entry or an array', async ({ app }) => {
   const before = await countOf(app);
   const one = await app.send(PATH, { as: STAFF, payload: report() });
   const many = await app.send(PATH, { as: ACME, payload: [report(), report({ email: GRACE })] });
@@ -53,7 +53,7 @@ recording('usage.record accepts one entry or an array', async ({ app }) => {
   assert.is(await countOf(app), before + 3);
 });
 
-recording('usage.record stores an entry as sent, and fills in omitted fields', async ({ app }) => {
+recording('stores an entry as sent, and fills in omitted fields', async ({ app }) => {
   const extra = { zebra: 1, app: 'sales', nested: { '\u0000': [null, 'x'] }, stack: 'a0a91e46' };
   const sent = { action: 'KEPT', full_name: 'Then Named', action_description: 'x', extra };
   const payload = [
@@ -79,7 +79,7 @@ recording('usage.record stores an entry as sent, and fills in omitted fields', a
   });
 });
 
-recording('usage.record is for superusers, staff and admins of the client', async ({ app }) => {
+recording('is for superusers, staff and admins of the client', async ({ app }) => {
   const entries = [report()];
   await rejectsWith(app.as(ADA).usage.record({ app_id: SALES, entries }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).usage.record({ app_id: SALES, entries }), 'not-found');
@@ -90,41 +90,35 @@ recording('usage.record is for superusers, staff and admins of the client', asyn
   }
 });
 
-recording(
-  'usage.record refuses the whole array if elements are invalid, and reports all errors',
-  async ({ app }) => {
-    const errors = await refused(app, [
-      report(),
-      report({ action: 'stack access', email: 'not an address' }),
-      report({ extra: 7, timestamp: 'yesterday' }),
-      'text',
-      report({ action_description: 'a\u0000b', full_name: 1 }),
-    ]);
+recording('refuses the whole array if elements are invalid, and reports all errors', async ({ app }) => {
+  const errors = await refused(app, [
+    report(),
+    report({ action: 'stack access', email: 'not an address' }),
+    report({ extra: 7, timestamp: 'yesterday' }),
+    'text',
+    report({ action_description: 'a\u0000b', full_name: 1 }),
+  ]);
 
-    assert.equal(Object.keys(errors), ['1', '2', '3', '4']);
-    assert.equal(Object.keys(errors[1] as object).sort(), ['action', 'email']);
-    assert.equal(Object.keys(errors[2] as object).sort(), ['extra', 'timestamp']);
-    assert.equal(Object.keys(errors[4] as object).sort(), ['action_description', 'full_name']);
-  },
-);
+  assert.equal(Object.keys(errors), ['1', '2', '3', '4']);
+  assert.equal(Object.keys(errors[1] as object).sort(), ['action', 'email']);
+  assert.equal(Object.keys(errors[2] as object).sort(), ['extra', 'timestamp']);
+  assert.equal(Object.keys(errors[4] as object).sort(), ['action_description', 'full_name']);
+});
 
-recording(
-  'usage.record accepts late entries up to the retention, and refuses future ones',
-  async ({ app }) => {
-    const at = (when: Date) => report({ timestamp: when.toISOString() });
-    const taken = [at(ago(-5 * MINUTE_MS)), at(ago(400 * DAY_MS))];
-    const answer = await app.send(PATH, { as: STAFF, payload: taken });
-    assert.equal(answer.json(), { inserted: 2, duplicates: 0 });
+recording('accepts late entries up to the retention, and refuses future ones', async ({ app }) => {
+  const at = (when: Date) => report({ timestamp: when.toISOString() });
+  const taken = [at(ago(-5 * MINUTE_MS)), at(ago(400 * DAY_MS))];
+  const answer = await app.send(PATH, { as: STAFF, payload: taken });
+  assert.equal(answer.json(), { inserted: 2, duplicates: 0 });
 
-    const errors = await refused(app, [at(NOON), at(ago(-5 * MINUTE_MS - 1)), at(ago(400 * DAY_MS + 1))]);
-    assert.equal(errors, {
-      1: { timestamp: ['Must not be more than 5 minutes ahead.'] },
-      2: { timestamp: ['Must not be older than the 400 days that are kept.'] },
-    });
-  },
-);
+  const errors = await refused(app, [at(NOON), at(ago(-5 * MINUTE_MS - 1)), at(ago(400 * DAY_MS + 1))]);
+  assert.equal(errors, {
+    1: { timestamp: ['Must not be more than 5 minutes ahead.'] },
+    2: { timestamp: ['Must not be older than the 400 days that are kept.'] },
+  });
+});
 
-recording('usage.record accepts at most 10,000 entries at once', async ({ app }) => {
+recording('accepts at most 10,000 entries at once', async ({ app }) => {
   const entries = Array.from({ length: 10_001 }, (_, n) => report({ timestamp: ago(n * 1_000_000) }));
   const tooMany = await refused(app, entries);
   const taken = await app.as(STAFF).usage.record({ app_id: SALES, entries: entries.slice(1) });
@@ -133,24 +127,21 @@ recording('usage.record accepts at most 10,000 entries at once', async ({ app })
   assert.equal(taken, { inserted: 10_000, duplicates: 0 });
 });
 
-recording(
-  'usage.record writes an entry with an id once, in one array, repeated or concurrent',
-  async ({ app }) => {
-    const identified = (id: string) => report({ id, timestamp: ago(40 * DAY_MS) });
-    const [first, second] = [identified('1'), identified('2')];
-    const send = (entries: object[]) =>
-      app.send(PATH, { as: STAFF, payload: entries }).then((answer) => answer.json());
+recording('writes an entry with an id once, in one array, repeated or concurrent', async ({ app }) => {
+  const identified = (id: string) => report({ id, timestamp: ago(40 * DAY_MS) });
+  const [first, second] = [identified('1'), identified('2')];
+  const send = (entries: object[]) =>
+    app.send(PATH, { as: STAFF, payload: entries }).then((answer) => answer.json());
 
-    assert.equal(await send([first, first]), { inserted: 1, duplicates: 1 });
-    const answers = await Promise.all(Array.from({ length: 10 }, () => send([first, second])));
-    assert.is(
-      answers.reduce((sum, { inserted }) => sum + inserted, 0),
-      1,
-    );
-  },
-);
+  assert.equal(await send([first, first]), { inserted: 1, duplicates: 1 });
+  const answers = await Promise.all(Array.from({ length: 10 }, () => send([first, second])));
+  assert.is(
+    answers.reduce((sum, { inserted }) => sum + inserted, 0),
+    1,
+  );
+});
 
-recording('usage.record detects a duplicate without a time by its id', async ({ app }) => {
+recording('detects a duplicate without a time by its id', async ({ app }) => {
   const timeless = report({ id: 'timeless' });
   const before = await countOf(app);
   await Promise.all(Array.from({ length: 5 }, () => app.send(PATH, { as: STAFF, payload: timeless })));
@@ -162,7 +153,7 @@ recording('usage.record detects a duplicate without a time by its id', async ({ 
   assert.is(await countOf(app), before + 1);
 });
 
-recording('usage.record treats the same id with and without a time as one entry', async ({ app }) => {
+recording('treats the same id with and without a time as one entry', async ({ app }) => {
   const [timed, timeless] = [report({ id: 'both', timestamp: ago(DAY_MS) }), report({ id: 'both' })];
   const answers = [];
   for (const payload of [[timeless, timed], [timed, timeless], [timeless]]) {
@@ -188,29 +179,26 @@ const nameFilledIn = async (app: TestApp, who: string, entry: object): Promise<s
   return items[0]?.full_name;
 };
 
-recording('user names of usage are filled in only for users whom the caller may see', async ({ app }) => {
+recording('user names are filled in only for users whom the caller may see', async ({ app }) => {
   assert.is(await nameFilledIn(app, ACME, {}), '');
   assert.is(await nameFilledIn(app, ACME, { email: ADA }), 'Ada Lovelace');
   assert.is(await nameFilledIn(app, STAFF, {}), 'Edsger Dijkstra');
   assert.is(await nameFilledIn(app, ACME, { full_name: 'As Sent' }), 'As Sent');
 });
 
-recording(
-  'user names of usage appear in a ranking only for users whom the caller may see',
-  async ({ app }) => {
-    const entries = Array.from({ length: 500 }, () => logEntry(1, EDSGER));
-    await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
-    const namesFor = async (who: string) => {
-      const { users } = await app.as(who).usage.top({ app_id: SALES });
-      return [EDSGER, ADA].map((email) => users.find((user) => user.email === email)?.full_name);
-    };
+recording('user names appear in a ranking only for users whom the caller may see', async ({ app }) => {
+  const entries = Array.from({ length: 500 }, () => logEntry(1, EDSGER));
+  await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
+  const namesFor = async (who: string) => {
+    const { users } = await app.as(who).usage.top({ app_id: SALES });
+    return [EDSGER, ADA].map((email) => users.find((user) => user.email === email)?.full_name);
+  };
 
-    assert.equal(await namesFor(ACME), ['', 'Ada Lovelace']);
-    assert.equal(await namesFor(STAFF), ['Edsger Dijkstra', 'Ada Lovelace']);
-  },
-);
+  assert.equal(await namesFor(ACME), ['', 'Ada Lovelace']);
+  assert.equal(await namesFor(STAFF), ['Edsger Dijkstra', 'Ada Lovelace']);
+});
 
-recording('user names of usage may be null, like other optional fields', async ({ app }) => {
+recording('user names may be null, like other optional fields', async ({ app }) => {
   const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
   assert.is(await nameFilledIn(app, STAFF, nulls), 'Edsger Dijkstra');
 });

@@ -20,7 +20,7 @@ import { CHURN, collectPages, FLEET, logEntry, SALES } from '../support/usage.ts
 
 const usage = appSuite('usage');
 
-usage('reading usage lists the days of the default window of an app, newest first', async ({ app }) => {
+usage('reading lists the days of the default window of an app, newest first', async ({ app }) => {
   const times = async (window?: number) =>
     (await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
       row.timestamp.getTime(),
@@ -38,7 +38,7 @@ usage('reading usage lists the days of the default window of an app, newest firs
   assert.ok((await times(3650)).some((time) => time < oldest(118)));
 });
 
-usage('reading usage accepts windows of 1 to 3650 whole days', async ({ app }) => {
+usage('reading accepts windows of 1 to 3650 whole days', async ({ app }) => {
   for (const window of ['0', '3651', '1.5', '-1', 'x', '', '1e2', '30&window=31']) {
     const response = await app.send(`GET /jb/apps/zylTKNVx/usage/?window=${window}`, { as: ACME });
     assert.is(response.statusCode, 400, window);
@@ -46,22 +46,19 @@ usage('reading usage accepts windows of 1 to 3650 whole days', async ({ app }) =
   }
 });
 
-usage(
-  'reading usage returns the last action of a user in an app, or all actions of a window',
-  async ({ app }) => {
-    const window = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES, window: 120 });
-    assert.ok(Symbol.asyncIterator in window);
-    const all = await collectPages(window);
-    const latest = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES });
+usage('reading returns the last action of a user in an app, or all actions of a window', async ({ app }) => {
+  const window = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES, window: 120 });
+  assert.ok(Symbol.asyncIterator in window);
+  const all = await collectPages(window);
+  const latest = await app.as(ACME).usage.listByUser({ email: ADA, app_id: SALES });
 
-    assert.ok(all.length > 100);
-    assert.equal(JSON.stringify(latest), JSON.stringify(all[0]));
-    await rejectsWith(app.as(ACME).usage.listByUser({ email: GRACE, app_id: CHURN }), 'not-found');
-  },
-);
+  assert.ok(all.length > 100);
+  assert.equal(JSON.stringify(latest), JSON.stringify(all[0]));
+  await rejectsWith(app.as(ACME).usage.listByUser({ email: GRACE, app_id: CHURN }), 'not-found');
+});
 
 usage(
-  'reading usage fails with not-found for users and apps that the caller may not see, and is forbidden for members',
+  'reading fails with not-found for users and apps that the caller may not see, and is forbidden for members',
   async ({ app }) => {
     await rejectsWith(app.as(ACME).usage.listByUser({ email: EDSGER, app_id: SALES }), 'not-found');
     await rejectsWith(app.as(ACME).usage.listByUser({ email: ADA, app_id: FLEET }), 'not-found');
@@ -70,20 +67,17 @@ usage(
   },
 );
 
-usage(
-  'reading usage is forbidden for an app that the caller may open but not administer',
-  async ({ app }) => {
-    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
-    const admin = app.as(EDSGER);
+usage('reading is forbidden for an app that the caller may open but not administer', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
+  const admin = app.as(EDSGER);
 
-    await rejectsWith(admin.usage.listByApp({ app_id: FLEET }), 'forbidden');
-    await rejectsWith(admin.users.list({ app: 'fleet' }), 'forbidden');
-    await rejectsWith(admin.apps.update({ app_id: FLEET, label: 'x' }), 'forbidden');
-    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
-  },
-);
+  await rejectsWith(admin.usage.listByApp({ app_id: FLEET }), 'forbidden');
+  await rejectsWith(admin.users.list({ app: 'fleet' }), 'forbidden');
+  await rejectsWith(admin.apps.update({ app_id: FLEET, label: 'x' }), 'forbidden');
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
+});
 
-usage('usage of several apps have the actions of each day, oldest first', async ({ app }) => {
+usage('dailyByApp have the actions of each day, oldest first', async ({ app }) => {
   const listed = await app.as(ACME).usage.dailyByApp({ window: 7 });
 
   assert.equal(
@@ -102,7 +96,7 @@ usage('usage of several apps have the actions of each day, oldest first', async 
   }
 });
 
-usage('usage of several apps have the pages and filters of apps.list', async ({ app }) => {
+usage('dailyByApp have the pages and filters of apps.list', async ({ app }) => {
   const { usage, apps: listed } = app.as(ROOT);
   const ids = (items: { id: string }[]) => items.map(({ id }) => id);
   for (const filter of [{ client: 2 }, { search: 'sal' }, { limit: 1, cursor: SALES }, { is_unused: true }])
@@ -111,7 +105,7 @@ usage('usage of several apps have the pages and filters of apps.list', async ({ 
   assert.equal(ids(await usage.dailyByApp({ client: 2 })), [FLEET]);
 });
 
-usage('usage of several apps are ranked by their actions in the window', async ({ app }) => {
+usage('dailyByApp are ranked by their actions in the window', async ({ app }) => {
   const top = async (as: string, input: object) =>
     (await app.as(as).usage.topApps(input)).apps.map(({ id, actions }) => ({ id, actions }));
   const all = await top(STAFF, { window: 90 });
@@ -143,7 +137,7 @@ usage('usage of several apps are ranked by their actions in the window', async (
 });
 
 usage(
-  'usage of several apps are refused to members, and for clients that the caller does not administer',
+  'dailyByApp are refused to members, and for clients that the caller does not administer',
   async ({ app }) => {
     await rejectsWith(app.as(ADA).usage.topApps({}), 'forbidden');
     await rejectsWith(app.as(ADA).usage.dailyByApp({}), 'forbidden');
@@ -153,7 +147,7 @@ usage(
 );
 
 usage(
-  'usage of several apps are found by words of their label and slug, by client, and by the length of disuse',
+  'dailyByApp are found by words of their label and slug, by client, and by the length of disuse',
   async ({ app }) => {
     const found = async (query: string, as = ROOT) =>
       (await app.send(`GET /jb/apps/?${query}`, { as })).json().map(({ slug }: { slug: string }) => slug);
@@ -193,7 +187,7 @@ usage.before(async ({ app }) => {
   await writeUsage(app.orm.em.fork(), FLEET, [logEntry(0, ADA), logEntry(1, ADA)], app.clock.now());
 });
 
-usage('usage.listByUserInAllApps lists the entries of all apps, newest first', async ({ app }) => {
+usage('listByUserInAllApps lists the entries of all apps, newest first', async ({ app }) => {
   const all = await list(app, ROOT, { email: ADA, window: 120 });
   const apps = await Promise.all([SALES, CHURN, FLEET].map((id) => inApp(app, id, 120)));
 
@@ -206,7 +200,7 @@ usage('usage.listByUserInAllApps lists the entries of all apps, newest first', a
   assert.equal(await list(app, STAFF, { email: ADA, window: 120 }), all);
 });
 
-usage('usage.listByUserInAllApps leaves out apps whose usage the caller may not see', async ({ app }) => {
+usage('listByUserInAllApps leaves out apps whose usage the caller may not see', async ({ app }) => {
   const own = await list(app, ACME, { email: ADA, window: 120 });
   const apps = await Promise.all([SALES, CHURN].map((id) => inApp(app, id, 120)));
 
@@ -216,7 +210,7 @@ usage('usage.listByUserInAllApps leaves out apps whose usage the caller may not 
   );
 });
 
-usage('usage.listByUserInAllApps lists the days of the default window if none is given', async ({ app }) => {
+usage('listByUserInAllApps lists the days of the default window if none is given', async ({ app }) => {
   const start = app.clock.now().getTime() - DEFAULT_WINDOW_DAYS * DAY_MS;
   const entries = await list(app, ACME, { email: ADA });
 
@@ -228,7 +222,7 @@ usage('usage.listByUserInAllApps lists the days of the default window if none is
 });
 
 usage(
-  'usage.listByUserInAllApps fails with not-found for users whom the caller may not see, and is forbidden for members',
+  'listByUserInAllApps fails with not-found for users whom the caller may not see, and is forbidden for members',
   async ({ app }) => {
     const of = (who: string, email: string) => app.as(who).usage.listByUserInAllApps({ email });
 
@@ -240,7 +234,7 @@ usage(
 );
 
 usage(
-  'usage.listByUserInAllApps is forbidden for a caller who no longer has the role when the list is opened again',
+  'listByUserInAllApps is forbidden for a caller who no longer has the role when the list is opened again',
   async ({ app }) => {
     const token = await app.tokenOf(ADA);
     const { authentication, usage: service } = app.openServices();
@@ -257,7 +251,7 @@ usage(
 const PATH = `/jb/users/${ADA}/usage`;
 
 usage(
-  'usage.listByUserInAllApps streams JSON and CSV, with each scheme and with or without the slash',
+  'listByUserInAllApps streams JSON and CSV, with each scheme and with or without the slash',
   async ({ app }) => {
     const entries = await list(app, ACME, { email: ADA, window: 90 });
     for (const scheme of ['Token', 'Bearer', 'JWT']) {
@@ -277,7 +271,7 @@ usage(
 );
 
 usage(
-  'usage.listByUserInAllApps accepts windows of 1 to 3650 whole days, and leaves the path of one app as it is',
+  'listByUserInAllApps accepts windows of 1 to 3650 whole days, and leaves the path of one app as it is',
   async ({ app }) => {
     for (const window of ['0', '3651', '1.5', 'x', '']) {
       const response = await app.send(`GET ${PATH}/?window=${window}`, { as: ACME });
@@ -289,7 +283,7 @@ usage(
   },
 );
 
-usage('usage charts have actions and users of every day up to today, oldest first', async ({ app }) => {
+usage('charts have actions and users of every day up to today, oldest first', async ({ app }) => {
   const series = await app.as(ACME).usage.series({ app_id: SALES, window: 7 });
   const log = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 30 }));
 
@@ -303,14 +297,14 @@ usage('usage charts have actions and users of every day up to today, oldest firs
   }
 });
 
-usage('usage charts show days without usage as zeros', async ({ app }) => {
+usage('charts show days without usage as zeros', async ({ app }) => {
   const series = await app.as(GLOBEX).usage.series({ app_id: FLEET, window: 3650 });
 
   assert.is(series.length, 3650);
   assert.equal(series[0], { day: '2016-11-24', actions: 0, users: 0 });
 });
 
-usage('usage charts show a user in one app, or in all apps that the caller administers', async ({ app }) => {
+usage('charts show a user in one app, or in all apps that the caller administers', async ({ app }) => {
   const sum = (series: { actions: number }[]) => series.reduce((total, { actions }) => total + actions, 0);
   const inSales = await app.as(ACME).usage.series({ email: ADA, app_id: SALES });
   const inAll = await app.as(ACME).usage.series({ email: ADA });
@@ -326,11 +320,11 @@ usage('usage charts show a user in one app, or in all apps that the caller admin
   assert.is(sum(await app.as(STAFF).usage.series({ email: ADA })), ofStaff + 1);
 });
 
-usage('usage charts require an app or a user', async ({ app }) => {
+usage('charts require an app or a user', async ({ app }) => {
   await rejectsWith(app.as(STAFF).usage.series({}), 'invalid-input');
 });
 
-usage('usage charts rank the most active users and stacks of an app', async ({ app }) => {
+usage('charts rank the most active users and stacks of an app', async ({ app }) => {
   const entries = [3, 4, 5].flatMap((days) => [
     logEntry(days, 'top@x.test', 'gone'),
     logEntry(days, 'top@x.test', 'b1b82f57'),
@@ -354,14 +348,14 @@ usage('usage charts rank the most active users and stacks of an app', async ({ a
   );
 });
 
-usage('usage charts are available to users who administer or may view all of the app', async ({ app }) => {
+usage('charts are available to users who administer or may view all of the app', async ({ app }) => {
   await rejectsWith(app.as(ADA).usage.top({ app_id: SALES }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).usage.top({ app_id: SALES }), 'not-found');
   await rejectsWith(app.as(ACME).usage.series({ app_id: FLEET }), 'not-found');
   await rejectsWith(app.as(ACME).usage.series({ email: GLOBEX }), 'not-found');
 });
 
-usage('usage charts pages of the log neither repeat nor miss an entry', async ({ app }) => {
+usage('charts pages of the log neither repeat nor miss an entry', async ({ app }) => {
   const same = Array.from({ length: 7 }, () => logEntry(1, 'same@x.test'));
   await writeUsage(app.orm.em.fork(), SALES, same, NOON);
   const all = await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window: 3650 }));
@@ -384,7 +378,7 @@ usage('usage charts pages of the log neither repeat nor miss an entry', async ({
   await rejectsWith(app.as(ACME).usage.list({ app_id: SALES, cursor: 'x' }), 'invalid-input');
 });
 
-usage('usage charts the log is filtered by a time range that excludes its end', async ({ app }) => {
+usage('charts the log is filtered by a time range that excludes its end', async ({ app }) => {
   const midnights = ['2026-10-20', '2026-10-21'].map((day) => new Date(`${day}T00:00:00Z`));
   const [first, second] = midnights;
   const entries = midnights.map((occurredAt) => ({ ...logEntry(0, 'midnight@x.test'), occurredAt }));
@@ -399,7 +393,7 @@ usage('usage charts the log is filtered by a time range that excludes its end', 
   assert.equal(await between(undefined, first), []);
 });
 
-usage('usage charts pages of the log are limited in size and miss no entry', async ({ app }) => {
+usage('charts pages of the log are limited in size and miss no entry', async ({ app }) => {
   const extra = JSON.stringify({ filler: 'x'.repeat(60_000) });
   const large = Array.from({ length: 150 }, (_, n) => ({ ...logEntry(n / 100, 'large@x.test'), extra }));
   await writeUsage(app.orm.em.fork(), SALES, large, NOON);
@@ -438,7 +432,7 @@ usage.before(async ({ app }) => {
 });
 
 usage(
-  'usage.report has actions and distinct users of an app for each period and its counterpart',
+  'report has actions and distinct users of an app for each period and its counterpart',
   async ({ app }) => {
     const entriesOf = await logOf(app, [SALES]);
     const countOf = (start: string, end: string) => {
@@ -463,7 +457,7 @@ usage(
   },
 );
 
-usage('usage.report begins months on the first and weeks on Monday, in UTC', async ({ app }) => {
+usage('report begins months on the first and weeks on Monday, in UTC', async ({ app }) => {
   const rangesOf = async (interval: 'week' | 'month') =>
     (await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 2 })).map(({ start, end }) => [
       start,
@@ -480,7 +474,7 @@ usage('usage.report begins months on the first and weeks on Monday, in UTC', asy
   ]);
 });
 
-usage('usage.report keeps the last moment of a month apart from the first of the next', async ({ app }) => {
+usage('report keeps the last moment of a month apart from the first of the next', async ({ app }) => {
   const subject = { client: 1, periods: 2, interval: 'month' } as const;
   const before = await app.as(ACME).usage.report(subject);
   const entries = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'];
@@ -499,7 +493,7 @@ usage('usage.report keeps the last moment of a month apart from the first of the
 });
 
 usage(
-  'usage.report sums all apps of a client, and all that the caller administers without a filter',
+  'report sums all apps of a client, and all that the caller administers without a filter',
   async ({ app }) => {
     const whole = { interval: 'month', periods: 5 } as const;
     const [acme, globex] = [await logOf(app, [SALES, CHURN]), await logOf(app, [FLEET])];
@@ -519,7 +513,7 @@ usage(
 );
 
 usage(
-  'usage.report counts a person in an app, in a client, or in all apps that the caller administers',
+  'report counts a person in an app, in a client, or in all apps that the caller administers',
   async ({ app }) => {
     const days = { periods: 30 };
     const count = async (as: string, subject: object) =>
@@ -535,7 +529,7 @@ usage(
   },
 );
 
-usage('usage.report counts a stack of an app', async ({ app }) => {
+usage('report counts a stack of an app', async ({ app }) => {
   const stacks = ['a0a91e46', 'b1b82f57', 'none'];
   const [overview, trends, none] = await Promise.all(
     stacks.map(async (stack) => sum(await app.as(ACME).usage.report({ app_id: SALES, stack }))),
@@ -551,7 +545,7 @@ usage('usage.report counts a stack of an app', async ({ app }) => {
 });
 
 usage(
-  'usage.report is refused to members, for what the caller does not administer, and for impossible filters',
+  'report is refused to members, for what the caller does not administer, and for impossible filters',
   async ({ app }) => {
     const { usage } = app.as(ACME);
     await rejectsWith(app.as(ADA).usage.report({}), 'forbidden');
@@ -570,7 +564,7 @@ usage(
   },
 );
 
-usage('usage.report is a CSV file with the rows of the table, and has pages', async ({ app }) => {
+usage('report is a CSV file with the rows of the table, and has pages', async ({ app }) => {
   const path = `/jb/usage/report/?client=1&interval=week&periods=4`;
   const rows = await app.as(ACME).usage.report({ client: 1, interval: 'week', periods: 4 });
   const csv = await app.send(`GET ${path}&format=csv`, { as: ACME });
@@ -615,7 +609,7 @@ const countsOf = async (app: TestApp, apps: string[], first: number, last: numbe
 };
 
 usage(
-  'usage.summary counts a person of several apps once, today included, beside the days before',
+  'summary counts a person of several apps once, today included, beside the days before',
   async ({ app }) => {
     for (const [as, apps, window] of [
       [ACME, [SALES, CHURN], 28],
@@ -637,7 +631,7 @@ usage(
   },
 );
 
-usage('usage.summary counts one client, and nothing without usage', async ({ app }) => {
+usage('summary counts one client, and nothing without usage', async ({ app }) => {
   const ofAcme = await app.as(ACME).usage.summary({});
   assert.ok(ofAcme.users > 0 && ofAcme.previous_users > 0);
   assert.equal(await app.as(ROOT).usage.summary({ client: 1 }), ofAcme);
@@ -647,7 +641,7 @@ usage('usage.summary counts one client, and nothing without usage', async ({ app
 });
 
 usage(
-  'usage.summary is refused to members, and for clients that the caller does not administer',
+  'summary is refused to members, and for clients that the caller does not administer',
   async ({ app }) => {
     await rejectsWith(app.as(ADA).usage.summary({}), 'forbidden');
     await rejectsWith(app.as(ACME).usage.summary({ client: 2 }), 'not-found');

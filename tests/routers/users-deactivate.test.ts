@@ -25,7 +25,7 @@ const makeSuperuser = async (app: TestApp, email: string): Promise<void> => {
 };
 
 users(
-  'users.deactivate revokes access, keeps the user, and keeps the first date when repeated',
+  'deactivate revokes access, keeps the user, and keeps the first date when repeated',
   async ({ app }) => {
     await app.as(ACME).users.deactivate({ email: GRACE });
     const first = await app.as(ACME).users.get({ email: GRACE });
@@ -38,7 +38,7 @@ users(
   },
 );
 
-users('users.deactivate works by PATCH with is_active, and can be undone', async ({ app }) => {
+users('deactivate works by PATCH with is_active, and can be undone', async ({ app }) => {
   const off = await app.as(ACME).users.update({ email: ADA, is_active: false });
   app.clock.advance(MINUTE_MS);
   const on = await app.as(ACME).users.update({ email: ADA, is_active: true });
@@ -52,7 +52,7 @@ users('users.deactivate works by PATCH with is_active, and can be undone', async
 });
 
 users(
-  'users.deactivate responds with 204 over REST, and 404 for a user the caller may not see',
+  'deactivate responds with 204 over REST, and 404 for a user the caller may not see',
   async ({ app }) => {
     const done = await app.send(`DELETE /jb/users/${IDLE}/`, { as: ACME });
     const foreign = await app.send(`DELETE /jb/users/${EDSGER}/`, { as: ACME });
@@ -63,14 +63,14 @@ users(
   },
 );
 
-users('users.deactivate refuses to deactivate oneself', async ({ app }) => {
+users('deactivate refuses to deactivate oneself', async ({ app }) => {
   await rejectsWith(app.as(ACME).users.deactivate({ email: ACME }), 'self-modification');
   await rejectsWith(app.as(ROOT).users.deactivate({ email: ROOT }), 'self-modification');
   await rejectsWith(app.as(ROOT).users.update({ email: ROOT, is_active: false }), 'self-modification');
 });
 
 users(
-  'users.deactivate by a client admin only suspends the membership of an admin of another client',
+  'deactivate by a client admin only suspends the membership of an admin of another client',
   async ({ app }) => {
     await app
       .db()
@@ -85,24 +85,21 @@ users(
   },
 );
 
-users(
-  'users.deactivate refuses a client admin for superusers and staff of the same client',
-  async ({ app }) => {
-    await makeSuperuser(app, 'boss@acme.test');
-    await app
-      .db()
-      .insertInto('memberships')
-      .values(await membership(app, STAFF, 1))
-      .execute();
+users('deactivate refuses a client admin for superusers and staff of the same client', async ({ app }) => {
+  await makeSuperuser(app, 'boss@acme.test');
+  await app
+    .db()
+    .insertInto('memberships')
+    .values(await membership(app, STAFF, 1))
+    .execute();
 
-    for (const email of ['boss@acme.test', STAFF]) {
-      await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
-      await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'forbidden');
-    }
-  },
-);
+  for (const email of ['boss@acme.test', STAFF]) {
+    await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
+    await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'forbidden');
+  }
+});
 
-users('users.deactivate fails a concurrent change by the deactivated superuser', async ({ app }) => {
+users('deactivate fails a concurrent change by the deactivated superuser', async ({ app }) => {
   const [x, y, z] = ['x@acme.test', 'y@acme.test', 'z@acme.test'] as const;
   for (const email of [x, y, z]) await makeSuperuser(app, email);
 
@@ -115,7 +112,7 @@ users('users.deactivate fails a concurrent change by the deactivated superuser',
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
 });
 
-users('users.deactivate lets one of two superusers succeed who deactivate each other', async ({ app }) => {
+users('deactivate lets one of two superusers succeed who deactivate each other', async ({ app }) => {
   const others = app.db().updateTable('users').set({ is_superuser: false }).where('email', '<>', ROOT);
   await others.execute();
   await makeSuperuser(app, 'second@acme.test');

@@ -41,7 +41,7 @@ const count = async (app: TestApp) => {
   return [sessions.length, tokens.length];
 };
 
-pruning('pruning of logins deletes all expired credentials in batches', async ({ app }) => {
+pruning('logins: deletes all expired credentials in batches', async ({ app }) => {
   await add(app, 13, 2);
   await add(app, 15, 3);
   await add(app, 91, 2_500);
@@ -55,7 +55,7 @@ pruning('pruning of logins deletes all expired credentials in batches', async ({
 });
 
 pruning(
-  'pruning of logins deletes logins that were not completed, and enrolments that were not confirmed',
+  'logins: deletes logins that were not completed, and enrolments that were not confirmed',
   async ({ app }) => {
     const db = app.db();
     const now = app.clock.now();
@@ -97,7 +97,7 @@ pruning(
   },
 );
 
-pruning('pruning of logins deletes refreshed tokens after their end', async ({ app }) => {
+pruning('logins: deletes refreshed tokens after their end', async ({ app }) => {
   const [sessions, tokens] = await count(app);
   const at = app.clock.now();
   const rows = [-1, 1].map((minutes) => ({
@@ -113,45 +113,39 @@ pruning('pruning of logins deletes refreshed tokens after their end', async ({ a
   assert.equal(await count(app), [sessions, (tokens ?? 0) + 1]);
 });
 
-pruning(
-  'pruning of logins deletes sessions past their absolute lifetime by the database clock',
-  async ({ app }) => {
-    await app.db().deleteFrom('sessions').execute();
-    await add(app, 0, 1_500);
-    await app
-      .db()
-      .updateTable('sessions')
-      .set({ expires_at: app.clock.now() })
-      .where('digest', '<>', '0-7'.padStart(64, '0'))
-      .execute();
+pruning('logins: deletes sessions past their absolute lifetime by the database clock', async ({ app }) => {
+  await app.db().deleteFrom('sessions').execute();
+  await add(app, 0, 1_500);
+  await app
+    .db()
+    .updateTable('sessions')
+    .set({ expires_at: app.clock.now() })
+    .where('digest', '<>', '0-7'.padStart(64, '0'))
+    .execute();
 
-    await pruneCredentials(app.orm.em.fork(), app.clock.now(), 0);
+  await pruneCredentials(app.orm.em.fork(), app.clock.now(), 0);
 
-    assert.is((await count(app))[0], 1);
-  },
-);
+  assert.is((await count(app))[0], 1);
+});
 
-pruning(
-  'pruning of logins deletes only rate-limit windows that ended more than an hour ago',
-  async ({ app }) => {
-    const countsEnding = (minutesAgo: number, many: number) => {
-      const expire = app.clock.now().getTime() - minutesAgo * MINUTE_MS;
-      const rows = Array.from({ length: many }, (_, n) => ({ key: `${minutesAgo}:${n}`, points: 1, expire }));
-      return app.db().insertInto('rate_limits').values(rows).execute();
-    };
-    await countsEnding(61, 2_500);
-    await countsEnding(59, 1);
-    await countsEnding(-5, 1);
-    await app.db().insertInto('rate_limits').values({ key: 'endless', points: 1, expire: null }).execute();
+pruning('logins: deletes only rate-limit windows that ended more than an hour ago', async ({ app }) => {
+  const countsEnding = (minutesAgo: number, many: number) => {
+    const expire = app.clock.now().getTime() - minutesAgo * MINUTE_MS;
+    const rows = Array.from({ length: many }, (_, n) => ({ key: `${minutesAgo}:${n}`, points: 1, expire }));
+    return app.db().insertInto('rate_limits').values(rows).execute();
+  };
+  await countsEnding(61, 2_500);
+  await countsEnding(59, 1);
+  await countsEnding(-5, 1);
+  await app.db().insertInto('rate_limits').values({ key: 'endless', points: 1, expire: null }).execute();
 
-    await pruneCounts(app.orm.em.fork(), app.clock.now());
-    const left = await app.db().selectFrom('rate_limits').select('key').orderBy('key').execute();
-    assert.equal(
-      left.map(({ key }) => key),
-      ['-5:0', '59:0', 'endless'],
-    );
-  },
-);
+  await pruneCounts(app.orm.em.fork(), app.clock.now());
+  const left = await app.db().selectFrom('rate_limits').select('key').orderBy('key').execute();
+  assert.equal(
+    left.map(({ key }) => key),
+    ['-5:0', '59:0', 'endless'],
+  );
+});
 
 pruning.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
@@ -161,7 +155,7 @@ const embed = async (app: TestApp): Promise<string> =>
 const open = (app: TestApp, key: string) => app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } });
 
 pruning(
-  'pruning of embeds deletes ended sessions, and views for one use when all that they opened has ended',
+  'embeds: deletes ended sessions, and views for one use when all that they opened has ended',
   async ({ app }) => {
     const db = app.db();
     const expireAgo = (key: string, hours: number) =>
@@ -204,21 +198,18 @@ const aged = async (app: TestApp): Promise<number> =>
 
 const pruneAuditOf = (app: TestApp, days: number) => pruneAudit(app.orm.em.fork(), app.clock.now(), days);
 
-pruning(
-  'retention of the audit trail and invitations keeps all entries with 0 days, and deletes older ones in batches',
-  async ({ app }) => {
-    await addEntries(app, 399, 2);
-    await addEntries(app, 401, 2_500);
+pruning('retention keeps all entries with 0 days, and deletes older ones in batches', async ({ app }) => {
+  await addEntries(app, 399, 2);
+  await addEntries(app, 401, 2_500);
 
-    await pruneAuditOf(app, 0);
-    assert.is(await aged(app), 2_502);
-    await pruneAuditOf(app, 400);
-    assert.is(await aged(app), 2);
-  },
-);
+  await pruneAuditOf(app, 0);
+  assert.is(await aged(app), 2_502);
+  await pruneAuditOf(app, 400);
+  assert.is(await aged(app), 2);
+});
 
 pruning(
-  'retention of the audit trail and invitations allows no delete after the cutoff, and none outside of its transaction',
+  'retention allows no delete after the cutoff, and none outside of its transaction',
   async ({ app }) => {
     await addEntries(app, 500, 1);
     await addEntries(app, 1, 1);
@@ -235,7 +226,7 @@ pruning(
 );
 
 pruning(
-  'retention of the audit trail and invitations leaves a table to the instance that is deleting from it, and no other table',
+  'retention leaves a table to the instance that is deleting from it, and no other table',
   async ({ app }) => {
     await addEntries(app, 500, 1);
     const before = await aged(app);
@@ -252,48 +243,42 @@ pruning(
   },
 );
 
-pruning(
-  'retention of the audit trail and invitations deletes invitations that ended before, and keeps open ones',
-  async ({ app }) => {
-    const items = ['open', 'revoked', 'expired'].map((name) => ({ email: `${name}@guest.test`, client: 1 }));
-    const [open, revoked] = await app.as(ACME).invitations.create({ items });
-    await app.as(ACME).invitations.revoke({ id: revoked?.id ?? 0 });
-    app.clock.advance(30 * DAY_MS);
-    await app.as(ACME).invitations.resend({ id: open?.id ?? 0 });
-    const prune = (days: number) => pruneInvitations(app.orm.em.fork(), app.clock.now(), days);
-    const left = async () =>
-      (await app.as(ROOT).invitations.search({ status: 'all' })).map(({ email }) => email).sort();
+pruning('retention deletes invitations that ended before, and keeps open ones', async ({ app }) => {
+  const items = ['open', 'revoked', 'expired'].map((name) => ({ email: `${name}@guest.test`, client: 1 }));
+  const [open, revoked] = await app.as(ACME).invitations.create({ items });
+  await app.as(ACME).invitations.revoke({ id: revoked?.id ?? 0 });
+  app.clock.advance(30 * DAY_MS);
+  await app.as(ACME).invitations.resend({ id: open?.id ?? 0 });
+  const prune = (days: number) => pruneInvitations(app.orm.em.fork(), app.clock.now(), days);
+  const left = async () =>
+    (await app.as(ROOT).invitations.search({ status: 'all' })).map(({ email }) => email).sort();
 
-    await prune(0);
-    assert.is((await left()).length, 3);
-    await prune(20);
-    assert.equal(await left(), ['expired@guest.test', 'open@guest.test']);
-    await prune(10);
-    assert.equal(await left(), ['open@guest.test']);
-  },
-);
+  await prune(0);
+  assert.is((await left()).length, 3);
+  await prune(20);
+  assert.equal(await left(), ['expired@guest.test', 'open@guest.test']);
+  await prune(10);
+  assert.equal(await left(), ['open@guest.test']);
+});
 
-pruning(
-  'retention of the audit trail and invitations deletes requests for apps that ended before, and keeps pending ones',
-  async ({ app }) => {
-    await app.as(ROOT).apps.update({ app_id: CHURN, is_requestable: true });
-    const { create, withdraw } = app.as(GRACE).requests;
-    await withdraw({ id: (await create({ app: CHURN })).id });
-    await create({ app: CHURN });
-    app.clock.advance(30 * DAY_MS);
-    const prune = (days: number) => pruneAccessRequests(app.orm.em.fork(), app.clock.now(), days);
-    const left = async () => (await app.as(ROOT).requests.list({})).map(({ status }) => status);
+pruning('retention deletes requests for apps that ended before, and keeps pending ones', async ({ app }) => {
+  await app.as(ROOT).apps.update({ app_id: CHURN, is_requestable: true });
+  const { create, withdraw } = app.as(GRACE).requests;
+  await withdraw({ id: (await create({ app: CHURN })).id });
+  await create({ app: CHURN });
+  app.clock.advance(30 * DAY_MS);
+  const prune = (days: number) => pruneAccessRequests(app.orm.em.fork(), app.clock.now(), days);
+  const left = async () => (await app.as(ROOT).requests.list({})).map(({ status }) => status);
 
-    await prune(0);
-    await prune(31);
-    assert.equal(await left(), ['pending', 'withdrawn']);
-    await prune(29);
-    assert.equal(await left(), ['pending']);
-  },
-);
+  await prune(0);
+  await prune(31);
+  assert.equal(await left(), ['pending', 'withdrawn']);
+  await prune(29);
+  assert.equal(await left(), ['pending']);
+});
 
 pruning(
-  'retention of the audit trail and invitations deletes what undoing an operation needs after a day, and its id with the audit trail',
+  'retention deletes what undoing an operation needs after a day, and its id with the audit trail',
   async ({ app }) => {
     await app.as(ROOT).users.bulkUpdate({ emails: [ADA], action: 'deactivate' });
     const count = async () =>

@@ -17,7 +17,7 @@ outbox.before.each(async ({ app }) => {
 
 const recipientsOf = ({ mails }: { mails: { recipient: string }[] }) => mails.map((mail) => mail.recipient);
 
-outbox('claims of due mails are exclusive until the lease expires', async ({ app }) => {
+outbox('claims are exclusive until the lease expires', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const [one, other] = [outboxOf(app, { leaseMs: 5000 }), outboxOf(app, { leaseMs: 5000 })];
 
@@ -33,7 +33,7 @@ outbox('claims of due mails are exclusive until the lease expires', async ({ app
 });
 
 outbox(
-  'claims of due mails return the requested number of mails: password mails first, then the longest due',
+  'claims return the requested number of mails: password mails first, then the longest due',
   async ({ app }) => {
     const invitations = await invite(app, 3);
     app.clock.advance(1000);
@@ -47,7 +47,7 @@ outbox(
   },
 );
 
-outbox('claims of due mails return password mails before notices that were due earlier', async ({ app }) => {
+outbox('claims return password mails before notices that were due earlier', async ({ app }) => {
   const { id: user_id } = await app
     .db()
     .selectFrom('users')
@@ -72,7 +72,7 @@ outbox('claims of due mails return password mails before notices that were due e
   assert.is((await outboxOf(app).claim(30)).found, notices.length, 'then the notices');
 });
 
-outbox('claims of due mails give each mail to one of many concurrent workers', async ({ app }) => {
+outbox('claims give each mail to one of many concurrent workers', async ({ app }) => {
   const emails = await invite(app, 60);
 
   const taken = await Promise.all(Array.from({ length: 20 }, () => outboxOf(app).claim(5)));
@@ -82,7 +82,7 @@ outbox('claims of due mails give each mail to one of many concurrent workers', a
   assert.equal(recipients.sort(), emails.sort());
 });
 
-outbox('claims of due mails do not wait for mails that are locked by another worker', async ({ app }) => {
+outbox('claims do not wait for mails that are locked by another worker', async ({ app }) => {
   const [held = '', free = ''] = await invite(app, 2);
   await app.as(null).passwords.requestReset({ email: ADA });
 
@@ -97,30 +97,27 @@ outbox('claims of due mails do not wait for mails that are locked by another wor
   assert.equal(recipientsOf(await outboxOf(app).claim(5)).sort(), [ADA, held]);
 });
 
-outbox(
-  'claims of due mails respect the limit of mails per minute for all workers together',
-  async ({ app }) => {
-    await invite(app, 40);
-    const claimAll = async () => {
-      const claimed = await Promise.all(
-        Array.from({ length: 8 }, () => outboxOf(app, { perMinute: 10, leaseMs: 10 * MINUTE_MS }).claim(4)),
-      );
-      return claimed.flatMap(recipientsOf).length;
-    };
+outbox('claims respect the limit of mails per minute for all workers together', async ({ app }) => {
+  await invite(app, 40);
+  const claimAll = async () => {
+    const claimed = await Promise.all(
+      Array.from({ length: 8 }, () => outboxOf(app, { perMinute: 10, leaseMs: 10 * MINUTE_MS }).claim(4)),
+    );
+    return claimed.flatMap(recipientsOf).length;
+  };
 
-    assert.is(await claimAll(), 10);
-    assert.is(await outboxOf(app, { perMinute: 10 }).msUntilDue(), MINUTE_MS);
-    app.clock.advance(MINUTE_MS - 1);
-    assert.is(await claimAll(), 0);
-    app.clock.advance(1);
-    assert.is(await claimAll(), 10);
-    app.clock.advance(MINUTE_MS / 2);
-    assert.is(await claimAll(), 0);
-  },
-);
+  assert.is(await claimAll(), 10);
+  assert.is(await outboxOf(app, { perMinute: 10 }).msUntilDue(), MINUTE_MS);
+  app.clock.advance(MINUTE_MS - 1);
+  assert.is(await claimAll(), 0);
+  app.clock.advance(1);
+  assert.is(await claimAll(), 10);
+  app.clock.advance(MINUTE_MS / 2);
+  assert.is(await claimAll(), 0);
+});
 
 outbox(
-  'claims of due mails do not retry a mail within a minute under a limit, which would count it only once',
+  'claims do not retry a mail within a minute under a limit, which would count it only once',
   async ({ app }) => {
     await invite(app, 1);
     const outbox = outboxOf(app, { perMinute: 10, leaseMs: 1000 });
@@ -133,7 +130,7 @@ outbox(
   },
 );
 
-outbox('claims of due mails do not count mails that were obsolete and not sent', async ({ app }) => {
+outbox('claims do not count mails that were obsolete and not sent', async ({ app }) => {
   await invite(app, 5);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).execute();
   const outbox = outboxOf(app, { perMinute: 5 });
@@ -143,7 +140,7 @@ outbox('claims of due mails do not count mails that were obsolete and not sent',
   assert.equal(recipientsOf(await outbox.claim(5)).sort(), emails.sort());
 });
 
-outbox('claims of due mails are not expected of mails that were sent or refused', async ({ app }) => {
+outbox('claims are not expected of mails that were sent or refused', async ({ app }) => {
   const outbox = outboxOf(app);
   await invite(app, 2);
   for (const email of [ADA, GRACE]) await app.as(null).passwords.requestReset({ email });
@@ -159,7 +156,7 @@ outbox('claims of due mails are not expected of mails that were sent or refused'
   assert.is(await outbox.msUntilDue(), null);
 });
 
-outbox('claims of due mails date a mail as it is read after it was sent', async ({ app }) => {
+outbox('claims date a mail as it is read after it was sent', async ({ app }) => {
   await invite(app, 1);
   const now = (): Date => {
     app.clock.advance(1000);
@@ -178,7 +175,7 @@ outbox('claims of due mails date a mail as it is read after it was sent', async 
   assert.is(date.toISOString(), outbox.write(sent).date.toISOString());
 });
 
-outbox('claims of due mails can be released without effect', async ({ app }) => {
+outbox('claims can be released without effect', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const before = await mailTo(app, email);
   const outbox = outboxOf(app);
@@ -189,7 +186,7 @@ outbox('claims of due mails can be released without effect', async ({ app }) => 
   assert.equal(await mailTo(app, email), before);
 });
 
-outbox('claims of due mails find due mails by index among any number of later ones', async ({ app }) => {
+outbox('claims find due mails by index among any number of later ones', async ({ app }) => {
   const plan = await app
     .db()
     .transaction()
@@ -222,7 +219,7 @@ const claimOnly = async (app: TestApp) => {
   return mail;
 };
 
-outbox('delivery results are counted in the invitation, which restarts its expiry', async ({ app }) => {
+outbox('results are counted in the invitation, which restarts its expiry', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const mail = await claimOnly(app);
   app.clock.advance(DAY_MS);
@@ -236,28 +233,25 @@ outbox('delivery results are counted in the invitation, which restarts its expir
   assert.equal([sent.sent_at, sent.last_error, sent.failed_at], [app.clock.now(), null, null]);
 });
 
-outbox(
-  'delivery results keep the expiry of an invitation that was accepted or that lasts longer',
-  async ({ app }) => {
-    const [accepted = '', lasting = ''] = await invite(app, 2);
-    const outbox = outboxOf(app);
-    const { mails } = await outbox.claim(5);
-    const far = new Date(app.clock.now().getTime() + 99 * DAY_MS);
-    const change = (email: string, values: object) =>
-      app.db().updateTable('invitations').set(values).where('email', '=', email).execute();
-    await change(accepted, { status: 'accepted' });
-    await change(lasting, { expires_at: far });
-    const before = await invitationOf(app, accepted);
-    app.clock.advance(DAY_MS);
+outbox('results keep the expiry of an invitation that was accepted or that lasts longer', async ({ app }) => {
+  const [accepted = '', lasting = ''] = await invite(app, 2);
+  const outbox = outboxOf(app);
+  const { mails } = await outbox.claim(5);
+  const far = new Date(app.clock.now().getTime() + 99 * DAY_MS);
+  const change = (email: string, values: object) =>
+    app.db().updateTable('invitations').set(values).where('email', '=', email).execute();
+  await change(accepted, { status: 'accepted' });
+  await change(lasting, { expires_at: far });
+  const before = await invitationOf(app, accepted);
+  app.clock.advance(DAY_MS);
 
-    for (const mail of mails) await outbox.recordDelivery(mail, TAKEN);
+  for (const mail of mails) await outbox.recordDelivery(mail, TAKEN);
 
-    assert.equal(await invitationOf(app, accepted), { ...before, email_count: 1 });
-    assert.equal((await invitationOf(app, lasting)).expires_at, far);
-  },
-);
+  assert.equal(await invitationOf(app, accepted), { ...before, email_count: 1 });
+  assert.equal((await invitationOf(app, lasting)).expires_at, far);
+});
 
-outbox('delivery results count a mail once if two workers have sent it', async ({ app }) => {
+outbox('results count a mail once if two workers have sent it', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const first = await claimOnly(app);
   app.clock.advance(10 * MINUTE_MS);
@@ -272,29 +266,26 @@ outbox('delivery results count a mail once if two workers have sent it', async (
   assert.is((await invitationOf(app, email)).email_count, 1);
 });
 
-outbox(
-  'delivery results count after their lease has expired only if the attempt succeeded',
-  async ({ app }) => {
-    const [email = ''] = await invite(app, 1);
-    const first = await claimOnly(app);
-    app.clock.advance(10 * MINUTE_MS);
-    const second = await claimOnly(app);
-    const claimed = await mailTo(app, email);
+outbox('results count after their lease has expired only if the attempt succeeded', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const first = await claimOnly(app);
+  app.clock.advance(10 * MINUTE_MS);
+  const second = await claimOnly(app);
+  const claimed = await mailTo(app, email);
 
-    await outboxOf(app).recordDelivery(first, FAILED);
-    await outboxOf(app).recordDelivery(first, REFUSED);
-    await outboxOf(app).release([first]);
-    assert.equal(await mailTo(app, email), claimed);
-    await outboxOf(app).recordDelivery(first, TAKEN);
-    await outboxOf(app).recordDelivery(second, FAILED);
+  await outboxOf(app).recordDelivery(first, FAILED);
+  await outboxOf(app).recordDelivery(first, REFUSED);
+  await outboxOf(app).release([first]);
+  assert.equal(await mailTo(app, email), claimed);
+  await outboxOf(app).recordDelivery(first, TAKEN);
+  await outboxOf(app).recordDelivery(second, FAILED);
 
-    const { sent_at, last_error } = await mailTo(app, email);
-    assert.equal([sent_at, last_error], [app.clock.now(), null]);
-  },
-);
+  const { sent_at, last_error } = await mailTo(app, email);
+  assert.equal([sent_at, last_error], [app.clock.now(), null]);
+});
 
 outbox(
-  'delivery results delay a failed mail by one minute, two, four … four hours, and give up after three days',
+  'results delay a failed mail by one minute, two, four … four hours, and give up after three days',
   async ({ app }) => {
     const [email = ''] = await invite(app, 1);
     const made = app.clock.now().getTime();
@@ -323,7 +314,7 @@ outbox(
   },
 );
 
-outbox('delivery results give up on a refused mail at once', async ({ app }) => {
+outbox('results give up on a refused mail at once', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   await outboxOf(app).recordDelivery(await claimOnly(app), REFUSED);
   const { failed_at, last_error, sent_at } = await mailTo(app, email);
@@ -333,48 +324,45 @@ outbox('delivery results give up on a refused mail at once', async ({ app }) => 
   assert.is((await outboxOf(app).claim(5)).found, 0);
 });
 
-outbox(
-  'delivery results give up on mails of closed invitations and to invalid addresses',
-  async ({ app }) => {
-    const emails = await invite(app, 4);
-    const set = (index: number, values: object) =>
-      app
-        .db()
-        .updateTable('invitations')
-        .set(values)
-        .where('email', '=', emails[index] ?? '')
-        .execute();
-    await set(0, { status: 'accepted' });
-    await set(1, { status: 'revoked' });
-    await set(2, { expires_at: app.clock.now() });
-    await app
+outbox('results give up on mails of closed invitations and to invalid addresses', async ({ app }) => {
+  const emails = await invite(app, 4);
+  const set = (index: number, values: object) =>
+    app
       .db()
-      .updateTable('outbox_mails')
-      .set({ recipient: 'a@b.test, c@d.test' })
-      .where('recipient', '=', emails[3] ?? '')
+      .updateTable('invitations')
+      .set(values)
+      .where('email', '=', emails[index] ?? '')
       .execute();
+  await set(0, { status: 'accepted' });
+  await set(1, { status: 'revoked' });
+  await set(2, { expires_at: app.clock.now() });
+  await app
+    .db()
+    .updateTable('outbox_mails')
+    .set({ recipient: 'a@b.test, c@d.test' })
+    .where('recipient', '=', emails[3] ?? '')
+    .execute();
 
-    assert.equal(await outboxOf(app).claim(5), { mails: [], found: 4 });
-    const mails = await app.db().selectFrom('outbox_mails').selectAll().orderBy('id').execute();
+  assert.equal(await outboxOf(app).claim(5), { mails: [], found: 4 });
+  const mails = await app.db().selectFrom('outbox_mails').selectAll().orderBy('id').execute();
 
-    assert.equal(
-      mails.map((mail) => mail.last_error),
-      [
-        'The invitation has been accepted.',
-        'The invitation has been revoked.',
-        'The invitation has expired.',
-        'Mail cannot be sent to this address.',
-      ],
-    );
-    assert.ok(mails.every((mail) => mail.failed_at && !mail.sent_at));
-  },
-);
+  assert.equal(
+    mails.map((mail) => mail.last_error),
+    [
+      'The invitation has been accepted.',
+      'The invitation has been revoked.',
+      'The invitation has expired.',
+      'Mail cannot be sent to this address.',
+    ],
+  );
+  assert.ok(mails.every((mail) => mail.failed_at && !mail.sent_at));
+});
 
 const countMails = async (app: TestApp) =>
   (await app.db().selectFrom('outbox_mails').select('id').execute()).length;
 
 outbox(
-  'pruning of the outbox deletes mails that were sent or given up 30 days ago in batches, and keeps pending ones',
+  'pruning deletes mails that were sent or given up 30 days ago in batches, and keeps pending ones',
   async ({ app }) => {
     await invite(app, 2500);
     await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
@@ -397,7 +385,7 @@ outbox(
   },
 );
 
-outbox('pruning of the outbox deletes expired links only', async ({ app }) => {
+outbox('pruning deletes expired links only', async ({ app }) => {
   const countLinks = async () => (await app.db().selectFrom('password_links').select('id').execute()).length;
   await app.as(null).passwords.requestReset({ email: ADA });
   await outboxOf(app).claim(5);
@@ -410,7 +398,7 @@ outbox('pruning of the outbox deletes expired links only', async ({ app }) => {
   assert.is(await countLinks(), 0);
 });
 
-outbox('pruning of the outbox ends obsolete mails without a mail server', async ({ app }) => {
+outbox('pruning ends obsolete mails without a mail server', async ({ app }) => {
   const [revoked = '', pending = ''] = await invite(app, 2);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', revoked).execute();
 
@@ -445,7 +433,7 @@ const makeUser = async (app: TestApp): Promise<string> => {
 };
 
 outbox(
-  'links of password mails are created for the user with the requested address, and valid for an hour from the request',
+  'links are created for the user with the requested address, and valid for an hour from the request',
   async ({ app }) => {
     await request(app, ADA.toUpperCase());
     const asked = app.clock.now().getTime();
@@ -463,7 +451,7 @@ outbox(
 );
 
 outbox(
-  'links of password mails are not created for unknown or inactive users, whose mails are deleted or ended',
+  'links are not created for unknown or inactive users, whose mails are deleted or ended',
   async ({ app }) => {
     await request(app, 'unknown@guest.test');
     await request(app, IDLE);
@@ -478,22 +466,19 @@ outbox(
   },
 );
 
-outbox(
-  'links of password mails are created for new users, and valid as long as invitations',
-  async ({ app }) => {
-    const email = await makeUser(app);
-    const created = app.clock.now().getTime();
-    app.clock.advance(DAY_MS);
+outbox('links are created for new users, and valid as long as invitations', async ({ app }) => {
+  const email = await makeUser(app);
+  const created = app.clock.now().getTime();
+  app.clock.advance(DAY_MS);
 
-    const { mails } = await outboxOf(app).claim(5);
-    const [link] = await linksOf(app, email);
+  const { mails } = await outboxOf(app).claim(5);
+  const [link] = await linksOf(app, email);
 
-    assert.is(mails.length, 1);
-    assert.is(link?.expires_at.getTime(), created + INVITATION_DAYS * DAY_MS);
-  },
-);
+  assert.is(mails.length, 1);
+  assert.is(link?.expires_at.getTime(), created + INVITATION_DAYS * DAY_MS);
+});
 
-outbox('links of password mails are created once by concurrent workers', async ({ app }) => {
+outbox('links are created once by concurrent workers', async ({ app }) => {
   const email = await makeUser(app);
   await request(app, GRACE);
   const outboxes = Array.from({ length: 6 }, () => outboxOf(app));
@@ -506,26 +491,23 @@ outbox('links of password mails are created once by concurrent workers', async (
   assert.is((await linksOf(app, GRACE)).length, 1);
 });
 
-outbox(
-  'links of password mails are also created without sending, so that the mail can be viewed',
-  async ({ app }) => {
-    const email = await makeUser(app);
-    await request(app, 'unknown@guest.test');
+outbox('links are also created without sending, so that the mail can be viewed', async ({ app }) => {
+  const email = await makeUser(app);
+  await request(app, 'unknown@guest.test');
 
-    assert.is(await outboxOf(app).createLinks(), 2);
-    assert.is(await outboxOf(app).createLinks(), 0);
-    const mail = await mailTo(app, email);
+  assert.is(await outboxOf(app).createLinks(), 2);
+  assert.is(await outboxOf(app).createLinks(), 0);
+  const mail = await mailTo(app, email);
 
-    assert.equal([mail.attempts, mail.sent_at, mail.failed_at], [0, null, null]);
-    assert.equal(
-      (await linksOf(app, email)).map(({ id }) => id),
-      [mail.password_link_id],
-    );
-  },
-);
+  assert.equal([mail.attempts, mail.sent_at, mail.failed_at], [0, null, null]);
+  assert.equal(
+    (await linksOf(app, email)).map(({ id }) => id),
+    [mail.password_link_id],
+  );
+});
 
 outbox(
-  'links of password mails are not created again after use, nor if the password was set after the request',
+  'links are not created again after use, nor if the password was set after the request',
   async ({ app }) => {
     const email = await makeUser(app);
     const outbox = outboxOf(app);
@@ -548,28 +530,25 @@ outbox(
   },
 );
 
-outbox(
-  'links of password mails are not sent after they expired or their user was deactivated',
-  async ({ app }) => {
-    await request(app, ROOT);
-    await makeUser(app);
-    const leaving = await makeUser(app);
-    const outbox = outboxOf(app);
-    assert.is((await outbox.claim(5)).mails.length, 3);
-    await app.as(ACME).users.deactivate({ email: leaving });
+outbox('links are not sent after they expired or their user was deactivated', async ({ app }) => {
+  await request(app, ROOT);
+  await makeUser(app);
+  const leaving = await makeUser(app);
+  const outbox = outboxOf(app);
+  assert.is((await outbox.claim(5)).mails.length, 3);
+  await app.as(ACME).users.deactivate({ email: leaving });
 
-    app.clock.advance(60 * MINUTE_MS);
-    assert.is((await outbox.claim(5)).mails.length, 1);
-    app.clock.advance(INVITATION_DAYS * DAY_MS);
-    assert.is((await outbox.claim(5)).mails.length, 0);
-    const mails = await app.db().selectFrom('outbox_mails').select('last_error').orderBy('id').execute();
+  app.clock.advance(60 * MINUTE_MS);
+  assert.is((await outbox.claim(5)).mails.length, 1);
+  app.clock.advance(INVITATION_DAYS * DAY_MS);
+  assert.is((await outbox.claim(5)).mails.length, 0);
+  const mails = await app.db().selectFrom('outbox_mails').select('last_error').orderBy('id').execute();
 
-    assert.equal(
-      mails.map((mail) => mail.last_error),
-      ['The link has expired.', 'The link has expired.', 'The account has been deactivated.'],
-    );
-  },
-);
+  assert.equal(
+    mails.map((mail) => mail.last_error),
+    ['The link has expired.', 'The link has expired.', 'The account has been deactivated.'],
+  );
+});
 
 /** The result of a claim that has to wait for a transaction that locks the users. */
 const claimDuring = async (
@@ -596,7 +575,7 @@ const claimDuring = async (
 };
 
 outbox(
-  'concurrent changes of password links do not deadlock with ending the links of the same user',
+  'concurrent changes of links do not deadlock with ending the links of the same user',
   async ({ app }) => {
     await request(app, ADA);
     const [linked] = (await outboxOf(app).claim(5)).mails;
@@ -622,7 +601,7 @@ outbox(
 );
 
 outbox(
-  'concurrent changes of password links do not deadlock with a change of the address that a link waits to be sent to',
+  'concurrent changes of links do not deadlock with a change of the address that a link waits to be sent to',
   async ({ app }) => {
     await app.as(ACME).users.create({ email: 'waits@acme.test' });
     const waiting = (tx: Kysely<Database>) =>
@@ -647,7 +626,7 @@ outbox(
 );
 
 outbox(
-  'concurrent changes of password links do not wait for a change of the person whose mail they claim',
+  'concurrent changes of links do not wait for a change of the person whose mail they claim',
   async ({ app }) => {
     const ada = app.db().selectFrom('users').select('id').where('email', '=', ADA);
     const { id: user_id } = await ada.executeTakeFirstOrThrow();
@@ -674,23 +653,20 @@ outbox(
   },
 );
 
-outbox(
-  'concurrent changes of password links create no link for a user who is being deactivated',
-  async ({ app }) => {
-    const setActive = (db: Kysely<Database>, isActive: boolean) =>
-      db.updateTable('users').set({ is_active: isActive }).where('email', '=', ADA).execute();
-    await request(app, ADA);
+outbox('concurrent changes of links create no link for a user who is being deactivated', async ({ app }) => {
+  const setActive = (db: Kysely<Database>, isActive: boolean) =>
+    db.updateTable('users').set({ is_active: isActive }).where('email', '=', ADA).execute();
+  await request(app, ADA);
 
-    const { mails } = await claimDuring(app, (tx) => setActive(tx, false));
-    await setActive(app.db(), true);
+  const { mails } = await claimDuring(app, (tx) => setActive(tx, false));
+  await setActive(app.db(), true);
 
-    assert.equal(mails, []);
-    assert.equal(await app.db().selectFrom('outbox_mails').select('id').execute(), []);
-  },
-);
+  assert.equal(mails, []);
+  assert.equal(await app.db().selectFrom('outbox_mails').select('id').execute(), []);
+});
 
 outbox(
-  'concurrent changes of password links give every claimed mail a link, even if many are created at once',
+  'concurrent changes of links give every claimed mail a link, even if many are created at once',
   async ({ app }) => {
     const now = app.clock.now().getTime();
     // The newest mails are due first, but get their links last.

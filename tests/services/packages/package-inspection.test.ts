@@ -33,7 +33,7 @@ const MIB = 1024 ** 2;
 
 const EXPECTED = { slug: 'sales', version: '1.0.0' };
 
-inspection('inspectPackage returns the manifest, hash and size of a valid package', async () => {
+inspection('returns the manifest, hash and size of a valid package', async () => {
   const bytes = packageOf([
     tarEntry({ path: 'pages/', type: 'Directory' }),
     tarEntry({ path: 'pages/index.html', body: 'x'.repeat(5000) }),
@@ -47,7 +47,7 @@ inspection('inspectPackage returns the manifest, hash and size of a valid packag
 });
 
 inspection(
-  'inspectPackage accepts the output of `tar czf x.tgz .`, with a leading ./ in all paths and the root itself',
+  'accepts the output of `tar czf x.tgz .`, with a leading ./ in all paths and the root itself',
   async () => {
     const entries = [
       tarEntry({ path: './', type: 'Directory' }),
@@ -61,7 +61,7 @@ inspection(
   },
 );
 
-inspection('inspectPackage applies pax headers', async () => {
+inspection('applies pax headers', async () => {
   const path = `${'déjà/'.repeat(60)}vu`;
 
   const { manifest } = await inspect(
@@ -75,13 +75,13 @@ inspection('inspectPackage applies pax headers', async () => {
   assert.is(manifest.slug, 'sales');
 });
 
-inspection('inspectPackage accepts an archive with several gzip members', async () => {
+inspection('accepts an archive with several gzip members', async () => {
   const halves = [manifestEntry(), END].map((part) => gzipSync(part));
 
   assert.is((await inspect(Buffer.concat(halves))).manifest.slug, 'sales');
 });
 
-inspection('inspectPackage refuses a package without app.yaml at its root', async () => {
+inspection('refuses a package without app.yaml at its root', async () => {
   const nested = tarEntry({ path: 'sales/app.yaml', body: manifestText() });
 
   await refuses(inspect(packageOf([], nested)), /no file app\.yaml at its root/);
@@ -92,20 +92,20 @@ inspection('inspectPackage refuses a package without app.yaml at its root', asyn
   await refuses(inspect(gzipSync(END)), /no file app\.yaml/);
 });
 
-inspection('inspectPackage refuses an app.yaml that is not YAML', () =>
+inspection('refuses an app.yaml that is not YAML', () =>
   refuses(
     inspect(packageOf([], tarEntry({ path: 'app.yaml', body: 'a: [1' }))),
     /app\.yaml is not valid YAML/,
   ),
 );
 
-inspection('inspectPackage reports all missing fields of app.yaml at once', async () => {
+inspection('reports all missing fields of app.yaml at once', async () => {
   const problem = await problemOf(inspect(packageOf([], tarEntry({ path: 'app.yaml', body: 'stacks: []' }))));
 
   assert.equal(Object.keys(problem.fields ?? {}), ['slug', 'version', 'label']);
 });
 
-inspection('inspectPackage refuses a package with another slug or version than requested', async () => {
+inspection('refuses a package with another slug or version than requested', async () => {
   const inside = (lines: Record<string, string>) => problemOf(inspect(packageOf([], manifestEntry(lines))));
 
   const slug = await inside({ slug: 'churn' });
@@ -115,11 +115,11 @@ inspection('inspectPackage refuses a package with another slug or version than r
   assert.is(both.message, 'app.yaml has slug churn instead of sales and version 1.0.1 instead of 1.0.0.');
 });
 
-inspection('inspectPackage refuses bytes that differ from the published ones', () =>
+inspection('refuses bytes that differ from the published ones', () =>
   refuses(inspect(packageOf(), { sha256: 'a'.repeat(64) }), /SHA-256/),
 );
 
-inspection('inspectPackage reports that the store is unavailable if its stream fails', async () => {
+inspection('reports that the store is unavailable if its stream fails', async () => {
   const broken = new Error('ECONNRESET');
   const body = Readable.from(
     (async function* () {
@@ -134,7 +134,7 @@ inspection('inspectPackage reports that the store is unavailable if its stream f
 });
 
 inspection(
-  'inspectPackage reports that the store is unavailable if its stream ends too early or has ended before',
+  'reports that the store is unavailable if its stream ends too early or has ended before',
   async () => {
     const cut = stored(packageOf());
     cut.body.once('data', () => cut.body.destroy()).pause();
@@ -146,33 +146,30 @@ inspection(
   },
 );
 
-inspection(
-  'inspectPackage refuses an unsound package at once, although the store sends nothing more',
-  async () => {
-    const unsound = [
-      Buffer.from('no gzip archive'),
-      gzipSync(Buffer.alloc(1024, 'x')),
-      gzipSync(gzipSync(END)),
-    ];
-    for (const bytes of unsound) {
-      const body = new PassThrough();
-      body.write(bytes);
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        body.end();
-      }, 60_000);
+inspection('refuses an unsound package at once, although the store sends nothing more', async () => {
+  const unsound = [
+    Buffer.from('no gzip archive'),
+    gzipSync(Buffer.alloc(1024, 'x')),
+    gzipSync(gzipSync(END)),
+  ];
+  for (const bytes of unsound) {
+    const body = new PassThrough();
+    body.write(bytes);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      body.end();
+    }, 60_000);
 
-      await problemOf(inspectPackage({ ...stored(bytes), body }, EXPECTED));
+    await problemOf(inspectPackage({ ...stored(bytes), body }, EXPECTED));
 
-      clearTimeout(timer);
-      assert.not(isLate);
-      assert.ok(body.destroyed);
-    }
-  },
-);
+    clearTimeout(timer);
+    assert.not(isLate);
+    assert.ok(body.destroyed);
+  }
+});
 
-inspection('inspectPackage closes the file in every case', async () => {
+inspection('closes the file in every case', async () => {
   await using folder = await makeScratchFolder();
   const file = folder.join('x.tgz');
   const filler = Array.from({ length: 60 }, (_, i) => tarEntry({ path: `f${i}`, body: randomBytes(20_000) }));
@@ -193,20 +190,20 @@ inspection('inspectPackage closes the file in every case', async () => {
   assert.ok(await closed(packageOf([tarEntry({ path: '../evil' }), ...filler])));
 });
 
-inspection('inspectPackage: broken archives refuses a broken header', async () => {
+inspection('broken archives: refuses a broken header', async () => {
   const entry = tarEntry({ path: 'a', body: 'x' });
   entry.write('7', 100);
 
   await refuses(inspect(packageOf([entry])), /not a sound tar archive/);
 });
 
-inspection('inspectPackage: broken archives refuses data that is not gzip', async () => {
+inspection('broken archives: refuses data that is not gzip', async () => {
   await refuses(inspect(Buffer.from('not an archive')), /not a whole gzip archive/);
   await refuses(inspect(Buffer.concat([manifestEntry(), END])), /not a whole gzip archive/);
   await refuses(inspect(Buffer.alloc(0)), /not a whole gzip archive/);
 });
 
-inspection('inspectPackage: broken archives refuses an archive truncated at any offset', async () => {
+inspection('broken archives: refuses an archive truncated at any offset', async () => {
   const bytes = packageOf([tarEntry({ path: 'a', body: randomBytes(3000) })]);
 
   for (let length = 1; length < bytes.length; length += 97) {
@@ -214,36 +211,30 @@ inspection('inspectPackage: broken archives refuses an archive truncated at any 
   }
 });
 
-inspection(
-  'inspectPackage: broken archives refuses a truncated tar stream inside complete gzip',
-  async () => {
-    const tar = Buffer.concat([manifestEntry(), tarEntry({ path: 'a', body: 'x'.repeat(2000) }), END]);
+inspection('broken archives: refuses a truncated tar stream inside complete gzip', async () => {
+  const tar = Buffer.concat([manifestEntry(), tarEntry({ path: 'a', body: 'x'.repeat(2000) }), END]);
 
-    for (const length of [1024, 1500, 2048, tar.length - 1024, tar.length - 512]) {
-      await refuses(inspect(gzipSync(tar.subarray(0, length))), /ends in the middle/);
-    }
-  },
-);
+  for (const length of [1024, 1500, 2048, tar.length - 1024, tar.length - 512]) {
+    await refuses(inspect(gzipSync(tar.subarray(0, length))), /ends in the middle/);
+  }
+});
 
-inspection(
-  'inspectPackage: broken archives refuses data after the end of the tar stream or the gzip',
-  async () => {
-    const tar = Buffer.concat([manifestEntry(), END]);
-    const behind = (garbage: Buffer) => inspect(Buffer.concat([gzipSync(tar), garbage]));
+inspection('broken archives: refuses data after the end of the tar stream or the gzip', async () => {
+  const tar = Buffer.concat([manifestEntry(), END]);
+  const behind = (garbage: Buffer) => inspect(Buffer.concat([gzipSync(tar), garbage]));
 
-    await refuses(inspect(gzipSync(Buffer.concat([tar, tarEntry({ path: 'hidden' })]))), /after the end/);
-    await refuses(
-      inspect(gzipSync(Buffer.concat([tar, Buffer.alloc(200_000), Buffer.from('x')]))),
-      /after the end/,
-    );
-    await refuses(behind(Buffer.from('garbage')), /not a whole gzip archive/);
-    await refuses(behind(Buffer.alloc(10)), /something after its end/);
-    await refuses(behind(Buffer.alloc(100_000)), /something after its end/);
-  },
-);
+  await refuses(inspect(gzipSync(Buffer.concat([tar, tarEntry({ path: 'hidden' })]))), /after the end/);
+  await refuses(
+    inspect(gzipSync(Buffer.concat([tar, Buffer.alloc(200_000), Buffer.from('x')]))),
+    /after the end/,
+  );
+  await refuses(behind(Buffer.from('garbage')), /not a whole gzip archive/);
+  await refuses(behind(Buffer.alloc(10)), /something after its end/);
+  await refuses(behind(Buffer.alloc(100_000)), /something after its end/);
+});
 
 inspection(
-  'inspectPackage: broken archives refuses zeros after the end of the gzip also if the store sends each byte alone',
+  'broken archives: refuses zeros after the end of the gzip also if the store sends each byte alone',
   async () => {
     const bytes = Buffer.concat([packageOf(), Buffer.alloc(20)]);
     const body = Readable.from(Array.from(bytes, (byte) => Buffer.from([byte])));
@@ -253,7 +244,7 @@ inspection(
 );
 
 inspection(
-  'inspectPackage: broken archives refuses a package that was compressed twice, whose inner layer would bypass the limits',
+  'broken archives: refuses a package that was compressed twice, whose inner layer would bypass the limits',
   () =>
     refuses(inspect(gzipSync(packageOf([tarEntry({ path: 'a', body: randomBytes(2000) })]))), /packed twice/),
 );
@@ -291,14 +282,11 @@ const defused = async (bomb: ReturnType<typeof bombOf>, maxPieces: number): Prom
 /** Chunks queued for zlib when the package is refused: they are small, and 64 KiB of them are read ahead. */
 const UNDER_WAY = 80;
 
-inspection(
-  'inspectPackage: decompression bombs refuses a file of 1 GiB by its header, before unpacking it',
-  () => {
-    const header = tarEntry({ path: 'zeros', size: GIB_IN_MIB * MIB });
+inspection('bombs: refuses a file of 1 GiB by its header, before unpacking it', () => {
+  const header = tarEntry({ path: 'zeros', size: GIB_IN_MIB * MIB });
 
-    return defused(bombOf(Buffer.concat([manifestEntry(), header]), Buffer.alloc(MIB)), UNDER_WAY);
-  },
-);
+  return defused(bombOf(Buffer.concat([manifestEntry(), header]), Buffer.alloc(MIB)), UNDER_WAY);
+});
 
 const OFFENCES: [what: string, entry: OddEntry, detail: RegExp][] = [
   ['a symbolic link', { path: 'l', type: 'SymbolicLink', linkpath: '/etc' }, /"l", which is .* SymbolicLink/],
@@ -316,10 +304,10 @@ const OFFENCES: [what: string, entry: OddEntry, detail: RegExp][] = [
 ];
 
 for (const [what, entry, detail] of OFFENCES) {
-  inspection(`inspectPackage: links and devices refuses ${what}`, () => refuses(inspectEntry(entry), detail));
+  inspection(`links: refuses ${what}`, () => refuses(inspectEntry(entry), detail));
 }
 
-inspection('inspectPackage: links and devices refuses links with a path in a pax header', () =>
+inspection('links: refuses links with a path in a pax header', () =>
   refuses(
     inspect(
       packageOf([
@@ -352,11 +340,11 @@ const UNSAFE_PATHS: [what: string, entry: OddEntry, detail: RegExp][] = [
 ];
 
 for (const [what, entry, detail] of UNSAFE_PATHS) {
-  inspection(`inspectPackage: unsafe paths refuses ${what}`, () => refuses(inspectEntry(entry), detail));
+  inspection(`unsafe paths: refuses ${what}`, () => refuses(inspectEntry(entry), detail));
 }
 
 inspection(
-  'inspectPackage: unsafe paths refuses a path in a pax header that leaves the folder, has a NUL or is too long',
+  'unsafe paths: refuses a path in a pax header that leaves the folder, has a NUL or is too long',
   async () => {
     const hiding = (path: string) =>
       inspect(packageOf([paxHeader({ path }), tarEntry({ path: 'ok', body: 'x' })]));
@@ -368,7 +356,7 @@ inspection(
   },
 );
 
-inspection('inspectPackage: unsafe paths refuses a path in a GNU long name that leaves the folder', () =>
+inspection('unsafe paths: refuses a path in a GNU long name that leaves the folder', () =>
   refuses(
     inspect(
       packageOf([
@@ -387,7 +375,7 @@ const hostilePath = fc
   })
   .map((segments) => segments.join('/'));
 
-inspection('inspectPackage: unsafe paths accepts no combination that leaves the folder', () => {
+inspection('unsafe paths: accepts no combination that leaves the folder', () => {
   fc.assert(
     fc.property(hostilePath, (path) => {
       const admitted = admittedOf(path);
@@ -395,7 +383,7 @@ inspection('inspectPackage: unsafe paths accepts no combination that leaves the 
       assert.ok(`${resolve('/package', admitted)}/`.startsWith('/package/'), path);
       assert.is(win32.resolve('C:\\package', admitted).indexOf('C:\\package'), 0, path);
     }),
-    { numRuns: 2000 },
+    { seed: 1, numRuns: 300 },
   );
 });
 

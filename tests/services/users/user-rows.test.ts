@@ -28,7 +28,7 @@ const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
   [ADA, GRACE, EDSGER, ROOT, 'unknown@acme.test'].map((email) => ({ caller, email })),
 );
 
-reading('reading users returns to each of many concurrent callers what they may see', async ({ app }) => {
+reading('returns to each of many concurrent callers what they may see', async ({ app }) => {
   const read = async ({ caller, email }: (typeof PAIRS)[number]) => {
     const answer = await app.send(`GET /jb/users/${email}/`, { as: caller });
     return answer.statusCode === 200 ? answer.body : answer.statusCode;
@@ -41,24 +41,21 @@ reading('reading users returns to each of many concurrent callers what they may 
   assert.ok(alone.includes(404) && alone.some((body) => String(body).includes(EDSGER)));
 });
 
-reading(
-  'reading users authenticates many concurrent callers, and rejects malformed tokens',
-  async ({ app }) => {
-    const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
-    const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
-    const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
-    const actors = await Promise.all(
-      tokens.map((token) => app.openServices().authentication.findByToken(token)),
-    );
+reading('authenticates many concurrent callers, and rejects malformed tokens', async ({ app }) => {
+  const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
+  const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
+  const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
+  const actors = await Promise.all(
+    tokens.map((token) => app.openServices().authentication.findByToken(token)),
+  );
 
-    assert.equal(
-      actors.map((actor) => actor?.email ?? null),
-      callers,
-    );
-  },
-);
+  assert.equal(
+    actors.map((actor) => actor?.email ?? null),
+    callers,
+  );
+});
 
-reading('reading users sees uncommitted changes in its own transaction', async ({ app }) => {
+reading('sees uncommitted changes in its own transaction', async ({ app }) => {
   const root = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
   const names = await app.inTransaction(
@@ -74,18 +71,15 @@ reading('reading users sees uncommitted changes in its own transaction', async (
   await rejectsWith(app.openServices().users.get(root, 'unknown@acme.test'), 'not-found');
 });
 
-reading(
-  'reading users responds to anonymous callers with unauthenticated for any address',
-  async ({ app }) => {
-    const headers = { authorization: `Token ${'0'.repeat(40)}` };
-    for (const email of [ADA, 'unknown@acme.test', 'a%00b@acme.test']) {
-      assert.is((await app.send(`GET /jb/users/${email}/`)).statusCode, 401);
-      assert.is((await app.send(`GET /jb/users/${email}/`, { headers })).statusCode, 401);
-    }
-  },
-);
+reading('responds to anonymous callers with unauthenticated for any address', async ({ app }) => {
+  const headers = { authorization: `Token ${'0'.repeat(40)}` };
+  for (const email of [ADA, 'unknown@acme.test', 'a%00b@acme.test']) {
+    assert.is((await app.send(`GET /jb/users/${email}/`)).statusCode, 401);
+    assert.is((await app.send(`GET /jb/users/${email}/`, { headers })).statusCode, 401);
+  }
+});
 
-reading('reading users sends no query for a caller without credentials', async ({ app }) => {
+reading('sends no query for a caller without credentials', async ({ app }) => {
   const pool = app.orm.pool;
   /** How many connections a request takes from the pool. */
   const countTaken = async (expected: number, as?: string): Promise<number> => {
@@ -105,7 +99,7 @@ reading('reading users sends no query for a caller without credentials', async (
   assert.ok((await countTaken(200, ROOT)) > 0, 'it would have been seen');
 });
 
-reading('reading users reads no user for an unknown token', async ({ app }) => {
+reading('reads no user for an unknown token', async ({ app }) => {
   const headers = { authorization: `Token ${'1'.repeat(40)}` };
   const locker = app.orm.em.fork();
   await locker.begin();
@@ -126,7 +120,7 @@ reading('reading users reads no user for an unknown token', async ({ app }) => {
   assert.is(isWaiting, false);
 });
 
-reading('reading users reads the current row again for a second read of one request', async ({ app }) => {
+reading('reads the current row again for a second read of one request', async ({ app }) => {
   const { authentication, users } = app.openServices();
   const root = await authentication.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
@@ -157,7 +151,7 @@ const listedApps = async (app: TestApp, as: string, query = ''): Promise<string[
 };
 
 reading(
-  'apps of users in a list are sorted by age, also those of apps that were added after earlier lists',
+  'apps of lists are sorted by age, also those of apps that were added after earlier lists',
   async ({ app }) => {
     await listedApps(app, ROOT);
     await addOldApps(app, 'Newer100', 'Older100');
@@ -171,22 +165,19 @@ reading(
   },
 );
 
-reading(
-  'apps of users in a list are sorted in every list that is read while apps are added',
-  async ({ app }) => {
-    const lists: Promise<string[]>[] = [];
-    for (let added = 0; added < 20; added += 1) {
-      lists.push(listedApps(app, ROOT), listedApps(app, ACME, '?app=sales'));
-      await addOldApps(app, `Added${100 + added}`);
-    }
-    const sorted = (await app.as(ROOT).users.get({ email: ADA })).apps;
+reading('apps of lists are sorted in every list that is read while apps are added', async ({ app }) => {
+  const lists: Promise<string[]>[] = [];
+  for (let added = 0; added < 20; added += 1) {
+    lists.push(listedApps(app, ROOT), listedApps(app, ACME, '?app=sales'));
+    await addOldApps(app, `Added${100 + added}`);
+  }
+  const sorted = (await app.as(ROOT).users.get({ email: ADA })).apps;
 
-    for (const apps of await Promise.all(lists))
-      assert.equal(
-        apps,
-        sorted.filter((id) => apps.includes(id)),
-      );
-  },
-);
+  for (const apps of await Promise.all(lists))
+    assert.equal(
+      apps,
+      sorted.filter((id) => apps.includes(id)),
+    );
+});
 
 reading.run();

@@ -14,7 +14,7 @@ const webhooks = webhookSuite('webhooks');
 const listOf = (app: TestApp, id: number) => app.as(ROOT).webhooks.deliveries({ id });
 
 webhooks(
-  'webhook deliveries are given up after a day of failures; the next one of the subject follows',
+  'deliveries are given up after a day of failures; the next one of the subject follows',
   async (context) => {
     const { app, receiver } = context;
     const { id } = await create(context);
@@ -48,7 +48,7 @@ webhooks(
   },
 );
 
-webhooks('webhooks that fail are not asked for one subject after another', async (context) => {
+webhooks('that fail are not asked for one subject after another', async (context) => {
   const { app, receiver } = context;
   const healthy = await startReceiver();
   const { id } = await create(context);

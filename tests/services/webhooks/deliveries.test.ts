@@ -39,7 +39,7 @@ const entries = (): AuditEvent[] =>
   );
 
 webhooks(
-  'what webhooks hear is what events.list shows: to superusers, or to an admin of the client alone',
+  'what is heard is what events.list shows: to superusers, or to an admin of the client alone',
   async (context) => {
     const { app, receiver } = context;
     const hooks = new Map<string, string>();
@@ -76,7 +76,7 @@ webhooks(
 );
 
 webhooks(
-  'what webhooks hear is limited to the types of the webhook, and nothing while it is inactive',
+  'what is heard is limited to the types of the webhook, and nothing while it is inactive',
   async ({ app, receiver }) => {
     const types = ['user.updated' as const, 'user.deactivated' as const];
     const { id } = await app.as(ACME).webhooks.create({ url: receiver.url, types, client: 1 });
@@ -92,7 +92,7 @@ webhooks(
 );
 
 webhooks(
-  'what webhooks hear goes on when the creator is deactivated, and ends with the client',
+  'what is heard goes on when the creator is deactivated, and ends with the client',
   async ({ app, receiver }) => {
     await app.as(GLOBEX).webhooks.create({ url: receiver.url, types: ['user.updated'], client: 2 });
     await sql`update users set is_active = false where email = ${GLOBEX}`.execute(app.db());
@@ -111,29 +111,26 @@ webhooks(
 
 const listOf = (app: TestApp, id: number) => app.as(ROOT).webhooks.deliveries({ id });
 
-webhooks(
-  'webhook deliveries carry the event and a signature that standardwebhooks verifies',
-  async (context) => {
-    const { app, receiver } = context;
-    const { secret } = await create(context);
-    await rename(app);
-    await app.webhookWorker.drain();
+webhooks('deliveries carry the event and a signature that standardwebhooks verifies', async (context) => {
+  const { app, receiver } = context;
+  const { secret } = await create(context);
+  await rename(app);
+  await app.webhookWorker.drain();
 
-    const [got] = receiver.received;
-    if (!got) return assert.unreachable();
-    const verified = new Webhook(secret).verify(got.body, got.headers);
-    const event = (await app.as(ACME).events.list({ types: 'user.updated', limit: 1_000 })).at(-1);
-    assert.equal(
-      verified,
-      JSON.parse(JSON.stringify({ type: event?.type, timestamp: event?.timestamp, data: event })),
-    );
-    assert.is(got.id, `evt_${event?.id}`);
-    assert.is(got.headers['content-type'], 'application/json');
-    assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers), 'No matching signature');
-  },
-);
+  const [got] = receiver.received;
+  if (!got) return assert.unreachable();
+  const verified = new Webhook(secret).verify(got.body, got.headers);
+  const event = (await app.as(ACME).events.list({ types: 'user.updated', limit: 1_000 })).at(-1);
+  assert.equal(
+    verified,
+    JSON.parse(JSON.stringify({ type: event?.type, timestamp: event?.timestamp, data: event })),
+  );
+  assert.is(got.id, `evt_${event?.id}`);
+  assert.is(got.headers['content-type'], 'application/json');
+  assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers), 'No matching signature');
+});
 
-webhooks('webhook deliveries are signed with both secrets for a day after a rotation', async (context) => {
+webhooks('deliveries are signed with both secrets for a day after a rotation', async (context) => {
   const { app, receiver } = context;
   const { id, secret } = await create(context);
   const rotated = await app.as(ROOT).webhooks.rotateSecret({ id });
@@ -153,7 +150,7 @@ webhooks('webhook deliveries are signed with both secrets for a day after a rota
 });
 
 webhooks(
-  'webhook deliveries are retried after a failure, with the same id, and keep the order of their subject',
+  'deliveries are retried after a failure, with the same id, and keep the order of their subject',
   async (context) => {
     const { app, receiver } = context;
     const { id } = await create(context);
@@ -189,7 +186,7 @@ webhooks(
   },
 );
 
-webhooks('webhook deliveries to a slow receiver delay no other', async (context) => {
+webhooks('deliveries to a slow receiver delay no other', async (context) => {
   const { app, receiver } = context;
   const fast = await startReceiver();
   await create(context);
@@ -207,7 +204,7 @@ webhooks('webhook deliveries to a slow receiver delay no other', async (context)
   assert.is(receiver.received.length, 10);
 });
 
-webhooks('webhook deliveries of a client leave room for those of others', async (context) => {
+webhooks('deliveries of a client leave room for those of others', async (context) => {
   const { app } = context;
   for (let n = 0; n < 8; n++) await create(context);
   const { id: other } = await create(context, { client: null });
@@ -220,7 +217,7 @@ webhooks('webhook deliveries of a client leave room for those of others', async 
 });
 
 webhooks(
-  'webhook deliveries of a change of many people are enqueued in batches, between which others may read',
+  'deliveries of a change of many people are enqueued in batches, between which others may read',
   async (context) => {
     const { app } = context;
     const { id } = await create(context);
@@ -238,25 +235,22 @@ webhooks(
   },
 );
 
-webhooks(
-  'webhook deliveries to a receiver that never answers fail after a time',
-  async ({ app, receiver }) => {
-    receiver.answer = () => null;
-    const limits = { allowsPrivate: true, timeoutMs: 100, maxBytes: 100, truncates: true };
-    const message = {
-      id: 'evt_1',
-      url: receiver.url,
-      body: '{}',
-      secrets: ['whsec_c2VjcmV0'],
-      at: app.clock.now(),
-    };
-    const { status, error } = await createSender(createGuardedFetch(limits))(message);
+webhooks('deliveries to a receiver that never answers fail after a time', async ({ app, receiver }) => {
+  receiver.answer = () => null;
+  const limits = { allowsPrivate: true, timeoutMs: 100, maxBytes: 100, truncates: true };
+  const message = {
+    id: 'evt_1',
+    url: receiver.url,
+    body: '{}',
+    secrets: ['whsec_c2VjcmV0'],
+    at: app.clock.now(),
+  };
+  const { status, error } = await createSender(createGuardedFetch(limits))(message);
 
-    assert.equal([status, error], [null, 'There was no response in time.']);
-  },
-);
+  assert.equal([status, error], [null, 'There was no response in time.']);
+});
 
-webhooks('webhook deliveries treat redirects as failures', async (context) => {
+webhooks('deliveries treat redirects as failures', async (context) => {
   const { app, receiver } = context;
   const { id } = await create(context);
   receiver.answer = () => 302;
@@ -270,7 +264,7 @@ webhooks('webhook deliveries treat redirects as failures', async (context) => {
   );
 });
 
-webhooks('webhook deliveries are replayed by event or by time, with the same ids', async (context) => {
+webhooks('deliveries are replayed by event or by time, with the same ids', async (context) => {
   const { app, receiver } = context;
   const { id } = await create(context);
   const from = app.clock.now();
@@ -296,7 +290,7 @@ webhooks('webhook deliveries are replayed by event or by time, with the same ids
   assert.is(receiver.received.length, 3);
 });
 
-webhooks('webhook deliveries are deleted seven days after they have ended', async (context) => {
+webhooks('deliveries are deleted seven days after they have ended', async (context) => {
   const { app } = context;
   const { id } = await create(context);
   await rename(app);
@@ -309,7 +303,7 @@ webhooks('webhook deliveries are deleted seven days after they have ended', asyn
 });
 
 webhooks(
-  'webhooks that fail are disabled if the receiver answers 410, and what waits is given up',
+  'that fail are disabled if the receiver answers 410, and what waits is given up',
   async (context) => {
     const { app, receiver } = context;
     const { id } = await create(context);
@@ -344,38 +338,35 @@ webhooks(
   },
 );
 
-webhooks(
-  'webhooks that fail mail their admins once a day, however often they are disabled',
-  async (context) => {
-    const { app, receiver } = context;
-    const { id } = await create(context);
-    receiver.answer = () => 410;
-    const mailed = () =>
-      app.db().selectFrom('outbox_mails').select('recipient').where('webhook_id', '=', id).execute();
-    await rename(app);
+webhooks('that fail mail their admins once a day, however often they are disabled', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  receiver.answer = () => 410;
+  const mailed = () =>
+    app.db().selectFrom('outbox_mails').select('recipient').where('webhook_id', '=', id).execute();
+  await rename(app);
+  await app.webhookWorker.drain();
+  const event = (await app.as(ROOT).webhooks.deliveries({ id }))[0]?.event;
+  const disableAgain = async () => {
+    await app.as(ROOT).webhooks.update({ id, is_active: true });
+    await app.as(ROOT).webhooks.replay({ id, event });
     await app.webhookWorker.drain();
-    const event = (await app.as(ROOT).webhooks.deliveries({ id }))[0]?.event;
-    const disableAgain = async () => {
-      await app.as(ROOT).webhooks.update({ id, is_active: true });
-      await app.as(ROOT).webhooks.replay({ id, event });
-      await app.webhookWorker.drain();
-      assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, 'gone');
-    };
-    for (let n = 0; n < 4; n++) await disableAgain();
-    assert.equal(await mailed(), [{ recipient: ACME }]);
+    assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, 'gone');
+  };
+  for (let n = 0; n < 4; n++) await disableAgain();
+  assert.equal(await mailed(), [{ recipient: ACME }]);
 
-    await app.db().updateTable('outbox_mails').set({ failed_at: app.clock.now() }).execute();
-    await disableAgain();
-    assert.is((await mailed()).length, 2, 'one that was not sent does not count');
+  await app.db().updateTable('outbox_mails').set({ failed_at: app.clock.now() }).execute();
+  await disableAgain();
+  assert.is((await mailed()).length, 2, 'one that was not sent does not count');
 
-    app.clock.advance(DAY_MS);
-    await app.renewToken(ROOT);
-    await disableAgain();
-    assert.is((await mailed()).length, 3);
-  },
-);
+  app.clock.advance(DAY_MS);
+  await app.renewToken(ROOT);
+  await disableAgain();
+  assert.is((await mailed()).length, 3);
+});
 
-webhooks('webhooks that fail for five days without a success are disabled', async (context) => {
+webhooks('that fail for five days without a success are disabled', async (context) => {
   const { app, receiver } = context;
   const { id } = await create(context, { client: null });
   receiver.answer = () => 500;
@@ -400,7 +391,7 @@ webhooks('webhooks that fail for five days without a success are disabled', asyn
   assert.equal(await mail.execute(), [{ recipient: ROOT }]);
 });
 
-webhooks('webhooks that fail get one delivery at a time, and others five', async (context) => {
+webhooks('that fail get one delivery at a time, and others five', async (context) => {
   const { app } = context;
   await create(context);
   await updateMany(context, 12);
@@ -416,37 +407,34 @@ webhooks('webhooks that fail get one delivery at a time, and others five', async
   assert.is((await queue.claim(50)).claimed.length, 1);
 });
 
-webhooks(
-  'webhooks that fail are asked at once after they have got another URL or secret',
-  async (context) => {
-    const { app, receiver } = context;
-    const { id } = await create(context);
-    await rename(app);
-    receiver.answer = () => 500;
-    const fail = async () => {
-      for (let n = 0; n < 3; n++) {
-        app.clock.advance(MINUTE_MS);
-        await app.webhookWorker.drain();
-      }
-      receiver.received.length = 0;
-      await rename(app, GRACE);
+webhooks('that fail are asked at once after they have got another URL or secret', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  await rename(app);
+  receiver.answer = () => 500;
+  const fail = async () => {
+    for (let n = 0; n < 3; n++) {
+      app.clock.advance(MINUTE_MS);
       await app.webhookWorker.drain();
-      assert.is(receiver.received.length, 0);
-    };
-    await fail();
-    await app.as(ROOT).webhooks.update({ id, url: `${receiver.url}?mended` });
+    }
+    receiver.received.length = 0;
+    await rename(app, GRACE);
     await app.webhookWorker.drain();
-    assert.is(receiver.received.length, 1);
-    await fail();
-    await app.as(ROOT).webhooks.rotateSecret({ id });
-    await updateMany(context, 1);
-    await app.webhookWorker.drain();
-    assert.is(receiver.received.length, 1);
-  },
-);
+    assert.is(receiver.received.length, 0);
+  };
+  await fail();
+  await app.as(ROOT).webhooks.update({ id, url: `${receiver.url}?mended` });
+  await app.webhookWorker.drain();
+  assert.is(receiver.received.length, 1);
+  await fail();
+  await app.as(ROOT).webhooks.rotateSecret({ id });
+  await updateMany(context, 1);
+  await app.webhookWorker.drain();
+  assert.is(receiver.received.length, 1);
+});
 
 webhooks(
-  'webhooks that fail for a day give up what has waited for so long, also without an attempt',
+  'that fail for a day give up what has waited for so long, also without an attempt',
   async (context) => {
     const { app, receiver } = context;
     const { id } = await create(context);
