@@ -428,4 +428,58 @@ mails('sent tell admins nothing of a client of the person that they do not admin
   await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
 });
 
+const INVITATION_LINK = /\/invitation\/[\w-]+\/\?signature=[\w-]+/;
+const PASSWORD_LINK = /\/password\/reset\/\?token=[\w.-]+/;
+
+/** Text and HTML of the mail to an address, as the caller may view it. */
+const readBy = async (app: TestApp, who: string, recipient: string): Promise<string[]> => {
+  const { id } = await mailTo(app, recipient);
+  const { text, html } = await app.as(who).mail.get({ id });
+  return [text, html];
+};
+
+const showsLink = (forms: string[], link: RegExp): void => {
+  for (const form of forms) assert.match(form, link);
+};
+const showsNone = (forms: string[]): void => {
+  for (const form of forms) {
+    assert.match(form, '(link not shown)');
+    assert.not.match(form, /signature|token|\/invitation|\/password/);
+  }
+};
+
+const mailed = appSuite('mails with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });
+
+for (const { suite, isMailed } of [
+  { suite: mails, isMailed: false },
+  { suite: mailed, isMailed: true },
+]) {
+  suite(`show an invitation link to ${isMailed ? 'superusers only' : 'users who may invite'}`, async ({
+    app,
+  }) => {
+    const [email = ''] = await invite(app, 1);
+
+    showsLink(await readBy(app, ROOT, email), INVITATION_LINK);
+    if (isMailed) showsNone(await readBy(app, ACME, email));
+    else showsLink(await readBy(app, ACME, email), INVITATION_LINK);
+    showsNone(await readBy(app, STAFF, email));
+    const readers = await app.as(ROOT).audit.list({ action: 'mail.read-link', target: email });
+    assert.equal(
+      readers.map(({ actor }) => actor),
+      isMailed ? [ROOT] : [ACME, ROOT],
+    );
+  });
+
+  suite(`show a password link to ${isMailed ? 'no one' : 'superusers'}`, async ({ app }) => {
+    await app.as(null).passwords.requestReset({ email: ADA });
+    await outboxOf(app).createLinks();
+
+    for (const who of [ACME, STAFF]) showsNone(await readBy(app, who, ADA));
+    const forms = await readBy(app, ROOT, ADA);
+    if (isMailed) showsNone(forms);
+    else showsLink(forms, PASSWORD_LINK);
+  });
+}
+
 mails.run();
+mailed.run();
