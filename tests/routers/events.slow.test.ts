@@ -1,8 +1,8 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
 import { publishEvents } from '../../src/services/events/event-rows.ts';
 import { type EventFilter, visibleEvents } from '../../src/services/events/events.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
-import { sql } from 'kysely';
-import * as assert from 'uvu/assert';
 
 const events = appSuite('events.list');
 

@@ -1,12 +1,22 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
 import { type Em, kysely } from '../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { EVENT_TYPES } from '../../src/services/audit/event-types.ts';
 import { maintainEvents, publishEvents } from '../../src/services/events/event-rows.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { NOON } from '../support/time.ts';
-import { sql } from 'kysely';
-import * as assert from 'uvu/assert';
 
 const events = appSuite('events.list');
 

@@ -132,4 +132,3 @@ export const createRequestLimits = ({
 
 const keyOf = ({ credential, address }: Caller): string =>
   credential ? `${credential.kind}:${credential.id}` : `address:${networkOf(address)}`;
-
