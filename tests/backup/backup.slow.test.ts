@@ -64,7 +64,7 @@ backups('restores a table of several parts, with any text', async (context) => {
   await administer(
     context.demo.connection,
     `insert into audit_entries (occurred_at, action, target, details)
-      select now(), 'large', E'line\\n\\ttab \\\\ \\\\. "quoted" \\u00fc' || n,
+      select '2026-01-01', 'large', E'line\\n\\ttab \\\\ \\\\. "quoted" \\u00fc' || n,
         json_build_object('text', repeat(md5(n::text), 40)) from generate_series(1, 9000) n`,
   );
   await write(context.demo.connection, file, context.folder.path);
@@ -162,7 +162,7 @@ backups(
       `update apps set help_html = 'Ask ghost@acme.test.'`,
       // All tables were searched in the source, whose transaction ids are far ahead.
       `insert into erasures (user_id, pseudonym, started_at, address, pattern, needles, transaction_id, scanned_table, scanned_block)
-      values (0, 'erased-0@erased.invalid', now(), 'ghost@acme.test', 'ghost@acme\\.test', '{%ghost@acme.test%}',
+      values (0, 'erased-0@erased.invalid', '2026-01-01', 'ghost@acme.test', 'ghost@acme\\.test', '{%ghost@acme.test%}',
         '999999999999', 'users', 4294967296)`,
     );
     await write(context.demo.connection, file, context.folder.path);
@@ -299,6 +299,43 @@ backups('refuses a backup of a newer version, naming its version', async ({ demo
   const problem = await rejectsWith(checkBackup(createReadStream(file), null), 'invalid-input');
 
   assert.match(problem.message, /of Steward 1\.2\.3, which is newer.*9999-of-the-future/);
+});
+
+const ADD_ROWS = {
+  api_tokens: `insert into api_tokens (user_id, digest, created_at, last_used)
+    values (1, md5('a') || md5('b'), '2026-01-01', '2026-01-01') returning id::int`,
+  audit_entries: `insert into audit_entries (occurred_at, action, target)
+    values ('2026-01-01', 'site.create', 'a') returning id::int`,
+};
+
+backups('gives no id of a deleted row again after a restore', async ({ demo, folder }) => {
+  const file = folder.join('sequences.tar');
+  const add = async ({ connection }: TestDatabase): Promise<number[]> => {
+    const added = Object.values(ADD_ROWS).map((row) => querying<{ id: number }>(connection, row));
+    return (await Promise.all(added)).map(([row]) => row?.id ?? 0);
+  };
+  const deleted = await add(demo);
+  await administer(
+    demo.connection,
+    `set steward.audit_cutoff = 'infinity'`,
+    `delete from api_tokens where id = ${deleted[0]}`,
+    `delete from audit_entries where id = ${deleted[1]}`,
+  );
+  await write(demo.connection, file, folder.path);
+  const first = await emptyDatabase(demo);
+  await restore(file, first.connection);
+  // Sequences that were set, and not used since.
+  await write(first.connection, file, folder.path);
+  const second = await emptyDatabase(demo);
+  await restore(file, second.connection);
+
+  for (const restored of [first, second]) {
+    assert.equal(
+      await add(restored),
+      deleted.map((id) => id + 1),
+    );
+    await restored.drop();
+  }
 });
 
 backups.run();
