@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ADA, appSuite, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, DEMO_PASSWORD, ROOT, type TestApp } from '../support/test-app.ts';
 
 const SITE = 'https://app.example.com';
 
@@ -119,24 +119,6 @@ cors('answers OPTIONS without an Origin with Allow', async ({ app }) => {
   assert.equal(corsHeaders(plain.headers), []);
   assert.is(unknown.statusCode, 404);
   assert.is(asked.headers.allow, plain.headers.allow);
-});
-
-cors('is off without CORS_ORIGINS and allows every origin with *', async () => {
-  const [closed, open] = await Promise.all([startTestApp(), startTestApp({ CORS_ORIGINS: '*' })]);
-  const headers = { origin: 'https://any.test' };
-  try {
-    const refused = await closed.send('GET /jb/sites/', { as: ADA, headers });
-    const asked = await preflight(closed, '/jb/sites/');
-    const allowed = await open.send('GET /jb/sites/', { as: ADA, headers });
-    const plain = await open.send('OPTIONS /nowhere/');
-
-    assert.equal([...corsHeaders(refused.headers), ...corsHeaders(asked.headers)], []);
-    assert.is(asked.headers.allow, 'GET, HEAD, POST, OPTIONS');
-    assert.is(allowed.headers['access-control-allow-origin'], '*');
-    assert.is(plain.statusCode, 404);
-  } finally {
-    await Promise.all([closed.close(), open.close()]);
-  }
 });
 
 cors.run();

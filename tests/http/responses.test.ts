@@ -1,11 +1,14 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { problemDocument } from '../../src/http/rest/problem-document.ts';
 import { invalid } from '../../src/lib/problems.ts';
-import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
-
-const JSON_TYPE = { 'content-type': 'application/json' };
+import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT, startTestApp } from '../support/test-app.ts';
 
 const responses = appSuite('responses');
+
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 responses('accept every Accept header that allows JSON and answer 406 to all others', async ({ app }) => {
   const plain = ['*/*', 'application/*', 'application/json', 'text/html, */*;q=0.1', '', undefined];
@@ -81,6 +84,7 @@ responses('report failures as problem+json with all invalid fields', async ({ ap
 
 const HOW_TO_SEND =
   'Send the header `Authorization: Token <token>`, with a token of POST /api/v1/api-token-auth/.';
+
 const INVALID_TOKEN = 'The token is invalid or expired. Get a new one with POST /api/v1/api-token-auth/.';
 
 responses('name the first invalid field in their detail, nested or in an array too', async ({ app }) => {
@@ -210,6 +214,185 @@ responses('contain the new filter after a PUT with return=representation', async
   assert.is(preferred.headers['preference-applied'], 'return=representation');
   assert.is(plain.statusCode, 204);
   assert.is(plain.body, '');
+});
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+const HTML = 'text/html; charset=utf-8';
+
+const JSON_MEDIA = 'application/json; charset=utf-8';
+
+responses('formats: ?format= overrides the Accept header', async ({ app }) => {
+  const typeFor = async (line: string, accept: string) => {
+    const { statusCode, headers } = await app.send(line, { as: ROOT, headers: { accept } });
+    return [statusCode, headers['content-type']];
+  };
+
+  assert.equal(await typeFor('GET /jb/users/?format=json', BROWSER), [200, JSON_MEDIA]);
+  assert.equal(await typeFor('GET /jb/users/?format=json', 'image/png'), [200, JSON_MEDIA]);
+  assert.equal(await typeFor('GET /jb/users/?format=csv', JSON_MEDIA), [200, 'text/csv; charset=utf-8']);
+  assert.equal(await typeFor('GET /jb/users/?format=html', 'application/json'), [200, HTML]);
+  assert.equal(await typeFor('GET /jb/users/?format=api', 'application/json'), [200, HTML]);
+  assert.equal(await typeFor('GET /jb/users/?format=html&format=json', BROWSER), [200, JSON_MEDIA]);
+  assert.equal(await typeFor('GET /jb/users/?format=', BROWSER), [200, HTML]);
+  assert.equal(await typeFor('GET /jb/env/?format=json', BROWSER), [200, 'text/json; charset=utf-8']);
+});
+
+responses('formats: ?format= applies to failures, too', async ({ app }) => {
+  const json = await app.send('GET /jb/users/unknown@x.test/?format=json', {
+    as: ROOT,
+    headers: { accept: BROWSER },
+  });
+  const page = await app.send('GET /jb/users/unknown@x.test/?format=html', { as: ROOT });
+
+  assert.is(json.headers['content-type'], 'application/problem+json; charset=utf-8');
+  assert.is(page.headers['content-type'], HTML);
+  assert.equal([json.statusCode, page.statusCode], [404, 404]);
+});
+
+responses('formats: an unknown ?format= is answered with 406 and the available formats', async ({ app }) => {
+  const detailOf = async (line: string) => {
+    const { statusCode, body } = await app.send(line, { as: ROOT });
+    return [statusCode, JSON.parse(body).detail];
+  };
+
+  assert.equal(await detailOf('GET /jb/users/?format=xml'), [
+    406,
+    '`format` must be one of: json, csv, html.',
+  ]);
+  assert.equal(await detailOf('GET /jb/users/?format=constructor'), [
+    406,
+    '`format` must be one of: json, csv, html.',
+  ]);
+  assert.equal(await detailOf('GET /jb/users/ada@acme.test/?format=csv'), [
+    406,
+    '`format` must be one of: json, html.',
+  ]);
+});
+
+responses('formats: the token endpoints answer JSON regardless of Accept and ?format=', async ({ app }) => {
+  const paths = { '/api-token-auth/': 'username', '/jb/api-token-auth/': 'email' };
+  for (const [path, key] of Object.entries(paths)) {
+    for (const accept of [BROWSER, 'image/png', undefined]) {
+      for (const query of ['', '?format=xml']) {
+        const said = `${path}${query} ${accept}`;
+        const send = (password: string) =>
+          app.send(`POST ${path}${query}`, { payload: { [key]: ADA, password }, headers: { accept } });
+        const right = await send(DEMO_PASSWORD);
+        assert.equal([right.statusCode, right.headers['content-type']], [200, JSON_MEDIA], said);
+        const broken = await app.send(`POST ${path}${query}`, { payload: '{', headers: { accept } });
+        assert.is(broken.headers['content-type'], 'application/problem+json; charset=utf-8', said);
+      }
+    }
+  }
+  const wrongMethod = await app.send('GET /api-token-auth/', { headers: { accept: BROWSER } });
+  assert.is(wrongMethod.headers['content-type'], 'application/problem+json; charset=utf-8');
+});
+
+responses('formats: only browsers get a page for text/html together with */*', async ({ app }) => {
+  const typeFor = async (accept: string) =>
+    (await app.send('GET /jb/sites/', { as: ROOT, headers: { accept } })).headers['content-type'];
+
+  for (const accept of [
+    'text/html, image/gif, image/jpeg, */*; q=0.2',
+    'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2',
+    'text/html, */*',
+    'text/html;q=1.0, */*;q=0.1',
+  ]) {
+    assert.is(await typeFor(accept), JSON_MEDIA, accept);
+  }
+  for (const accept of [
+    BROWSER,
+    'text/html, application/xhtml+xml, image/jxr, */*',
+    'text/html',
+    'text/html, application/json;q=0.9, */*;q=0.1',
+  ]) {
+    assert.is(await typeFor(accept), HTML, accept);
+  }
+});
+
+const OF_DATA = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+const picked = (headers: Record<string, unknown>) =>
+  Object.fromEntries(Object.keys(OF_DATA).map((name) => [name, headers[name]]));
+
+responses('security headers are set on every response, including failures', async ({ app }) => {
+  const long = 'x'.repeat(2_000);
+  const lines: [string, number][] = [
+    ['GET /jb/sites/', 200],
+    ['HEAD /jb/sites/', 200],
+    ['OPTIONS /jb/sites/', 204],
+    ['GET /nowhere/', 404],
+    ['DELETE /jb/sites/', 405],
+    ['GET /jb/users/%E0/', 400],
+    [`GET /jb/users/${long}/`, 414],
+    ['GET !/healthz', 200],
+    ['GET !/trpc/sites.list?input={"json":{}}', 200],
+    ['GET !/trpc/no.such', 404],
+    ['PUT !/trpc/sites.list', 405],
+  ];
+  for (const [line, status] of lines) {
+    const response = await app.send(line, { as: ADA });
+    assert.is(response.statusCode, status, line);
+    assert.equal(picked(response.headers), OF_DATA, line);
+  }
+});
+
+responses('security headers are set on responses to oversized requests and invalid HTTP', async ({ app }) => {
+  const large = await app.send('POST /api-token-auth/', { payload: { username: 'x'.repeat(1_100_000) } });
+  assert.equal([large.statusCode, picked(large.headers)], [413, OF_DATA]);
+
+  await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect(Number(new URL(app.server.listeningOrigin).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(40_000)}\r\n\r\n`);
+  const answer = await text(socket);
+  assert.match(answer, /^HTTP\/1\.1 431 /);
+  for (const [name, value] of Object.entries(OF_DATA))
+    assert.ok(answer.includes(`\r\n${name}: ${value}\r\n`), answer);
+});
+
+responses('security headers are set on unexpected failures', async ({ app }) => {
+  await app.db().schema.alterTable('sites').renameTo('gone').execute();
+  const response = await app.send('GET /jb/sites/', { as: ROOT });
+  await app.db().schema.alterTable('gone').renameTo('sites').execute();
+
+  assert.equal([response.statusCode, picked(response.headers)], [500, OF_DATA]);
+});
+
+responses('security headers differ for pages and avatars', async ({ app }) => {
+  const headers = { accept: 'text/html' };
+  for (const path of ['/login/', '/nowhere/']) {
+    const page = await app.send(`GET !${path}`, { headers });
+    assert.match(String(page.headers['content-security-policy']), "form-action 'self'", path);
+    assert.is(page.headers['referrer-policy'], 'strict-origin', path);
+    assert.is(page.headers['x-frame-options'], 'DENY', path);
+  }
+  const avatar = await app.send('GET !/avatars/a.svg');
+  assert.is(avatar.headers['cross-origin-resource-policy'], 'cross-origin', 'other sites may embed it');
+});
+
+responses('security headers include HSTS if the base URL is https', async ({ app }) => {
+  const plain = await app.send('GET !/healthz');
+  const secured = await startTestApp({ BASE_URL: 'https://steward.test' });
+  const answer = await secured.send('GET !/healthz').finally(() => secured.close());
+
+  assert.is(plain.headers['strict-transport-security'], undefined);
+  assert.is(answer.headers['strict-transport-security'], 'max-age=31536000');
+});
+
+responses('security headers have none of CORS and of a rate limit by default', async ({ app }) => {
+  const { headers } = await app.send('GET /jb/sites/', { as: ADA, headers: { origin: 'https://any.test' } });
+  const names = Object.keys(headers).filter((name) => /^(access-control|ratelimit)/.test(name));
+
+  assert.equal(names, []);
 });
 
 responses.run();
