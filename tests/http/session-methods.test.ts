@@ -1,11 +1,10 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { claimsIn, setApp } from '../support/access-views.ts';
-import { createScript, createVisitor } from '../support/http-clients.ts';
-import { inviteByLink } from '../support/mails.ts';
+import { createScript } from '../support/http-clients.ts';
 import { createAuthenticator } from '../support/passkeys.ts';
-import { challenged, enroll, nextCode } from '../support/second-factors.ts';
-import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+import { enroll, nextCode } from '../support/second-factors.ts';
+import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const methods = appSuite('authentication methods of sessions, and the tickets that they get');
@@ -49,14 +48,6 @@ methods('are the password of a session that was begun before an upgrade', async 
   assert.equal(await ticketOf(browser), { amr: ['pwd'], auth_time: at.getTime() / 1000 });
 });
 
-methods('have the code that completed the login', async ({ app }) => {
-  const { secret } = await enroll(app, ACME);
-  const { browser, answer } = await challenged(app, ACME);
-  assert.is((await answer(nextCode(app, secret))).statusCode, 200);
-
-  assert.equal(await ticketOf(browser), { amr: ['pwd', 'otp', 'mfa'], auth_time: seconds(app) });
-});
-
 methods('get the code of an enrolment or a confirmation, in this session only', async ({ app }) => {
   const at = seconds(app);
   const [browser, other] = [await loggedIn(app, GRACE), await loggedIn(app, GRACE)];
@@ -70,27 +61,6 @@ methods('get the code of an enrolment or a confirmation, in this session only', 
   const again = nextCode(app, secret);
   assert.is((await other.send('POST /session/confirm/', { payload: { code: again } })).statusCode, 204);
   assert.equal(await ticketOf(other), { amr: ['pwd', 'otp', 'mfa'], auth_time: seconds(app) });
-});
-
-methods('are the password for an accepted invitation', async ({ app }) => {
-  const { path } = await inviteByLink(app, {
-    email: 'new@acme.test',
-    client: 1,
-    by: ACME,
-    apps: [SALES],
-  });
-  const visitor = createVisitor(app);
-  await visitor.get(path);
-  await visitor.submit(path, { first_name: 'New', password: 'Violet-harbor-92-kite' });
-  const row = await app
-    .db()
-    .selectFrom('sessions')
-    .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select('methods')
-    .where('email', '=', 'new@acme.test')
-    .executeTakeFirstOrThrow();
-
-  assert.equal(row.methods, ['pwd']);
 });
 
 methods('reach the app also by a launch and the gate', async ({ app }) => {
