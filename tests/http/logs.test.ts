@@ -6,29 +6,29 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT, SECRET_KEY, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { addUsers } from '../support/users.ts';
 
 const logs = appSuite('logs');
+
 /** Of pino. */
 const INFO_LEVEL = 30;
+
+/** Another instance, and the lines of its log. */
+const startLogged = async ({ config, connection, clock }: TestApp, level: 'trace' | 'info') => {
+  const lines: string[] = [];
+  const logger = createLogger(level, { destination: { write: (line) => lines.push(line) } });
+  const logged = await createApp({ config, connection, clock, logger, secretKey: SECRET_KEY });
+  return { lines, logged };
+};
 
 const countConnections = (server: Server): Promise<number> => promisify(server.getConnections.bind(server))();
 
 logs(
   'contain no password, token, cookie or query at any level, for successes and failures',
   async ({ app }) => {
-    const lines: string[] = [];
-    const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
-    const { config, connection, clock } = app;
-    const logged = await createApp({
-      config,
-      connection,
-      clock,
-      logger,
-      secretKey: 'the secret key of this test run',
-    });
+    const { lines, logged } = await startLogged(app, 'trace');
     const inject = (url: string, token: string, payload?: object) =>
       logged.server.inject({
         method: payload ? 'POST' : 'GET',
@@ -63,11 +63,7 @@ logs(
 logs('name no key of an access view, no code and no cookie of an embed', async ({ app }) => {
   const launch_url = 'https://sales.example.com/';
   await app.db().updateTable('apps').set({ launch_url }).where('slug', '=', 'sales').execute();
-  const lines: string[] = [];
-  const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
-  const { config, connection, clock } = app;
-  const secretKey = 'the secret key of this test run';
-  const logged = await createApp({ config, connection, clock, logger, secretKey });
+  const { lines, logged } = await startLogged(app, 'trace');
   const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
   const headers = { accept: 'text/html', authorization: `Token ${await app.tokenOf(ACME)}` };
 
@@ -93,11 +89,7 @@ logs('name no key of an access view, no code and no cookie of an embed', async (
 });
 
 logs('name no email address, in whichever path it is sent and however it is encoded', async ({ app }) => {
-  const lines: string[] = [];
-  const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
-  const { config, connection, clock } = app;
-  const secretKey = 'the secret key of this test run';
-  const logged = await createApp({ config, connection, clock, logger, secretKey });
+  const { lines, logged } = await startLogged(app, 'trace');
   const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };
   const email = 'zephyrine.quill@acme.test';
   const forms = [
@@ -142,10 +134,7 @@ logs('have no error for clients that disconnect from a list halfway', async ({ a
   await addUsers(app, 1_000);
   await sql`update users set extra = json_build_object('filler', repeat(md5(random()::text), 250))
     where email like 'm%@many.test'`.execute(app.db());
-  const lines: string[] = [];
-  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
-  const { config, connection, clock } = app;
-  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  const { lines, logged } = await startLogged(app, 'info');
   await logged.server.listen({ port: 0, host: '127.0.0.1' });
   const authorization = `Token ${await app.tokenOf(ROOT)}`;
 
@@ -167,10 +156,7 @@ logs('have no error for clients that disconnect from a list halfway', async ({ a
 });
 
 logs('have no stack and no error for an upload that is refused', async ({ app }) => {
-  const lines: string[] = [];
-  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
-  const { config, connection, clock } = app;
-  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  const { lines, logged } = await startLogged(app, 'info');
   await logged.server.listen({ port: 0, host: '127.0.0.1' });
   const sockets: Socket[] = [];
   const begin = async (path: string): Promise<string> => {
@@ -198,10 +184,7 @@ logs('have no stack and no error for an upload that is refused', async ({ app })
 });
 
 logs('have a line for each response, with its request id', async ({ app }) => {
-  const lines: string[] = [];
-  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
-  const { config, connection, clock } = app;
-  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  const { lines, logged } = await startLogged(app, 'info');
 
   await logged.server.inject({ url: '/api/v1/jb/sites/?a=1', headers: { 'x-request-id': 'r-1' } });
   await logged.close();
@@ -214,10 +197,7 @@ logs('have a line for each response, with its request id', async ({ app }) => {
 });
 
 logs('identify the caller only by id', async ({ app }) => {
-  const lines: string[] = [];
-  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
-  const { config, connection, clock } = app;
-  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  const { lines, logged } = await startLogged(app, 'info');
   const { id } = await app
     .db()
     .selectFrom('users')
