@@ -34,9 +34,9 @@ const requestOf = (line: string, headers: Record<string, string> = {}, body = ''
 const idsOf = (responses: string): string[] =>
   [...responses.matchAll(/^x-request-id: (\S+)\r$/gim)].map(([, id = '']) => id);
 
-pipelining('are answered in order, thousands at a time', async ({ app }) => {
+pipelining('are answered in order, a hundred at a time', async ({ app }) => {
   const paths = ['/healthz', '/api/v1/jb/sites/', '/nothing', '/%zz', '/readyz'];
-  const ids = Array.from({ length: 1_000 }, (_, index) => `request-${index}`);
+  const ids = Array.from({ length: 100 }, (_, index) => `request-${index}`);
   const requests = ids.map((id, index) =>
     requestOf(`GET ${paths[index % paths.length]}`, {
       'x-request-id': id,
@@ -55,13 +55,12 @@ pipelining('are answered if the client starts to read only after sending everyth
   const last = requestOf('GET /healthz', { connection: 'close', 'x-request-id': 'last' });
   const socket = await open(app);
   socket.pause();
-  socket.write(get.repeat(1_000) + last);
-  // The server stops reading, so not everything can be sent before the client reads.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  socket.write(get.repeat(100) + last);
+  await once(app.server.server, 'request');
 
   const responses = await text(socket);
 
-  assert.is(responses.match(/HTTP\/1\.1 200 OK\r\n/g)?.length, 1_001);
+  assert.is(responses.match(/HTTP\/1\.1 200 OK\r\n/g)?.length, 101);
   assert.is(idsOf(responses).at(-1), 'last');
 });
 
@@ -99,7 +98,7 @@ pipelining('keep their bodies while they wait', async ({ app }) => {
 
 pipelining('are dropped when the connection closes', async ({ app }) => {
   const socket = await open(app);
-  socket.write(requestOf('GET /api/v1/jb/sites/').repeat(500));
+  socket.write(requestOf('GET /api/v1/jb/sites/').repeat(100));
   await once(socket, 'data');
   socket.resetAndDestroy();
 
