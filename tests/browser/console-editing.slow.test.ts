@@ -4,8 +4,7 @@ import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { addAddresses, chooseClient, goTo, hearNothing, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
-import { eventually } from '../support/time.ts';
-import { CHURN, SALES } from '../support/usage.ts';
+import { SALES } from '../support/usage.ts';
 
 const editing = browserSuite('conflicts and unsaved work in the console');
 
@@ -116,21 +115,6 @@ editing('going back from a conflict keeps what was typed, until it is discarded'
   await save(page);
   await isSaved(page);
   assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 10);
-});
-
-editing('apps that someone else has granted since are not revoked', async ({ app, browser }) => {
-  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/people/${GRACE}`);
-  const change = page.getByRole('button', { name: /^Change Sales/ });
-  await change.waitFor();
-  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, CHURN] });
-  await change.click();
-  await page.getByRole('menuitem', { name: 'End access' }).click();
-  await page.getByRole('button', { name: 'Change Churn' }).waitFor();
-  // The screen may hear of the other's grant before the end of the access.
-  await eventually(async () => assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, [CHURN]));
 });
 
 editing('what was typed is kept when the session ends before it is saved', async ({ app, browser }) => {

@@ -2,19 +2,11 @@ import { spawnSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { createStewardClient, type StewardClientOptions } from '../../src/client.ts';
-import { browserSuite, fillLogin, logIn, waitForHeading } from '../support/browser.ts';
+import { browserSuite, logIn, waitForHeading } from '../support/browser.ts';
 import { chooseFromMenu, goTo, openConsole, waitForData } from '../support/console.ts';
 import { invite } from '../support/mails.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import {
-  ACME,
-  ADA,
-  createInjectFetch,
-  DEMO_PASSWORD,
-  GRACE,
-  ROOT,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, createInjectFetch, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 /** Opens the code samples of the screen, and closes them again. */
@@ -167,20 +159,6 @@ shared('an error has the ID of its request, to copy', async ({ browser }) => {
   await openConsole(page, '/console/people', ADA);
   await page.getByRole('alert').getByText('This screen is for').waitFor();
   await assertLooksGood(page, 'console-refused');
-});
-
-shared('a session that has ended leads to the login page, and back to the same screen', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
-  await openConsole(page, '/console/people');
-  await waitForHeading(page, 'People');
-  await waitForData(page);
-  await app.db().deleteFrom('sessions').execute();
-  await page.getByRole('link', { name: 'Ada Lovelace' }).click();
-  await fillLogin(page, ACME, DEMO_PASSWORD);
-
-  await waitForHeading(page, 'Ada Lovelace');
 });
 
 /** Moves the focus forward until it is on the control. */
