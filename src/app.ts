@@ -89,6 +89,8 @@ type AppDeps = {
   providerTimeoutMs?: number;
   /** Default: name servers. */
   readTxtRecords?: ReadTxtRecords;
+  /** How long a request waits for the rest of an erasure. */
+  erasurePatienceMs?: number;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -99,6 +101,7 @@ const TIME_LIMIT_MS = 10_000;
 const READY_TIMEOUT_MS = 2_500;
 /** Earlier, so that the connections that the network has cut are discarded when the probe fails. */
 const READY_QUERY_TIMEOUT_MS = 2_000;
+const ERASURE_PATIENCE_MS = 5_000;
 /** Searching a long log for a person may take long. The next run continues where this one ended. */
 const ERASURES_LIMIT_MS = 55 * MINUTE_MS;
 
@@ -115,6 +118,7 @@ export const createApp = async (deps: AppDeps) => {
   const { openServices, openAuthentication, inTransaction } = createServiceFactories(resources, {
     ...mail,
     resumeErasures: () => scheduler.runSoon('erasures'),
+    erasurePatienceMs: deps.erasurePatienceMs ?? ERASURE_PATIENCE_MS,
   });
 
   const requests = createRequestQueues();
@@ -237,7 +241,7 @@ const openResources = async (deps: AppDeps) => {
 /** @returns functions that create the services of one request, which share a unit of work */
 const createServiceFactories = (
   resources: Resources,
-  given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
+  given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures' | 'erasurePatienceMs'>,
 ) => {
   const { config, orm } = resources;
   const serviceDeps = {

@@ -106,6 +106,8 @@ export type ServiceDeps = SharedParts & {
   idempotencyHours: number;
   /** Continues unfinished erasures in the background. */
   resumeErasures: () => void;
+  /** How long a request waits for the rest of an erasure, before that continues in the background. */
+  erasurePatienceMs: number;
 };
 
 /** A transaction of a unit of work, its time, and the audit trail that it writes. */

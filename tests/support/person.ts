@@ -1,7 +1,5 @@
 import { sql } from 'kysely';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { Problem } from '../../src/lib/problems.ts';
-import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { enrollPasskey } from './passkeys.ts';
@@ -178,22 +176,10 @@ export const rowsWith = async (
   return found;
 };
 
-/** On a busy machine, a lock of the work in the background may be held for too long: the request is to be repeated. */
-const repeatOverloaded = <T>(work: () => Promise<T>, tries = 3): Promise<T> =>
-  work().catch((error: unknown) => {
-    const isOverloaded =
-      error instanceof Error && error.cause instanceof Problem && error.cause.code === 'overloaded';
-    if (isOverloaded && tries > 1) return repeatOverloaded(work, tries - 1);
-    throw error;
-  });
-
-/** Erases a person as the superuser, confirmed. On a busy machine, the request leaves some of the work to the background. */
+/** Erases a person as the superuser, confirmed. */
 export const erase = async (app: TestApp, email = PERSON) => {
   const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
-  const confirmed = { email, confirmation, confirm_email: email };
-  const outcome = await repeatOverloaded(() => app.as(ROOT).users.erase(confirmed));
-  if (!outcome.is_finished) await resumeErasures(app.orm.em.fork(), app.clock);
-  return outcome;
+  return app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
 };
 
 const addIdentity = async (app: TestApp): Promise<void> => {

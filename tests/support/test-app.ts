@@ -81,6 +81,8 @@ export const startTestApp = async (
     hashCost: CHEAP_HASH,
     timeLimitMs,
     providerTimeoutMs,
+    // No work goes on in the background, whose locks would hold up the next call.
+    erasurePatienceMs: TIME_LIMIT_MS,
     readTxtRecords: async (name: string) => txtRecords.get(name) ?? [],
   };
   const app = await createApp(deps);

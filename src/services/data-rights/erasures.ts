@@ -13,8 +13,6 @@ import { finishErasures } from './erasure-work.ts';
 
 /** How long a confirmation code is valid. */
 const CODE_MS = 10 * MINUTE_MS;
-/** How long a request waits for the rest of the work, which then continues in the background. */
-const PATIENCE_MS = 5_000;
 
 type Confirmation = { confirmation: string; confirm_email: string };
 
@@ -58,7 +56,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
         return { pseudonym: await eraseAccount({ tx, now, audit, addressDigest }, actor, person) };
       }),
     );
-    const patience = AbortSignal.timeout(PATIENCE_MS);
+    const patience = AbortSignal.timeout(unit.erasurePatienceMs);
     const isFinished = await finishErasures(em, outcome.pseudonym, clock, patience);
     if (!isFinished) unit.resumeErasures();
     return { pseudonym: outcome.pseudonym, is_finished: isFinished };
