@@ -181,20 +181,4 @@ access('survives concurrent changes of the same users in other orders', async ({
   );
 });
 
-access('is available over REST, and its change repeats for an idempotency key', async ({ app }) => {
-  const read = await app.send('GET /jb/clients/1/access/?limit=1&sort=email', { as: ACME });
-  const send = () =>
-    app.send('PATCH /jb/clients/1/access/', {
-      as: ACME,
-      payload: { cells: [{ email: GRACE, app_id: CHURN, granted: true }] },
-      headers: { 'idempotency-key': 'cells-1' },
-    });
-  const first = await send();
-  const second = await send();
-
-  assert.equal([read.json().users[0].email, read.json().next_cursor], [ADA, ADA]);
-  assert.equal([first.statusCode, first.json().changed], [200, 1]);
-  assert.equal(second.json(), first.json());
-});
-
 access.run();

@@ -213,24 +213,4 @@ apps('clearCache requires the role of those who may change the app', async ({ ap
   assert.is((await events().execute()).length, before);
 });
 
-apps(
-  'clearCache answers DELETE with 204, also without the slash, and once per Idempotency-Key',
-  async ({ app }) => {
-    const before = (await eventsOf(app, ROOT)).length;
-    for (const scheme of ['Token', 'Bearer', 'JWT']) {
-      const headers = {
-        authorization: `${scheme} ${await app.tokenOf(ACME)}`,
-        'idempotency-key': 'clear-once',
-      };
-      for (const path of [`/jb/apps/${SALES}/clear_cache/`, `/jb/apps/${SALES}/clear_cache`]) {
-        const response = await app.send(`DELETE ${path}`, { headers });
-        assert.equal([response.statusCode, response.body], [204, '']);
-      }
-    }
-
-    assert.is((await eventsOf(app, ROOT)).length, before + 1);
-    assert.is((await app.send(`GET /jb/apps/${SALES}/clear_cache/`, { as: ACME })).statusCode, 405);
-  },
-);
-
 apps.run();

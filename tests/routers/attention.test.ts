@@ -17,7 +17,9 @@ import {
 } from '../support/test-app.ts';
 
 const SALES = 'zylTKNVx';
+
 const CHURN = 'Qm3vR8pa';
+
 const FLEET = 'Hb7cW2ke';
 
 const attention = appSuite('attention');
@@ -172,16 +174,5 @@ attention(
     assert.equal(await ids('is_unused=false', ADA), [SALES, CHURN]);
   },
 );
-
-attention('is available over REST', async ({ app }) => {
-  const response = await app.send('GET /jb/attention/', { as: ACME });
-
-  assert.is(response.statusCode, 200);
-  assert.equal(response.json().idle_users.filter, {
-    is_active: true,
-    last_login_before: new Date(`${daysAgo(app, 90).toISOString().slice(0, 10)}T00:00:00Z`).toISOString(),
-    client: 1,
-  });
-});
 
 attention.run();

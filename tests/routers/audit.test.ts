@@ -503,20 +503,6 @@ expected('do not reveal what the caller may not see', async ({ app }) => {
   await rejectsWith(app.as(GLOBEX).clients.update({ id: 1, expected: { name: 'x' } }), 'not-found');
 });
 
-expected('are part of the body over REST', async ({ app }) => {
-  const patch = (value: string) =>
-    app.send(`PATCH /jb/users/${ADA}/`, {
-      as: ACME,
-      payload: { last_name: 'King', expected: { last_name: value } },
-    });
-
-  const refused = await patch('Byron');
-  const saved = await patch('Lovelace');
-
-  assert.equal([refused.statusCode, refused.json().type], [412, 'urn:steward:problem:precondition-failed']);
-  assert.equal([saved.statusCode, saved.json().last_name], [200, 'King']);
-});
-
 audit.run();
 trail.run();
 expected.run();

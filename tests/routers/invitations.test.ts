@@ -492,27 +492,6 @@ for (const as of [ROOT, ACME]) {
   });
 }
 
-invitations('responses are the same in a list and alone', async ({ app }) => {
-  const people = peopleOf('list.test');
-  await app.send(`POST ${PATH}`, { as: ACME, payload: people });
-  const list = await app.send(`GET ${PATH}?search=list.test`, { as: ACME });
-
-  assert.is(list.body, JSON.stringify(list.json()));
-  // In a bulk, the ids are in the order of the addresses.
-  const inOrder = people.toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  assert.equal(list.json(), await readEach(app, ACME, inOrder));
-});
-
-invitations('responses are replayed for the same key', async ({ app }) => {
-  const headers = { 'idempotency-key': 'once' };
-  const request = { as: ACME, payload: peopleOf('again.test'), headers };
-  const first = await app.send(`POST ${PATH}`, request);
-  const second = await app.send(`POST ${PATH}`, request);
-
-  assert.is(second.headers['idempotency-replayed'], 'true');
-  assert.is(second.body, first.body);
-});
-
 invitations(
   'responses have one invitation per address after concurrent bulks in different orders',
   async ({ app }) => {

@@ -227,24 +227,6 @@ mails('cannot be retried if they are obsolete', async ({ app }) => {
   assert.equal(problem.fields, { id: ['The invitation has been revoked.'] });
 });
 
-mails('are available over REST', async ({ app }) => {
-  const [email = ''] = await invite(app, 1);
-  const { id } = await mailTo(app, email);
-
-  const list = await app.send('GET /jb/mails/?status=queued&client=1&limit=1', { as: ACME });
-  const one = await app.send(`GET /jb/mails/${id}/`, { as: ACME });
-  const retried = await app.send(`POST /jb/mails/${id}/retry/`, { as: ACME });
-
-  assert.is(list.statusCode, 200, list.body);
-  assert.equal(
-    list.json().map((mail: { id: number }) => mail.id),
-    [id],
-  );
-  assert.is(list.json()[0].created_at, app.clock.now().toISOString());
-  assert.match(one.json().html, '<!doctype html>');
-  assert.is(retried.statusCode, 200, retried.body);
-});
-
 mails('are deleted after their retention', async ({ app }) => {
   await invite(app, 1);
   app.clock.advance(20 * DAY_MS);
@@ -429,6 +411,7 @@ mails('sent tell admins nothing of a client of the person that they do not admin
 });
 
 const INVITATION_LINK = /\/invitation\/[\w-]+\/\?signature=[\w-]+/;
+
 const PASSWORD_LINK = /\/password\/reset\/\?token=[\w.-]+/;
 
 /** Text and HTML of the mail to an address, as the caller may view it. */
@@ -441,6 +424,7 @@ const readBy = async (app: TestApp, who: string, recipient: string): Promise<str
 const showsLink = (forms: string[], link: RegExp): void => {
   for (const form of forms) assert.match(form, link);
 };
+
 const showsNone = (forms: string[]): void => {
   for (const form of forms) {
     assert.match(form, '(link not shown)');

@@ -281,21 +281,6 @@ undo('is refused to others, for unknown operations, and after ten minutes', asyn
   assert.equal((await read(app, GRACE)).apps, [SALES, CHURN]);
 });
 
-undo('is available over REST, and repeated for an idempotency key', async ({ app }) => {
-  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [GRACE], action: 'deactivate' });
-  const send = () =>
-    app.send(`POST /jb/operations/${operation.toUpperCase()}/undo/`, {
-      as: ACME,
-      headers: { 'idempotency-key': 'undo-1' },
-    });
-
-  const first = await send();
-  const second = await send();
-
-  assert.equal(first.json(), { operation, reverted: 1, skipped: [], is_finished: true });
-  assert.equal(second.json(), first.json());
-});
-
 undo('stops when the actor loses access while it runs', async ({ app }) => {
   await addUsers(app, 51);
   const filter = { search: 'many.test' };

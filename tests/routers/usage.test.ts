@@ -251,26 +251,6 @@ usage(
 const PATH = `/jb/users/${ADA}/usage`;
 
 usage(
-  'listByUserInAllApps streams JSON and CSV, with each scheme and with or without the slash',
-  async ({ app }) => {
-    const entries = await list(app, ACME, { email: ADA, window: 90 });
-    for (const scheme of ['Token', 'Bearer', 'JWT']) {
-      const headers = { authorization: `${scheme} ${await app.tokenOf(ACME)}` };
-      for (const path of [`${PATH}/`, PATH]) {
-        const json = await app.send(`GET ${path}?window=90`, { headers });
-        assert.is(json.body, JSON.stringify(entries));
-        assert.is(json.headers.etag, undefined);
-      }
-      const csv = await app.send(`GET ${PATH}/?window=90`, { headers: { ...headers, accept: 'text/csv' } });
-      const lines = csv.body.trim().split('\r\n');
-      assert.is(lines[0], 'action_description,email,full_name,timestamp,action,extra');
-      assert.is(lines.length, entries.length + 1);
-      assert.match(String(csv.headers['content-disposition']), 'users-ada_acme.test-usage.csv');
-    }
-  },
-);
-
-usage(
   'listByUserInAllApps accepts windows of 1 to 3650 whole days, and leaves the path of one app as it is',
   async ({ app }) => {
     for (const window of ['0', '3651', '1.5', 'x', '']) {

@@ -227,25 +227,6 @@ bulk('stops when the actor is deactivated between two users', async ({ app }) =>
   assert.ok(await isActive(app, GRACE));
 });
 
-bulk('repeats its response for an idempotency key over REST', async ({ app }) => {
-  const send = (payload: object) =>
-    app.send('POST /jb/users/bulk/', { as: ACME, payload, headers: { 'idempotency-key': 'bulk-1' } });
-  const body = {
-    filter: { last_login_before: '2030-01-01T00:00:00Z', role: 'member' },
-    action: 'deactivate',
-  };
-
-  const first = await send(body);
-  await app.as(ROOT).users.update({ email: GRACE, is_active: true });
-  const second = await send(body);
-  const other = await send({ ...body, action: 'reactivate' });
-
-  assert.is(first.statusCode, 200, first.body);
-  assert.equal([second.json(), second.headers['idempotency-replayed']], [first.json(), 'true']);
-  assert.equal([other.statusCode, other.json().title], [409, 'Reused idempotency key']);
-  assert.ok(await isActive(app, GRACE));
-});
-
 let created = 0;
 
 const addGroup = async (app: TestApp, members: string[] = [], apps: string[] = []): Promise<number> => {

@@ -1,5 +1,4 @@
 import * as assert from 'uvu/assert';
-
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { USER_SORTS } from '../../src/services/users/user-filter.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -21,8 +20,10 @@ import { FLEET, SALES } from '../support/usage.ts';
 const filters = appSuite('filters of users');
 
 type Input = NonNullable<Parameters<ReturnType<TestApp['as']>['users']['list']>[0]>;
+
 const emails = async (app: TestApp, input: Input, as = ROOT) =>
   (await app.as(as).users.list(input)).map(({ email }) => email);
+
 const sorted = async (app: TestApp, input: Input, as = ROOT) => (await emails(app, input, as)).sort();
 
 const daysAgo = (app: TestApp, days: number) => new Date(app.clock.now().getTime() - days * DAY_MS);
@@ -203,38 +204,6 @@ filters('refuse to sort a whole list', async ({ app }) => {
 
   assert.equal(Object.keys(problem.fields ?? {}), ['sort']);
   assert.equal([streamed.statusCode, Object.keys(streamed.json().errors)], [400, ['sort']]);
-});
-
-filters('apply to REST lists, numbered pages and CSV alike', async ({ app }) => {
-  const query = `role=member&last_login_after=${daysAgo(app, 10).toISOString()}`;
-  const read = (rest: string, accept?: string) =>
-    app.send(`GET /jb/users/${rest}`, { as: ROOT, headers: { accept } });
-
-  const streamed = await read(`?${query}`);
-  const page = await read(`?${query}&sort=-last_login&page_size=1`);
-  const csv = await read(`?${query}`, 'text/csv');
-  const sortedCsv = await read(`?${query}&sort=-last_login&limit=9`, 'text/csv');
-
-  assert.equal((await read(`count/?${query}`)).json(), { count: 2 });
-  assert.equal(
-    streamed
-      .json()
-      .map(({ email }: { email: string }) => email)
-      .sort(),
-    [EDSGER, GRACE],
-  );
-  assert.equal([page.headers['x-count'], page.json()[0].email], ['2', EDSGER]);
-  assert.is(csv.body.trimEnd().split('\n').length, 3);
-  assert.match(sortedCsv.body.split('\n')[1] ?? '', EDSGER);
-  for (const [bad, field] of [
-    ['role=admin', 'role'],
-    ['sort=handle&limit=1', 'sort'],
-    ['last_login_before=yesterday', 'last_login_before'],
-    ['never_logged_in=1', 'never_logged_in'],
-  ]) {
-    const response = await read(`?${bad}`);
-    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [field]], bad);
-  }
 });
 
 filters.run();

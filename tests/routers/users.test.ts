@@ -373,24 +373,6 @@ search('works for the users of a client', async ({ app }) => {
   assert.equal(await inAcme({ search: 'dijkstra' }), []);
 });
 
-search('is read from the query string, and refused where search is not supported', async ({ app }) => {
-  const read = (query: string) => app.send(`GET /jb/users/?${query}`, { as: ROOT });
-  const words = Array.from({ length: 11 }, (_, n) => `w${n}`).join(' ');
-
-  assert.is((await read('search=ada+love&is_active=true')).json()[0].email, ADA);
-  for (const [query, field] of [
-    ['search=%00', 'search'],
-    [`search=${'x'.repeat(255)}`, 'search'],
-    [`search=${encodeURIComponent(words)}`, 'search'],
-    ['is_active=yes', 'is_active'],
-    ['is_active=', 'is_active'],
-  ] as const) {
-    const response = await read(query);
-    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [field]], query);
-  }
-  await rejectsWith(app.as(ADA).users.list({ search: 'ada' }), 'forbidden');
-});
-
 /** Any text, with many characters that are special in patterns. */
 const text = fc
   .oneof(
@@ -434,5 +416,5 @@ search('uses its index on large tables', async ({ app }) => {
 
 users.run();
 updating.run();
-search.run();
 people.run();
+search.run();
