@@ -31,8 +31,11 @@ const openAs = async ({ browser, service }: Context, email: string, path: string
 
 const rowsOf = async (page: Page): Promise<string[]> => page.locator('tbody tr').allTextContents();
 
-demoApps('show two people different rows of the same app', async (context) => {
+demoApps('show two people different rows of the same app, also after a reload', async (context) => {
   const ada = await openAs(context, 'ada@acme.test', '/launch/sales/');
+  await waitForHeading(ada, 'Hello, Ada Lovelace');
+  assert.is(ada.url(), `${context.service.address}/demo-apps/sales/`, 'without the code');
+  await ada.reload();
   await waitForHeading(ada, 'Hello, Ada Lovelace');
   const grace = await openAs(context, 'grace@acme.test', '/launch/sales/');
   await waitForHeading(grace, 'Hello, Grace Hopper');
@@ -43,28 +46,6 @@ demoApps('show two people different rows of the same app', async (context) => {
   assert.equal(await regions(ada), ['North', 'West']);
   assert.equal(await regions(grace), ['South']);
   for (const page of [ada, grace]) await page.context().close();
-});
-
-demoApps('open without a launch URL, and no notice says that one is missing', async (context) => {
-  const page = await openAs(context, 'admin@acme.test', '/console/apps');
-  await page.getByRole('link', { name: 'Sales', exact: true }).click();
-  await page
-    .getByRole('switch', { name: 'People may ask for this app' })
-    .and(page.locator(':enabled'))
-    .waitFor();
-  assert.is(await page.getByText('This app has no address yet').count(), 0);
-  await page.context().close();
-});
-
-demoApps('keep the code out of the address, and stay open after a reload', async (context) => {
-  const page = await openAs(context, 'ada@acme.test', '/launch/sales/');
-  await waitForHeading(page, 'Hello, Ada Lovelace');
-  assert.is(page.url(), `${context.service.address}/demo-apps/sales/`);
-
-  await page.reload();
-
-  await waitForHeading(page, 'Hello, Ada Lovelace');
-  await page.context().close();
 });
 
 demoApps('open from the list of apps on the home page of a user', async (context) => {
