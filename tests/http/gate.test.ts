@@ -1,16 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { parse } from 'yaml';
+import { createApp } from '../../src/app.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
+import { askGate, claimsIn, type GateOptions, openedView, setApp } from '../support/access-views.ts';
+import { createScript, createVisitor } from '../support/http-clients.ts';
 import {
-  askGate,
-  claimsIn,
-  type GateOptions,
-  openedView,
-  setApp,
-  setClient,
-} from '../support/access-views.ts';
-import { createScript } from '../support/http-clients.ts';
-import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
-const gate = appSuite('forward authentication');
+const gate = appSuite('forward authentication and launches');
 
 const HTML = { accept: 'text/html' };
 
@@ -135,32 +146,6 @@ gate('refuses with 403 who may not open the app, and apps that do not exist', as
   );
 });
 
-gate('refuses with 503 while the app is in maintenance, and with 403 in a closed client', async ({ app }) => {
-  await setApp(app, { in_maintenance: true });
-  const response = await askGate(app, { as: GRACE });
-  assert.is(response.statusCode, 503);
-  assert.is(response.json().type, 'urn:steward:problem:app-in-maintenance');
-  assert.ok(response.headers['retry-after']);
-
-  await setApp(app, { in_maintenance: false });
-  await setClient(app, 1, false);
-  for (const who of [GRACE, ACME, ROOT]) assert.is((await askGate(app, { as: who })).statusCode, 403, who);
-  await setClient(app, 1, true);
-  assert.is((await askGate(app, { as: GRACE })).statusCode, 204);
-});
-
-gate('signs a ticket for each request, with what the person is now', async ({ app }) => {
-  const ticketOf = async () =>
-    claimsIn(String((await askGate(app, { as: GRACE })).headers['x-steward-ticket']));
-
-  const first = await ticketOf();
-  await app.as(ACME).users.update({ email: GRACE, last_name: 'Murray' });
-  const second = await ticketOf();
-
-  assert.is.not(second.jti, first.jti);
-  assert.is(second.name, 'Grace Murray');
-});
-
 gate('gives a code instead of a ticket that is too large for a header', async ({ app }) => {
   const extra = { regions: 'x'.repeat(60_000) };
   await app.as(ACME).users.update({ email: GRACE, extra });
@@ -194,17 +179,7 @@ gate('sends names that a header cannot carry percent-encoded', async ({ app }) =
   assert.is(headers['x-steward-user'], GRACE);
   assert.match(String(headers['x-steward-client']), /^[\x20-\x7e]+$/);
   assert.is(decodeURIComponent(String(headers['x-steward-client'])), name);
-});
-
-gate('sends an address that a header cannot carry percent-encoded', async ({ app }) => {
-  const authorization = `Token ${await app.tokenOf(EDSGER)}`;
-  const email = 'e%\r\nx-steward-roles: superuser\u00fc@globex.test';
-  await app.db().updateTable('users').set({ email }).where('email', '=', EDSGER).execute();
-  const { headers } = await askGate(app, { headers: { authorization } }, '/gate/fleet/');
-
-  assert.match(String(headers['x-steward-user']), /^[\x20-\x7e]+$/);
-  assert.is(decodeURIComponent(String(headers['x-steward-user'])), email);
-  await app.db().updateTable('users').set({ email: EDSGER }).where('email', '=', email).execute();
+  await app.db().updateTable('clients').set({ name: 'Acme Analytics' }).where('id', '=', 1).execute();
 });
 
 gate('refuses an invalid slug without failing concurrent requests', async ({ app }) => {
@@ -214,9 +189,233 @@ gate('refuses an invalid slug without failing concurrent requests', async ({ app
   assert.equal([odd.statusCode, even.statusCode], [403, 204]);
 });
 
-gate('supports GET and HEAD only', async ({ app }) => {
-  assert.is((await app.send('HEAD !/gate/sales/', { as: ROOT })).statusCode, 204);
-  assert.is((await app.send('POST !/gate/sales/', { as: ROOT })).statusCode, 405);
+gate.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
+
+type Example = {
+  http: { middlewares: { steward: { forwardAuth: { address: string; authResponseHeaders: string[] } } } };
+};
+
+/** The example for Traefik in docs/gate.md. */
+const readExample = async () => {
+  const document = await readFile(join(import.meta.dirname, '../../docs/gate.md'), 'utf8');
+  const [, yaml = ''] = /```yaml\n(# Traefik\n.*?)```/s.exec(document) ?? [];
+  const { http }: Example = parse(yaml);
+  return http.middlewares.steward.forwardAuth;
+};
+
+type Original = { method?: string; uri?: string; headers?: Record<string, string>; as?: string };
+
+/**
+ * Asks as Traefik documents it: a GET to the address, with the headers of the original request, except those of the connection,
+ * and its method, scheme, host, path and client address in X-Forwarded headers.
+ */
+const askAsTraefik = async (
+  app: TestApp,
+  { method = 'GET', uri = '/sales/', headers = {}, as }: Original,
+) => {
+  const { pathname, search, host } = new URL((await readExample()).address);
+  return app.send(`GET !${pathname}${search}`, {
+    ...(as !== undefined && { as }),
+    headers: {
+      accept: 'text/html',
+      ...headers,
+      host,
+      'x-forwarded-method': method,
+      'x-forwarded-proto': 'http',
+      'x-forwarded-host': 'localhost:8000',
+      'x-forwarded-uri': uri,
+      'x-forwarded-for': '192.0.2.7',
+    },
+  });
+};
+
+gate('Traefik: answers with each header that the example passes on to the app', async ({ app }) => {
+  const { headers, statusCode } = await askAsTraefik(app, { as: GRACE });
+  const { authResponseHeaders } = await readExample();
+
+  assert.is(statusCode, 204);
+  const missing = authResponseHeaders.filter((name) => headers[name.toLowerCase()] === undefined);
+  assert.equal(missing, []);
+  const sent = Object.keys(headers).filter((name) => name.startsWith('x-steward-'));
+  assert.equal(sent.sort(), authResponseHeaders.map((name) => name.toLowerCase()).sort());
+});
+
+gate('Traefik: admits a browser that posts a form to the app, also from another site', async ({ app }) => {
+  const script = createScript(app);
+  await script.logIn(ADA, DEMO_PASSWORD);
+  const headers = {
+    cookie: `steward_session=${script.cookies.get('steward_session')}`,
+    origin: 'https://other.example.com',
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'navigate',
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': '0',
+  };
+  const { statusCode, headers: answer } = await askAsTraefik(app, { method: 'POST', headers });
+
+  assert.is(statusCode, 204);
+  assert.is(answer['x-steward-user'], ADA);
+});
+
+gate.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/open' }));
+
+const logIn = async (app: Pick<TestApp, 'server'>, username: string) => {
+  const visitor = createVisitor(app);
+  const { forms } = await visitor.get('/login/');
+  await visitor.post('/login/', { ...forms[0]?.fields, username, password: DEMO_PASSWORD });
+  return visitor;
+};
+
+gate('launch: sends the browser to the app, with a code that gives a ticket of its user', async ({ app }) => {
+  const { status, location, headers } = await (await logIn(app, GRACE)).get('/launch/sales/?stack=overview');
+  const [, code = ''] =
+    /^https:\/\/sales\.example\.com\/open\?code=([\w-]{43})$/.exec(String(location)) ?? [];
+  const { ticket } = await app.as(null).tickets.exchange({ code, app: 'sales' });
+
+  assert.is(status, 303);
+  assert.equal([headers['cache-control'], headers['referrer-policy']], ['no-store', 'strict-origin']);
+  assert.equal([claimsIn(ticket).email, claimsIn(ticket).stack], [GRACE, 'overview']);
+});
+
+gate('launch: asks for the login first, and comes back', async ({ app }) => {
+  const visitor = createVisitor(app);
+  const first = await visitor.get('/launch/sales/?stack=overview');
+  assert.is(first.location, '/login/?next=%2Flaunch%2Fsales%2F%3Fstack%3Doverview');
+
+  const login = await visitor.get(String(first.location));
+  // Chromium checks redirects after a form against this directive, also the one to the app.
+  assert.match(String(login.headers['content-security-policy']), "form-action 'self' http: https:");
+  const fields = { ...login.forms[0]?.fields, username: GRACE, password: DEMO_PASSWORD };
+  const second = await visitor.post('/login/', fields);
+  assert.is(second.location, '/launch/sales/?stack=overview');
+  assert.match(
+    String((await visitor.get(String(second.location))).location),
+    'https://sales.example.com/open?code=',
+  );
+});
+
+gate('launch: leads nowhere else before the login', async ({ app }) => {
+  for (const path of [
+    '/launch//evil.test/',
+    '/launch/sales/?next=https://evil.test',
+    '/launch/%2f%2fevil.test/',
+  ]) {
+    const { location } = await createVisitor(app).get(path);
+    if (location === undefined) continue;
+    const next = new URL(String(location), 'https://here.test').searchParams.get('next') ?? '';
+    assert.is(new URL(next, 'https://here.test').origin, 'https://here.test', path);
+  }
+});
+
+gate('launch: shows the message of an app in maintenance', async ({ app }) => {
+  const maintenance = { in_maintenance: true, maintenance_message: 'Back at <b>noon</b>.' };
+  await app.db().updateTable('apps').set(maintenance).where('slug', '=', 'sales').execute();
+  const page = await (await logIn(app, GRACE)).get('/launch/sales/');
+  await setApp(app, { in_maintenance: false });
+
+  assert.equal([page.status, page.headers['retry-after']], [503, '2']);
+  assert.match(page.text, 'Sales is in maintenance');
+  assert.match(page.body, 'Back at <b>noon</b>.');
+});
+
+gate('launch: says that an app without an address cannot be opened yet', async ({ app }) => {
+  await setApp(app, { launch_url: '' });
+  const page = await (await logIn(app, GRACE)).get('/launch/sales/');
+  await setApp(app, { launch_url: 'https://sales.example.com/open' });
+
+  assert.equal([page.status, page.location], [404, undefined]);
+  assert.match(page.text, 'Sales cannot be opened yet');
+  assert.match(page.text, 'Acme', 'the branding of the client');
+});
+
+gate('launch: leaves no code, ticket or key in a log', async ({ app }) => {
+  const lines: string[] = [];
+  const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
+  const { config, connection, clock } = app;
+  const logged = await createApp({ config, connection, clock, logger, secretKey: 'y'.repeat(32) });
+  const as = { authorization: `Token ${await app.tokenOf(ROOT)}` };
+  const post = (path: string, payload: object, headers = {}) =>
+    logged.server.inject({ method: 'POST', url: `/api/v1/gate/${path}/`, payload, headers });
+  try {
+    const { location } = await (await logIn(logged, GRACE)).get('/launch/sales/');
+    const code = new URL(String(location)).searchParams.get('code') ?? '';
+    const { ticket } = (await post('exchange', { code, app: 'sales' })).json();
+    await post('exchange', { code, app: 'sales' });
+    assert.is((await post('introspect', { token: ticket }, as)).json().active, true);
+    await logged.server.inject(`/launch/sales/?code=${code}`);
+    const keys = await app.db().selectFrom('signing_keys').select('sealed_key').execute();
+    const log = lines.join('');
+
+    assert.match(log, '/launch/sales/');
+    const sealed = keys.flatMap(({ sealed_key: key }) => [key.toString('hex'), key.toString('base64')]);
+    for (const secret of [code, ticket, ticket.split('.')[2], ...sealed]) assert.not.ok(log.includes(secret));
+  } finally {
+    await logged.close();
+  }
+});
+
+gate('access views: admits who has opened an access view of this app, before the login', async ({ app }) => {
+  const { viewId, headers } = await openedView(app, { data_permissions: { region: ['North'] } });
+  const asGuest = await askGate(app, { headers });
+  assert.is(asGuest.statusCode, 204, asGuest.body);
+  assert.is(asGuest.headers['x-steward-user'], `view:${viewId}`);
+  assert.is(asGuest.headers['x-steward-roles'], 'guest');
+  const claims = claimsIn(String(asGuest.headers['x-steward-ticket']));
+  assert.equal([claims.access_view, claims.data_permissions], [viewId, { region: ['North'] }]);
+  assert.is((await askGate(app, { as: GRACE, headers })).headers['x-steward-user'], `view:${viewId}`);
+  // The cookie of one app opens no other.
+  const elsewhere = { cookie: headers.cookie.replace('_sales', '_churn') };
+  assert.is((await askGate(app, { headers: elsewhere }, '/gate/churn/')).statusCode, 401);
+});
+
+gate(
+  'access views: refuses a view that has ended at the next request, but not the login beside it',
+  async ({ app }) => {
+    const { viewId, headers, secret } = await openedView(app, { user: GRACE });
+    assert.is((await askGate(app, { headers })).headers['x-steward-user'], GRACE);
+
+    await app.db().updateTable('access_views').set({ is_active: false }).where('id', '=', viewId).execute();
+    assert.is((await askGate(app, { headers })).statusCode, 403);
+    assert.is((await askGate(app, { as: ADA, headers })).headers['x-steward-user'], ADA);
+    await app.db().updateTable('access_views').set({ is_active: true }).where('id', '=', viewId).execute();
+    await app.db().deleteFrom('app_grants').where('app_id', '=', SALES).execute();
+    assert.is((await askGate(app, { headers })).statusCode, 403);
+    const past = new Date(app.clock.now().getTime() - 1);
+    await app
+      .db()
+      .updateTable('embed_sessions')
+      .set({ expires_at: past })
+      .where('digest', '=', tokenDigest(secret))
+      .execute();
+    assert.is((await askGate(app, { headers })).statusCode, 401);
+  },
+);
+
+gate('access views: compares the current networks of a view at each request', async ({ app }) => {
+  const { viewId, headers } = await openedView(app);
+  const limitTo = (allowed_networks: string[]) =>
+    app.db().updateTable('access_views').set({ allowed_networks }).where('id', '=', viewId).execute();
+
+  await limitTo(['127.0.0.0/8']);
+  assert.is((await askGate(app, { headers })).statusCode, 204);
+  await limitTo(['192.0.2.0/24']);
+  assert.is((await askGate(app, { headers })).statusCode, 403);
+  assert.is((await askGate(app, { as: ACME, headers })).headers['x-steward-user'], ACME);
+  await limitTo([]);
+  assert.is((await askGate(app, { headers })).statusCode, 204);
+});
+
+gate('access views: is open to the login again after the app was launched', async ({ app }) => {
+  const script = createScript(app);
+  await script.logIn(ROOT, DEMO_PASSWORD);
+  const { headers } = await openedView(app);
+  const cookie = `${headers.cookie}; steward_session=${script.cookies.get('steward_session')}`;
+  const response = await app.send('GET !/launch/sales/', { headers: { cookie, accept: 'text/html' } });
+
+  assert.is(response.statusCode, 303);
+  const ended = response.cookies.find(({ name }) => name === '__Host-steward_embed_sales');
+  assert.equal([ended?.value, ended?.secure, ended?.sameSite], ['', true, 'None']);
+  assert.ok(Number(ended?.expires) < Date.now());
 });
 
 gate.run();
