@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { REST_ENDPOINTS } from '../../../src/http/rest/endpoints.ts';
@@ -19,17 +18,6 @@ document('has every REST path, with its trailing slash', () => {
     const path = url.replaceAll(/:(\w+)/g, '{$1}');
     assert.is(openApi.paths[path]?.[method.toLowerCase()]?.operationId, operationId);
   }
-});
-
-document('passes the recommended lint rules except no-path-trailing-slash', async () => {
-  const config = await createConfig({ extends: ['recommended'], rules: { 'no-path-trailing-slash': 'off' } });
-  const problems = await lintFromString({ source: JSON.stringify(openApi), absoluteRef: FILE, config });
-
-  const errors = problems.filter(({ severity }) => severity === 'error');
-  assert.equal(
-    errors.map(({ ruleId, message }) => `${ruleId}: ${message}`),
-    [],
-  );
 });
 
 document('has a valid example for every component', () => {

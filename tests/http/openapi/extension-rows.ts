@@ -19,16 +19,14 @@ import {
   type TestApp,
 } from '../../support/test-app.ts';
 import { CHURN, SALES } from '../../support/usage.ts';
-import type { Row } from '../walk-rows.ts';
-
-export type Step = Omit<Row, 'shape' | 'status'>;
+import type { Row } from './walk-rows.ts';
 
 const END = '2030-01-31T12:00:00Z';
 const NEW_PASSWORD = 'Violet-harbor-92-kite';
 const LOGIN = { username: ADA, password: DEMO_PASSWORD };
 
 /** A successful request for every operation that the interface document does not have. */
-export const extensionRows = async (app: TestApp): Promise<Step[]> => [
+export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutCredentialsOfUsers(app)),
   ...aboutLogins(),
   ...(await aboutTokens(app)),
@@ -51,7 +49,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutRemovals(app)),
 ];
 
-const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
+const aboutCredentialsOfUsers = async (app: TestApp): Promise<Row[]> => {
   await app.send('POST /session/', { payload: { username: GRACE, password: DEMO_PASSWORD } });
   const [session] = await app.as(ROOT).sessions.listByUser({ email: GRACE });
   const { id } = await app.as(GRACE).tokens.createNamed({ name: 'Backup' });
@@ -63,7 +61,7 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutProfiles = async (app: TestApp): Promise<Step[]> => {
+const aboutProfiles = async (app: TestApp): Promise<Row[]> => {
   const [email, to, other] = ['mover@acme.test', 'moved@acme.test', 'later@acme.test'];
   await app.as(ROOT).users.create({ email, apps: [SALES] });
   await app.as(email).profile.requestEmail({ email: to });
@@ -87,7 +85,7 @@ const aboutProfiles = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
+const aboutMemberships = async (app: TestApp): Promise<Row[]> => {
   const email = 'member@acme.test';
   await app.as(ROOT).users.create({ email, apps: [SALES] });
   const path = `/jb/clients/1/users/${email}/`;
@@ -114,7 +112,7 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
 };
 
 /** Of the client that `aboutTenants` creates. */
-const aboutRemovals = async (app: TestApp): Promise<Step[]> => {
+const aboutRemovals = async (app: TestApp): Promise<Row[]> => {
   await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
     values ('removed0', 1, 'removed', 'Removed', true, ${app.clock.now()}::timestamptz)`.execute(app.db());
   return [
@@ -126,7 +124,7 @@ const aboutRemovals = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutGroups = async (app: TestApp): Promise<Step[]> => {
+const aboutGroups = async (app: TestApp): Promise<Row[]> => {
   const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Finance' });
   const path = `/jb/clients/1/groups/${id}/`;
   return [
@@ -138,7 +136,7 @@ const aboutGroups = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutAccessRequests = async (app: TestApp): Promise<Step[]> => {
+const aboutAccessRequests = async (app: TestApp): Promise<Row[]> => {
   await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
   const ask = async (email: string): Promise<string> => {
     await app.as(ACME).users.create({ email, client: 1 });
@@ -162,7 +160,7 @@ const aboutAccessRequests = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutTokens = async (app: TestApp): Promise<Step[]> => {
+const aboutTokens = async (app: TestApp): Promise<Row[]> => {
   const body = await app.as(null).tokens.create(LOGIN);
   return [
     ...['/jb/api-token-verify/', '!/api/v2/auth/verify/'],
@@ -170,7 +168,7 @@ const aboutTokens = async (app: TestApp): Promise<Step[]> => {
   ].map((path) => ({ line: `POST ${path}`, body }));
 };
 
-const aboutLogins = (): Step[] => [
+const aboutLogins = (): Row[] => [
   { line: 'POST /jb/api-token-auth/', body: { email: ADA, password: DEMO_PASSWORD } },
   { line: 'POST !/api/v2/auth/', body: LOGIN },
   { line: 'GET /jb/tokens/', as: ADA },
@@ -185,7 +183,7 @@ const aboutLogins = (): Step[] => [
   { line: 'DELETE /session/', as: GRACE },
 ];
 
-const aboutSecondFactors = async (app: TestApp): Promise<Step[]> => {
+const aboutSecondFactors = async (app: TestApp): Promise<Row[]> => {
   const [email, starter, confirmer, lost, newcomer] = ['mfa-1', 'mfa-2', 'mfa-3', 'mfa-4', 'mfa-5'].map(
     (name) => `${name}@acme.test`,
   ) as [string, string, string, string, string]; // as many as names
@@ -214,7 +212,7 @@ const aboutSecondFactors = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutPasskeys = async (app: TestApp): Promise<Step[]> => {
+const aboutPasskeys = async (app: TestApp): Promise<Row[]> => {
   const [starter, adder, owner] = ['passkeys-1@acme.test', 'passkeys-2@acme.test', 'passkeys-3@acme.test'];
   for (const email of [starter, adder, owner]) await app.as(ROOT).users.create({ email, client: 1 });
   const credential = createAuthenticator().create(await app.as(adder).mfa.startPasskey({}));
@@ -249,7 +247,7 @@ const enrolmentOf = async (app: TestApp, email: string) => {
   return { cookie, secret };
 };
 
-const aboutSingleSignOn = async (app: TestApp): Promise<Step[]> => {
+const aboutSingleSignOn = async (app: TestApp): Promise<Row[]> => {
   const registration = { issuer: await startProviderMetadata(), client_id: 'steward' };
   const { id } = await app.as(ACME).sso.create({ id: 1, name: 'Acme ID', ...registration });
   const domain = await app.as(ACME).domains.add({ id: 1, domain: 'acme.example' });
@@ -282,7 +280,7 @@ const aboutSingleSignOn = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutWebhooks = async (app: TestApp): Promise<Step[]> => {
+const aboutWebhooks = async (app: TestApp): Promise<Row[]> => {
   const url = 'http://127.0.0.1:9/';
   const { id } = await app.as(ACME).webhooks.create({ url, client: 1 });
   const webhook = `/jb/webhooks/${id}/`;
@@ -314,7 +312,7 @@ const challengeCookie = async (app: TestApp, email: string, token = 'c'.repeat(4
   return `steward_challenge=${token}`;
 };
 
-const aboutPasswords = async (app: TestApp): Promise<Step[]> => {
+const aboutPasswords = async (app: TestApp): Promise<Row[]> => {
   const token = await resetToken(app);
   const change = { password: DEMO_PASSWORD, new_password: NEW_PASSWORD };
   return [
@@ -342,7 +340,7 @@ const resetToken = async (app: TestApp): Promise<string> => {
   return url.searchParams.get('token') ?? '';
 };
 
-const aboutInvitations = async (app: TestApp): Promise<Step[]> => {
+const aboutInvitations = async (app: TestApp): Promise<Row[]> => {
   const items = ['kept', 'closed', 'taken'].map((name) => ({ email: `${name}@guest.test`, client: 1 }));
   const [kept, closed, taken] = await app.as(ACME).invitations.create({ items });
   const signature = new URL(app.links.invitation(taken?.key ?? '')).searchParams.get('signature');
@@ -359,7 +357,7 @@ const aboutInvitations = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutMails = async (app: TestApp): Promise<Step[]> => {
+const aboutMails = async (app: TestApp): Promise<Row[]> => {
   const mails = await app.as(ROOT).mail.list({});
   const mail = mails.find(({ recipient }) => recipient === 'kept@guest.test');
   return [
@@ -370,7 +368,7 @@ const aboutMails = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutTenants: Step[] = [
+const aboutTenants: Row[] = [
   { line: 'GET /branding/' },
   { line: 'POST /jb/sites/', as: ROOT, body: { domain: 'initech.test', name: 'Initech' } },
   { line: 'POST /jb/clients/', as: ROOT, body: { name: 'Initech', site: 3 } },
@@ -393,7 +391,7 @@ const aboutTenants: Step[] = [
   { line: 'HEAD /jb/events/stream/', as: ACME, accept: 'text/event-stream' },
 ];
 
-const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
+const aboutManyUsers = async (app: TestApp): Promise<Row[]> => {
   const body = { emails: [ADA], action: 'revoke-apps' as const, apps: [SALES] };
   const { operation } = await app.as(ROOT).users.bulkUpdate(body);
   return [
@@ -413,7 +411,7 @@ const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutErasures = async (app: TestApp): Promise<Step[]> => {
+const aboutErasures = async (app: TestApp): Promise<Row[]> => {
   const email = 'leaver@acme.test';
   await app.as(ROOT).users.create({ email, client: 1 });
   const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
@@ -424,7 +422,7 @@ const aboutErasures = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutApps: Step[] = [
+const aboutApps: Row[] = [
   { line: `DELETE /jb/apps/${SALES}/clear_cache/`, as: ACME },
   { line: `PUT /jb/apps/${SALES}/`, as: ACME, body: { label: 'Sales' } },
   { line: `GET /jb/apps/${SALES}/stacks/`, as: ADA },
@@ -455,7 +453,7 @@ const aboutApps: Step[] = [
   { line: `POST /jb/apps/${SALES}/usage/`, as: ACME, body: { email: ADA, action: 'STACK_ACCESS' } },
 ];
 
-const aboutTickets = async (app: TestApp): Promise<Step[]> => {
+const aboutTickets = async (app: TestApp): Promise<Row[]> => {
   const { ticket } = await app.as(ROOT).apps.openTicket({ app_id: CHURN });
   const { id } = await app
     .db()
@@ -479,7 +477,7 @@ const aboutTickets = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutAccessViews = async (app: TestApp): Promise<Step[]> => {
+const aboutAccessViews = async (app: TestApp): Promise<Row[]> => {
   const { key } = await app.as(ACME).accessViews.create({ app: 'sales' });
   const embeds = [`/jb/apps/${SALES}/embed/${ADA}/`, `!/api/v2/embed/sales/${ADA}/`];
   const ofPaths = ['/access_views/', '!/api/v2/accessviews/'].flatMap((path) => [

@@ -1,13 +1,14 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../../src/demo/packages.ts';
 import { openApi, operationFor, requestErrors, responseErrors } from '../../support/openapi.ts';
 import { suite } from '../../support/suite.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
-import { sendRow } from '../send-row.ts';
-import { ROWS } from '../walk-rows.ts';
-import { extensionRows, type Step } from './extension-rows.ts';
+import { extensionRows } from './extension-rows.ts';
 import { failureRows } from './failure-rows.ts';
 import { requestWithHugeHeader } from './huge-header.ts';
+import { sendRow } from './send-row.ts';
+import { ROWS, type Row } from './walk-rows.ts';
 
 /** Public paths that are not procedures. */
 const SERVICE = ['!/healthz', '!/readyz', '/status/', '/', '/csrf/', '/openapi.json'];
@@ -26,7 +27,7 @@ coverage.before(async (context) => {
 });
 coverage.after(({ app }) => app.close());
 
-const operationOf = ({ line }: Step) => {
+const operationOf = ({ line }: Row) => {
   const [method = '', path = ''] = line.split(' ');
   const url = path.startsWith('!') ? path.slice(1) : `/api/v1${path}`;
   const found = operationFor(method, url);
@@ -35,7 +36,7 @@ const operationOf = ({ line }: Step) => {
 };
 
 /** `send` validates every response against the document, see tests/support. */
-const succeeds = async (app: TestApp, step: Step): Promise<void> => {
+const succeeds = async (app: TestApp, step: Row): Promise<void> => {
   const { operation, path, url } = operationOf(step);
   assert.equal(requestErrors(operation, { path, url, body: step.body }), [], step.line);
   const answer = await sendRow(app, step);
@@ -75,6 +76,21 @@ coverage('documents an error of every operation', async ({ app }) => {
   );
   const share = (of: Set<string>) => `${of.size} of ${all.length} (${(100 * of.size) / all.length} %)`;
   console.log(`\n# operations seen to succeed: ${share(succeeded)}, to fail: ${share(failed)}`);
+});
+
+coverage('passes the recommended lint rules except no-path-trailing-slash', async () => {
+  const config = await createConfig({ extends: ['recommended'], rules: { 'no-path-trailing-slash': 'off' } });
+  const problems = await lintFromString({
+    source: JSON.stringify(openApi),
+    absoluteRef: 'openapi.json',
+    config,
+  });
+
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  assert.equal(
+    errors.map(({ ruleId, message }) => `${ruleId}: ${message}`),
+    [],
+  );
 });
 
 coverage.run();

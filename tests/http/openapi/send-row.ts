@@ -1,4 +1,4 @@
-import type { TestApp } from '../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import type { Row } from './walk-rows.ts';
 
 /** Sends the request of a row as JSON, and accepts JSON if nothing else. */
