@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { ACME, ADA, addressOf, appSuite, GLOBEX, GRACE, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
@@ -133,20 +132,6 @@ stream('refuses more than 100 streams of a user, until some have ended', async (
     again.close();
     return again.response.statusCode === 200;
   });
-});
-
-stream('ends when the caller is logged out, and at a shutdown', async ({ app }) => {
-  const [loggedOut, stopped] = [await open(app, PATH, { as: GLOBEX }), await open(app, PATH)];
-
-  await sql`delete from api_tokens where user_id = (select id from users where email = ${GLOBEX})`.execute(
-    app.db(),
-  );
-  await until('the end', () => loggedOut.isOver);
-  assert.not.ok(stopped.isOver);
-  app.announce();
-  await until('the end', () => stopped.isOver);
-
-  assert.ok(loggedOut.response.complete && stopped.response.complete);
 });
 
 stream.run();

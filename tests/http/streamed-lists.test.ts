@@ -241,7 +241,6 @@ lists('of usage fail with their own status before the first byte', async ({ app 
     (await read(app, accept, `/jb/apps/${SALES}/usage/`, as)).statusCode;
 
   assert.is(await statusOf(GRACE, 'text/csv'), 403);
-  assert.is(await statusOf(GLOBEX, 'application/json'), 404);
   assert.is(await statusOf(ACME, 'image/png'), 406);
   const head = await app.send(`HEAD /jb/apps/${SALES}/usage/`, { as: ROOT });
   const { headers } = await read(app);

@@ -12,8 +12,8 @@ import { addUsers } from '../support/users.ts';
 
 const streams = appSuite('streamed lists');
 
-/** Lists of 32 MB: far more than the buffers of a connection hold. */
-const COUNT = 4_000;
+/** Lists of 16 MB: far more than the buffers of a connection hold. */
+const COUNT = 2_000;
 const FILLER = 'x'.repeat(8_000);
 const USERS = '/api/v1/jb/users/';
 const LISTS = {
