@@ -235,26 +235,12 @@ browsable('index: shows browsers a page with the same URLs as links', async ({ a
   assert.match(response.body, 'href="/docs/"');
 });
 
-browsable('index: is linked from the pages of its endpoints', async ({ app }) => {
-  const response = await app.send('GET /jb/sites/', { as: ROOT, headers: { accept: BROWSER } });
-
-  assert.match(response.body, '<a href="/api/v1/">v1</a>');
-});
-
 browsable('index: answers other methods with 405 and Allow', async ({ app }) => {
   const response = await app.send('POST /', { as: ROOT, payload: {} });
 
   assert.is(response.statusCode, 405);
   assert.is(response.headers.allow, 'GET, HEAD, OPTIONS');
   assert.is(response.json().detail, 'This path only supports GET, HEAD, OPTIONS.');
-});
-
-browsable('index: leaves /favicon.ico as an image', async ({ app }) => {
-  const response = await app.send('GET !/favicon.ico');
-
-  assert.is(response.statusCode, 200);
-  assert.is(response.headers['content-type'], 'image/svg+xml; charset=utf-8');
-  assert.match(response.body, '<svg');
 });
 
 const scriptsOf = async (app: TestApp): Promise<string[]> => {

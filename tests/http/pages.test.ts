@@ -53,13 +53,6 @@ pages('have headers against framing, scripts, caching and referrers', async ({ a
   }
 });
 
-pages('have the same privacy headers on redirects', async ({ app }) => {
-  const { headers } = await createVisitor(app).get('/');
-
-  assert.is(headers['cache-control'], 'no-store');
-  assert.is(headers['referrer-policy'], 'strict-origin');
-});
-
 pages(
   'support HEAD and paths without a trailing slash, and reject other methods with Allow',
   async ({ app }) => {
@@ -182,13 +175,8 @@ pages('home page: shows the name, apps and sessions of the user', async ({ app }
     assert.match(page.text, phrase);
   }
   assert.not.match(page.text, 'Fleet');
-  assert.match(page.text, '127.0.0.1, last used 21 Nov 2026, 12:00 UTC');
-});
-
-pages('home page: launches each app from its card', async ({ app }) => {
-  const page = await (await logInByPage(app, ADA)).get('/');
-
   assert.match(page.body, 'href="/launch/sales/"');
+  assert.match(page.text, '127.0.0.1, last used 21 Nov 2026, 12:00 UTC');
 });
 
 pages('home page: says which apps are in maintenance', async ({ app }) => {
@@ -254,13 +242,6 @@ pages('home page: uses one CSRF token for all forms of the page', async ({ app }
 
   assert.ok(page.forms.length > 1);
   assert.equal([...tokens], [visitor.jar.get('csrftoken')]);
-});
-
-pages('home page: redirects to the login page after the session has expired', async ({ app }) => {
-  const visitor = await logInByPage(app, ADA);
-  app.clock.advance(15 * DAY_MS);
-
-  assert.is((await visitor.get('/')).location, '/login/');
 });
 
 const credentials = { username: ADA, password: DEMO_PASSWORD };

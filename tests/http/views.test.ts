@@ -156,16 +156,6 @@ views('tells a program that accepts no pages why it does not open, for any key',
   assert.is((await openView(app, key)).statusCode, 303);
 });
 
-views('takes a browser on a phone of the brand Cubot for a person', async ({ app }) => {
-  for (const model of ['CUBOT P40', 'CUBOT_X19']) {
-    const { key } = await createView(app);
-    const headers = {
-      'user-agent': `Mozilla/5.0 (Linux; Android 10; ${model}) AppleWebKit/537.36 Chrome/131`,
-    };
-    assert.is((await openView(app, key, headers)).statusCode, 303, model);
-  }
-});
-
 views('encodes what headers cannot carry', async ({ app }) => {
   const launch = async (launch_url: string) => {
     await setApp(app, { launch_url });
