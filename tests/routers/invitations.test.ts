@@ -353,8 +353,9 @@ const accept = async (app: TestApp, { email, id }: { email: string; id: number }
   return { page, apps, ends: grants.map(({ app, expires_at }) => [app, expires_at]) };
 };
 
+let teams = 0;
 const makeGroup = async (app: TestApp, client = 1, apps = [CHURN]) =>
-  (await app.as(ROOT).groups.create({ id: client, name: `Team ${Math.random()}`, apps })).id;
+  (await app.as(ROOT).groups.create({ id: client, name: `Team ${++teams}`, apps })).id;
 
 invitations('to groups give the apps of the groups, and grants that end', async ({ app }) => {
   const group = await makeGroup(app);

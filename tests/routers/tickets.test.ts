@@ -24,6 +24,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const tickets = appSuite('tickets');
@@ -314,7 +315,16 @@ tickets(
 );
 
 /** A ticket of the next millisecond is not revoked. */
-const nextMillisecond = (app: TestApp) => sql`select pg_sleep(0.002)`.execute(app.db());
+const nextMillisecond = async (app: TestApp): Promise<void> => {
+  const read = async () =>
+    (
+      await sql<{ at: string }>`select date_trunc('milliseconds', clock_timestamp())::text as at`.execute(
+        app.db(),
+      )
+    ).rows[0]?.at;
+  const before = await read();
+  await until('the clock of the database goes on', async () => (await read()) !== before);
+};
 
 /** Whether a statement waits for the lock of a row. */
 const isWaiting = async (app: TestApp): Promise<boolean> => {
