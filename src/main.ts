@@ -84,13 +84,17 @@ const serveInProcess = async (deps: ServerDeps, printLine: (line: string) => voi
 /**
  * Resolves with the first SIGTERM or SIGINT. A later one exits immediately, unless it is a duplicate of the first.
  */
-const stopSignal = (): Promise<string> =>
+export const stopSignal = (
+  signals: NodeJS.EventEmitter = process,
+  exit: (code: number) => void = process.exit,
+  now = () => performance.now(),
+): Promise<string> =>
   new Promise((resolve) => {
     let firstAt: number | undefined;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        firstAt ??= performance.now();
-        if (performance.now() - firstAt > DUPLICATE_SIGNAL_MS) process.exit(130);
+      signals.on(signal, () => {
+        firstAt ??= now();
+        if (now() - firstAt > DUPLICATE_SIGNAL_MS) exit(130);
         resolve(signal);
       });
     }
