@@ -1,10 +1,9 @@
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { setApp, ticketOf } from '../support/access-views.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, ADA, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const views = browserSuite('access views in the console');
@@ -80,31 +79,6 @@ views('staff see views and their uses, without links and without changing them',
   assert.is(await dialog.getByRole('link').count(), 0);
   assert.is(await dialog.getByRole('textbox').count(), 0);
   assert.is(await page.getByRole('button', { name: 'New share link' }).count(), 0);
-});
-
-views('a view needs the password again 16 minutes after the login', async ({ app, browser }) => {
-  const before = await app.as(ACME).accessViews.list({ app: 'sales' });
-  await using visit = await browser.open(/status of 40[03]/);
-  const { page } = visit;
-  await openConsole(page, PATH, ACME);
-  await page.getByRole('button', { name: 'New share link' }).click();
-  await page.getByLabel('Number of uses').fill('7');
-  await browser.advance(16 * MINUTE_MS);
-  await page.getByRole('button', { name: 'Create' }).click();
-  const prompt = page.getByRole('dialog', { name: 'Confirm your password' });
-  await prompt.getByLabel('Password', { exact: true }).fill('wrong');
-  await prompt.getByRole('button', { name: 'Confirm' }).click();
-  await prompt.getByText('This is not your current password.').waitFor();
-  await prompt.getByRole('button', { name: 'Cancel' }).click();
-  await prompt.waitFor({ state: 'detached' });
-  assert.is(await page.getByLabel('Number of uses').inputValue(), '7');
-  assert.equal(await app.as(ACME).accessViews.list({ app: 'sales' }), before);
-  await page.getByRole('button', { name: 'Create' }).click();
-  await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
-  await prompt.getByRole('button', { name: 'Confirm' }).click();
-  const created = page.getByRole('dialog', { name: 'Share link for anyone with the link' });
-  await created.getByText('Active, used 0 of 7.').waitFor();
-  assert.is((await app.as(ACME).accessViews.list({ app: 'sales' })).length, before.length + 1);
 });
 
 views(
