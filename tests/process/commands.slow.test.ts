@@ -59,7 +59,7 @@ commands(
 commands('create-admin promotes and reactivates an existing user', async ({ settings, database }) => {
   await database.query(`
     insert into users (email, handle, profile_color, date_joined, last_password_set, is_active)
-    values ('idle@example.test', '@idle', '000000', now(), now(), false)`);
+    values ('idle@example.test', '@idle', '000000', '2026-01-01', '2026-01-01', false)`);
 
   const admin = { ADMIN_PASSWORD: 'correct horse battery' };
   const { code, stdout } = await runCommand(['create-admin', 'idle@example.test'], { ...settings, ...admin });
@@ -76,7 +76,7 @@ commands('create-admin keeps an existing password, and generates a missing one',
   const hashes = async () => (await database.query('select password_hash from users order by id')).rows;
   await database.query(`
     insert into users (email, handle, profile_color, date_joined, last_password_set)
-    values ('bare@example.test', '@bare', '000000', now(), now())`);
+    values ('bare@example.test', '@bare', '000000', '2026-01-01', '2026-01-01')`);
   const before = await hashes();
 
   const kept = await runCommand(['create-admin', 'new@example.test'], settings);
@@ -191,7 +191,7 @@ commands(
     await database.query(
       `with owner as (select id from users where email = $1),
       factors as (insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
-        select id, 'totp', 'Phone', '', now(), now() from owner)
+        select id, 'totp', 'Phone', '', '2026-01-01', '2026-01-01' from owner)
     insert into recovery_codes (user_id, digest) select id, 'd' from owner`,
       [email],
     );

@@ -41,7 +41,7 @@ const RESPONSES = (labels: string): string => `steward_http_response_duration_se
 
 metrics('counts responses, procedures and logins by route and outcome, and names no person', async () => {
   await using folder = await makeDemoDir();
-  const { service, scrape } = await startDemo(folder.path);
+  const { service, port, scrape } = await startDemo(folder.path);
   await using _service = service;
   const { token } = await service.logIn(ADMIN, PASSWORD);
   const credentials = { username: ADMIN, password: 'wrong-password' };
@@ -57,6 +57,9 @@ metrics('counts responses, procedures and logins by route and outcome, and names
   assert.is(sample(text, 'steward_database_up'), 1);
   for (const secret of ['root@', 'steward.test', token, 'wrong-password', 'acme'])
     assert.not.ok(text.includes(secret), secret);
+  // Nothing else is on its port.
+  assert.is((await fetch(`http://127.0.0.1:${port}/`)).status, 404);
+  assert.is((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status, 405);
   // After its start, the service creates them in the background.
   const hasMonths = async () => (sample(await scrape(), 'steward_usage_months_ahead') ?? 0) >= 1;
   await until('the next months of the usage log exist', hasMonths);
@@ -105,18 +108,6 @@ metrics('requires METRICS_TOKEN if it is set', async () => {
   assert.ok((sample(text, 'steward_database_connections_max') ?? 0) >= 1);
   assert.is(sample(text, 'steward_mail_failures_total{cause="login"}'), 0);
   assert.not.ok(service.output.stdout.includes(token));
-});
-
-metrics('has nothing else on its port', async () => {
-  await using folder = await makeDemoDir();
-  const { service, port } = await startDemo(folder.path);
-  await using _service = service;
-
-  const other = await fetch(`http://127.0.0.1:${port}/`);
-  const post = await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' });
-
-  assert.is(other.status, 404);
-  assert.is(post.status, 405);
 });
 
 metrics('refuses to start on a METRICS_PORT that is in use', async () => {

@@ -29,27 +29,15 @@ const missingSettings = async (pid: number): Promise<string[]> => {
 
 const memory = suite('the memory settings of a service');
 
-memory('are applied in the process that was started', async () => {
+memory('reach the first process and every worker, and give way to options of the caller', async () => {
   await using folder = await makeDataDir();
-  await using service = await startService('serve', { DATA_DIR: folder.path });
-
-  assert.equal(await missingSettings(service.pid), []);
-});
-
-memory('reach every worker process', async () => {
-  await using folder = await makeDataDir();
-  await using service = await startService('serve', { DATA_DIR: folder.path, WORKERS: '2' });
+  const settings = { DATA_DIR: folder.path, WORKERS: '2' };
+  await using service = await startService('serve', settings, ['--max-semi-space-size=32']);
   const workers = await childrenRunning(service.pid, 'cli.js');
-
-  assert.ok(workers.length > 0);
-  for (const worker of workers) assert.equal(await missingSettings(worker), []);
-});
-
-memory('give way to options of the caller', async () => {
-  await using folder = await makeDataDir();
-  await using service = await startService('serve', { DATA_DIR: folder.path }, ['--max-semi-space-size=32']);
   const commandLine = (await readFile(`/proc/${service.pid}/cmdline`, 'utf8')).split('\0');
 
+  assert.is(workers.length, 2);
+  for (const pid of [service.pid, ...workers]) assert.equal(await missingSettings(pid), []);
   assert.equal(
     commandLine.filter((part) => part.startsWith('--max-semi')),
     ['--max-semi-space-size=8', '--max-semi-space-size=32'],

@@ -1,54 +1,27 @@
-import { writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import manifest from '../../package.json' with { type: 'json' };
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { packageOf } from '../support/packages.ts';
 import { assertRefused, runCommand, startService } from '../support/service-process.ts';
 import { makeDataDir, queryOnce } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const messages = suite('messages to operators');
 
-messages('every command names a missing file in one line', async () => {
+messages('name a missing file in one line', async () => {
   await using folder = await makeScratchFolder();
   const settings = { DATA_DIR: folder.join('data'), APP_STORE: `file:${folder.join('store')}` };
 
   for (const [args, line] of [
-    [['invite', 'nofile.csv', '--client', '1'], 'nofile.csv: No such file or folder.\n'],
     [['import-django', 'nofile.json'], 'nofile.json: No such file or folder.\n'],
-    [['apps', 'pack', 'nofolder'], 'There is no app.yaml in nofolder that is a file and can be read.\n'],
     [['apps', 'publish', 'no.file'], 'no.file cannot be read.\n'],
-    [['apps', 'publish', 'sales-1.0.0.tgz'], 'sales-1.0.0.tgz cannot be read.\n'],
   ] as const) {
     const outcome = await runCommand([...args], settings, folder.path);
     assertRefused(outcome, 1);
     assert.is(outcome.stderr, line);
   }
-});
-
-messages('apps list fails for an unknown app', async () => {
-  await using folder = await makeScratchFolder();
-  const outcome = await runCommand(['apps', 'list', 'unknown'], { APP_STORE: `file:${folder.path}` });
-
-  assertRefused(outcome, 1);
-  assert.is(outcome.stderr, 'The store has no package of an app unknown.\n');
-});
-
-messages('apps publish says if the store already has the same bytes', async () => {
-  await using folder = await makeScratchFolder();
-  const settings = { APP_STORE: `file:${folder.join('store')}` };
-  const file = folder.join('sales-1.0.0.tgz');
-  await writeFile(file, packageOf());
-
-  const first = await runCommand(['apps', 'publish', file], settings);
-  const again = await runCommand(['apps', 'publish', file], settings);
-
-  assert.equal([first.code, again.code], [0, 0], first.stderr + again.stderr);
-  assert.match(first.stdout, /^Published sales 1\.0\.0\nSHA-256 /);
-  assert.match(again.stdout, /^sales 1\.0\.0 is already in the store, with the same bytes\nSHA-256 /);
 });
 
 messages('serve says once that a newer version has migrated the database, and what holds', async () => {

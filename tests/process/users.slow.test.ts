@@ -24,7 +24,7 @@ users.before(async (context) => {
   await context.database.connect();
   assert.is((await runCommand(['create-admin', ROOT], settings)).code, 0);
   await context.database.query(`insert into users (email, handle, profile_color, date_joined, last_password_set)
-    values ('${ADA}', '@ada', '000000', now(), now())`);
+    values ('${ADA}', '@ada', '000000', '2026-01-01', '2026-01-01')`);
 });
 users.after(async ({ folder, server, database }) => {
   await database.end();

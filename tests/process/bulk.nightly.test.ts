@@ -5,8 +5,6 @@ import { peakMemoryMb, type Service, startService } from '../support/service-pro
 import { suite } from '../support/suite.ts';
 
 const SIZE = 10_000;
-/** Only ends a hanging run. The time is printed and not asserted, because machines differ. */
-const HANG_MS = 60_000;
 const MAX_PEAK_MB = 300;
 
 const invitation = (index: number) => ({
@@ -48,18 +46,14 @@ const countRows = async ({ database }: Context) => {
 
 bulk('are created in one transaction with little memory', async (context) => {
   const { service, token } = context;
-  const started = performance.now();
-
   const answer = await service.send('POST /jb/users/invitations/', { token, body: INVITATIONS });
-  const ms = Math.round(performance.now() - started);
   const peakMb = peakMemoryMb(service.pid);
 
-  console.log(`${SIZE} invitations: ${ms} ms; peak memory ${peakMb ?? 'unknown'} MB`);
+  console.log(`${SIZE} invitations: peak memory ${peakMb ?? 'unknown'} MB`);
   assert.is(answer.status, 200, answer.text.slice(0, 500));
   assert.is(answer.json.length, SIZE);
   assert.is(answer.json[SIZE - 1].email, `guest-${SIZE - 1}@bulk.test`);
   assert.equal(await countRows(context), { invitations: SIZE, apps: SIZE, mails: SIZE });
-  assert.ok(ms < HANG_MS);
   assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
 });
 

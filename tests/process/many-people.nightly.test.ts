@@ -1,0 +1,88 @@
+import { createWriteStream } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import * as assert from 'uvu/assert';
+import { djangoUser } from '../fixtures/django/records.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { runCommand, type Settings, startService } from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
+import { queryOnce } from '../support/test-server.ts';
+
+const INVITED = 10_000;
+const IMPORTED = 15_000;
+const MAX_PEAK_MB = 300;
+/** Size of the other fields, so that all records together exceed the heap below. */
+const PADDING = 'x'.repeat(8 * 1024);
+const MAX_HEAP_MB = 112;
+const TELL_PEAK = `--import=${join(import.meta.dirname, '../fixtures/peak-memory.ts')}`;
+
+type Context = {
+  folder: Awaited<ReturnType<typeof makeScratchFolder>>;
+  server: Awaited<ReturnType<typeof startExternalDatabase>>;
+  settings: Settings;
+  count: (sql: string) => Promise<number>;
+};
+
+const many = suite<Context>('commands for many people');
+
+many.before(async (context) => {
+  context.folder = await makeScratchFolder();
+  context.server = await startExternalDatabase();
+});
+many.before.each(async (context) => {
+  const { settings, connection } = await context.server.makeDatabase();
+  context.settings = settings;
+  context.count = async (sql) => (await queryOnce(connection, sql)).length;
+});
+many.after(async ({ folder, server }) => {
+  await server[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+many(`invite ${INVITED} people with little memory`, async ({ folder, settings, count }) => {
+  await (await startService('demo', settings)).kill('SIGTERM');
+  const file = folder.join('people.csv');
+  const lines = Array.from(
+    { length: INVITED },
+    (_, index) => `many-${index}@guests.test,sales churn,false,"{""index"": ${index}}"`,
+  );
+  await writeFile(file, `email,apps,is_demo_user,extra\r\n${lines.join('\r\n')}\r\n`);
+
+  const { code, stdout, stderr } = await runCommand(['invite', file, '--client', '1'], {
+    ...settings,
+    NODE_OPTIONS: TELL_PEAK,
+  });
+  const [, peak] = /^peak (\d+|unknown) MB$/m.exec(stderr) ?? [];
+
+  assert.is(code, 0, stderr);
+  assert.match(stdout, `: ${INVITED} invited, 0 renewed`);
+  assert.is(await count(`select from invitations where email like 'many-%'`), INVITED);
+  assert.ok(peak === 'unknown' || Number(peak) < MAX_PEAK_MB, `${peak} MB at the peak`);
+});
+
+many(`import ${IMPORTED} users who do not fit into memory together`, async ({ folder, settings, count }) => {
+  const file = folder.join('many.json');
+  const records = function* () {
+    for (let index = 0; index < IMPORTED; index += 1) {
+      const record = JSON.stringify(djangoUser(`user-${index}@example.org`, { biography: PADDING }));
+      yield `${index === 0 ? '[' : ','}\n${record}`;
+    }
+    yield '\n]\n';
+  };
+  await pipeline(Readable.from(records()), createWriteStream(file));
+
+  const { code, stdout, stderr } = await runCommand(['import-django', file, '--drop', 'biography'], {
+    ...settings,
+    NODE_OPTIONS: `--max-old-space-size=${MAX_HEAP_MB} ${TELL_PEAK}`,
+  });
+
+  console.log(`${IMPORTED} users, ${Math.round((await stat(file)).size / 1e6)} MB; ${stderr.trim()}`);
+  assert.is(code, 0, stderr);
+  assert.match(stdout, `\n${IMPORTED} imported\n`);
+  assert.is(await count('select distinct email from users'), IMPORTED);
+});
+
+many.run();
