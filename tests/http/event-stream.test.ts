@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import * as assert from 'uvu/assert';
-import { ACME, ADA, addressOf, appSuite, GLOBEX, GRACE, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 
 const stream = appSuite('event streams over HTTP');
@@ -111,27 +111,6 @@ stream('is a subscription over tRPC, which continues by its ids too', async ({ a
 
   assert.is(first.response.headers['content-type'], 'text/event-stream');
   assert.not.ok(second.text.includes('"to":"Four"'));
-});
-
-stream('refuses more than 100 streams of a user, until some have ended', async ({ app }) => {
-  const together = await Promise.all(Array.from({ length: 110 }, () => open(app, PATH)));
-  const opened = together.filter(({ response }) => response.statusCode === 200);
-  assert.is(opened.length, 100);
-  await until('all have begun', () => opened.every(({ text }) => text.includes('retry:')));
-  const { response, close } = await open(app, PATH);
-  close();
-  assert.is(response.statusCode, 429);
-  assert.is(response.headers['retry-after'], '60');
-  const other = await open(app, PATH, { as: GLOBEX });
-  assert.is(other.response.statusCode, 200);
-  other.close();
-
-  for (const one of opened) one.close();
-  await until('there is room', async () => {
-    const again = await open(app, PATH);
-    again.close();
-    return again.response.statusCode === 200;
-  });
 });
 
 stream.run();

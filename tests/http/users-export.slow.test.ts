@@ -1,0 +1,129 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { UserDetailOutput } from '../../routers/schemas/users.ts';
+import { unzip } from '../support/files.ts';
+import { addPerson, PERSON } from '../support/person.ts';
+import { appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+
+const exporting = appSuite('users.export');
+
+const LISTS = [
+  'email_changes',
+  'memberships',
+  'app_grants',
+  'access_requests',
+  'invitations_received',
+  'invitations_sent',
+  'mails',
+  'sessions',
+  'second_factors',
+  'external_identities',
+  'tokens',
+  'saved_filters',
+  'access_views',
+  'access_view_uses',
+  'usage',
+  'audit',
+];
+
+const download = async (app: TestApp, email: string, as: string) => {
+  const response = await app.send(`GET /jb/users/${email}/export/`, { as });
+  assert.is(response.statusCode, 200, response.body);
+  const files = await unzip(response.rawPayload);
+  const rowsOf = (part: string): Record<string, unknown>[] => JSON.parse(files.get(`${part}.json`) ?? 'null');
+  return { response, files, rowsOf };
+};
+
+/** Used without an entry in the usage log. */
+const addUsedView = async (app: TestApp): Promise<void> => {
+  const { key } = await app.as(ROOT).accessViews.create({ app: 'sales', user: PERSON });
+  await sql`insert into access_view_uses (access_view_id, user_id, raw_key, used_at, selections, autorotate,
+      show_header, show_footer, language_code, ip_address, user_agent)
+    select id, user_id, key, created_at, selections, autorotate, show_header, show_footer, language_code, '192.0.2.1', 'tests'
+    from access_views where key = ${key}`.execute(app.db());
+};
+
+exporting('is a zip of all parts as JSON and CSV', async ({ app }) => {
+  await addPerson(app, { entries: 600, audited: 300 });
+  await addUsedView(app);
+
+  const { response, files, rowsOf } = await download(app, PERSON, ROOT);
+
+  assert.is(response.headers['content-type'], 'application/zip');
+  assert.is(response.headers['content-disposition'], `attachment; filename="${PERSON}.zip"`);
+  const names = ['profile', ...LISTS].flatMap((part) => [`${part}.json`, `${part}.csv`]);
+  assert.equal([...files.keys()], ['README.txt', ...names]);
+  for (const part of LISTS) assert.ok(rowsOf(part).length > 0, part);
+  assert.is(rowsOf('usage').length, 600);
+  assert.match(files.get('usage.csv') ?? '', /^app,occurred_at,action,/);
+  assert.is(files.get('usage.csv')?.trim().split('\r\n').length, 601);
+  assert.is(rowsOf('profile')[0]?.last_name, 'Quillfeather');
+  const missing = UserDetailOutput.keyof().options.filter(
+    (field) => !(field in (rowsOf('profile')[0] ?? {})),
+  );
+  assert.equal(missing, ['apps', 'clientadmin_of'], 'they are in `app_grants` and `memberships`');
+  assert.match(String(rowsOf('mails')[0]?.text), /Steward|Globex|Acme/);
+});
+
+exporting(
+  'has every audit entry by and about the person once, without the addresses of others',
+  async ({ app }) => {
+    const rows = (await download(app, PERSON, ROOT)).rowsOf('audit');
+    const entries = await app
+      .db()
+      .selectFrom('audit_entries')
+      .select('id')
+      .where((entry) => entry.or([entry('actor_email', '=', PERSON), entry('target', '=', PERSON)]))
+      .execute();
+
+    // The export itself is recorded before it is read.
+    assert.equal(rows.map(({ id }) => id).sort(), entries.map(({ id }) => id).sort());
+    assert.is(rows.find(({ actor }) => actor !== PERSON)?.address, null);
+    assert.ok(rows.some(({ actor, address }) => actor === PERSON && address === '192.0.2.1'));
+  },
+);
+
+exporting('holds no secrets', async ({ app }) => {
+  const { files } = await download(app, PERSON, ROOT);
+  const { rows } = await app.orm.pool.query(`
+    select key from access_views union all select digest from api_tokens union all select digest from sessions union all select key from invitations
+    union all select password_hash from users where password_hash is not null`);
+  const all = [...files.values()].join('\n');
+
+  for (const row of rows)
+    for (const secret of Object.values(row)) assert.not.ok(all.includes(String(secret)));
+  assert.not.match(all, /signature=|token=\d/);
+});
+
+exporting('streams pages of the same rows over tRPC, and is recorded', async ({ app }) => {
+  const { rowsOf } = await download(app, PERSON, ROOT);
+  const counts = new Map<string, number>();
+  for await (const { part, items } of await app.as(ROOT).users.export({ email: PERSON }))
+    counts.set(part, (counts.get(part) ?? 0) + items.length);
+  const [entry] = await app.as(ROOT).audit.list({ action: 'user.export' });
+
+  for (const part of LISTS) {
+    const added = part === 'audit' || part === 'tokens' ? 1 : 0;
+    assert.is(Math.max(0, (counts.get(part) ?? 0) - rowsOf(part).length - added), 0, part);
+    assert.ok((counts.get(part) ?? 0) >= rowsOf(part).length, part);
+  }
+  assert.equal([entry?.actor, entry?.target, entry?.clients], [ROOT, PERSON, [1]]);
+});
+
+exporting('sends no body to HEAD, and survives readers who leave', async ({ app }) => {
+  const head = await app.send(`HEAD /jb/users/${PERSON}/export/`, { as: ROOT });
+  assert.equal([head.statusCode, head.headers['content-type'], head.body], [200, 'application/zip', '']);
+  await app.server.listen({ port: 0, host: '127.0.0.1' });
+  const headers = { authorization: `Token ${await app.tokenOf(ROOT)}` };
+  const url = `${app.server.listeningOrigin}/api/v1/jb/users/${PERSON}/export/`;
+  for (let count = 0; count < 5; count += 1) {
+    const leaving = new AbortController();
+    const response = await fetch(url, { headers, signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+  }
+
+  assert.is((await download(app, PERSON, ROOT)).response.statusCode, 200);
+});
+
+exporting.run();
