@@ -184,6 +184,17 @@ for (const { method, path, as, payload } of CASES) {
   );
 }
 
+etags('If-Match: lets one of several simultaneous writers with the same ETag succeed', async ({ app }) => {
+  const line = 'PATCH /jb/clients/1/';
+  const headers = { 'if-match': await tagOf(app, '/jb/clients/1/', ACME) };
+  const names = ['First', 'Second', 'Third'];
+  const responses = await Promise.all(
+    names.map((login_title) => change(app, { line, payload: { login_title }, headers })),
+  );
+
+  assert.equal(responses.map(({ statusCode }) => statusCode).toSorted(), [200, 412, 412]);
+});
+
 etags('If-Match: applies to a DELETE', async ({ app }) => {
   const path = '/hashr/saved_global_filters/mine/';
   const remove = (tag: string) =>
