@@ -87,14 +87,14 @@ const serveInProcess = async (deps: ServerDeps, printLine: (line: string) => voi
 export const stopSignal = (
   signals: NodeJS.EventEmitter = process,
   exit: (code: number) => void = process.exit,
-  now = () => performance.now(),
+  readMs = () => performance.now(),
 ): Promise<string> =>
   new Promise((resolve) => {
     let firstAt: number | undefined;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       signals.on(signal, () => {
-        firstAt ??= now();
-        if (now() - firstAt > DUPLICATE_SIGNAL_MS) exit(130);
+        firstAt ??= readMs();
+        if (readMs() - firstAt > DUPLICATE_SIGNAL_MS) exit(130);
         resolve(signal);
       });
     }

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { glob, stat } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,7 +23,7 @@ const LEVELS = {
 type Level = keyof typeof LEVELS;
 
 /**
- * `node tests/run.ts` runs the quick test files, `--level slow` and `--level nightly` those of other levels. `node tests/run.ts PART…`
+ * `node tests/run.ts` runs the quick test files, with `--check` beside `npm run check`, which then counts as one more test, `--level slow` and `--level nightly` those of other levels. `node tests/run.ts PART…`
  * runs the files whose path contains one of the parts, of the levels that are named, or else of any level. Each `--first PART` moves
  * files whose path contains the part to the front, in the order given. `--one NAME` runs the file with this name, or all whose path
  * contains it if there is none.
@@ -32,6 +34,7 @@ const { values, positionals: parts } = parseArgs({
     level: { type: 'string', multiple: true },
     dir: { type: 'string', default: import.meta.dirname },
     one: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
     first: { type: 'string', multiple: true, default: [] },
     'timeout-seconds': { type: 'string', default: '900' },
   },
@@ -177,6 +180,22 @@ const runAll = async (files: readonly string[], verdicts: Verdict[], signal: Abo
   }
 };
 
+/** Types and style use one core where tests wait for the database. */
+const runCheck = async (signal: AbortSignal): Promise<Verdict> => {
+  const started = performance.now();
+  const child = spawn('npm', ['run', '--silent', 'check'], { cwd: PROJECT, signal, detached: false });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const [status] = await once(child, 'close');
+  const isSound = status === 0;
+  secondsOf.set('npm run check', (performance.now() - started) / 1000);
+  console.log(isSound ? 'ok   npm run check' : `FAIL npm run check\n${output}`);
+  return { passed: isSound ? 1 : 0, failed: isSound ? 0 : 1, faults: [] };
+};
+
 const SLOWEST = 10;
 
 const printSlowest = (): void => {
@@ -195,17 +214,21 @@ if (values.one && parts.length === 0) {
 
 const files = await findFiles();
 const verdicts: Verdict[] = [];
+const outcomes: Verdict[] = [];
 let outside = 0;
 try {
   if (files.length === 0) throw new Error('No test file matches.');
+  const checks = values.check ? [runCheck(interrupted.signal)] : [];
   await runAll(files, verdicts, interrupted.signal);
+  outcomes.push(...(await Promise.all(checks)));
 } catch (error) {
   console.log(error);
   outside = 1;
 }
 
 if (files.length > SLOWEST) printSlowest();
-const sum = (key: 'passed' | 'failed') => verdicts.reduce((total, verdict) => total + verdict[key], 0);
+const sum = (key: 'passed' | 'failed') =>
+  [...verdicts, ...outcomes].reduce((total, verdict) => total + verdict[key], 0);
 // Files that did not run for any reason count as failed.
 const failed = sum('failed') + files.length - verdicts.length + outside;
 console.log(`${sum('passed')} passed, ${failed} failed`);

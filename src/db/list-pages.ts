@@ -76,8 +76,8 @@ const POOL_SHARE = 0.4;
  */
 export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListChunk>;
 
-/** @param now the time in milliseconds since any moment */
-export const createListReader = (pool: pg.Pool, now = () => performance.now()): ReadList => {
+/** @param readMs the time in milliseconds since any moment */
+export const createListReader = (pool: pg.Pool, readMs = () => performance.now()): ReadList => {
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
   let readers = 0;
 
@@ -86,13 +86,13 @@ export const createListReader = (pool: pg.Pool, now = () => performance.now()): 
     readers += 1;
     try {
       let list = opened;
-      let openedAt = now();
+      let openedAt = readMs();
       let rowBytes = ASSUMED_ROW_BYTES;
       let after: string[] | undefined;
       for (;;) {
-        if (now() - openedAt > REOPEN_MS) {
+        if (readMs() - openedAt > REOPEN_MS) {
           list = await reopen();
-          openedAt = now();
+          openedAt = readMs();
         }
         const shareBytes = ALL_PAGES_BYTES / readers;
         const pageBytes = Math.max(MIN_PAGE_BYTES, Math.min(MAX_PAGE_BYTES, shareBytes));

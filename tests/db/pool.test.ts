@@ -144,7 +144,8 @@ const FILL_DISK = `create schema if not exists full_disk;
 const FREE_DISK = 'drop function full_disk.generate_series(int, int)';
 
 pools('has no disk space after a COPY has failed', async ({ database }) => {
-  const pool = createPool({ ...database.connection, startupOptions: FULL, poolSize: 1 });
+  // Without a limit, whose timer a stream does not stop.
+  const pool = createPool({ ...database.connection, startupOptions: FULL, poolSize: 1 }, null);
   await pool.query(FILL_DISK);
   const client = await pool.connect();
 

@@ -87,11 +87,7 @@ const ADMIN = { ADMIN_EMAIL: 'chief@example.test', ADMIN_PASSWORD: 'correct hors
 /** Allows for a busy machine. */
 const PATIENCE_MS = 60_000;
 /** Suites that together call every operation, repeat requests, and write usage. */
-const WALK = [
-  'tests/http/openapi/coverage',
-  'tests/http/idempotency',
-  'tests/routers/usage-charts',
-];
+const WALK = ['tests/http/openapi/coverage', 'tests/http/idempotency', 'tests/routers/usage-recording'];
 
 type Context = {
   database: Awaited<ReturnType<typeof startExternalDatabase>>;

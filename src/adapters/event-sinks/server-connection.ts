@@ -61,7 +61,11 @@ export const openConnection = async (
       ]),
 
     /** Waits. @throws Error if the connection does not last */
-    stayOpen: (ms: number): Promise<void> => Promise.race([pause(ms, undefined, { signal }), failed()]),
+    stayOpen: async (ms: number): Promise<void> => {
+      const waiting = new AbortController();
+      const ends = AbortSignal.any([signal, waiting.signal]);
+      await Promise.race([pause(ms, undefined, { signal: ends }), failed()]).finally(() => waiting.abort());
+    },
 
     /** Says that nothing follows, and waits until the server has read everything and closes as well. @throws Error */
     finish: async (): Promise<void> => {

@@ -1,4 +1,3 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
 import { Problem } from '../../../src/lib/problems.ts';
@@ -15,6 +14,7 @@ import {
 } from '../../../src/services/auth/password-verification.ts';
 import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
 import { rejectsWith } from '../../support/rejects.ts';
+import { suite } from '../../support/suite.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { CHEAP_HASH } from '../../support/test-server.ts';
 
