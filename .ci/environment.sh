@@ -68,7 +68,7 @@ start_postgres() {
 # record NAME COMMAND…: shows a run as it goes, and keeps its last line, to be counted at the end.
 totals=$work/totals
 record() {
-  local name=$1 output
+  local name=$1 output started=$SECONDS
   output=$work/$name.log
   shift
   echo "== $name: $*"
@@ -78,8 +78,7 @@ record() {
     echo '0 passed, 1 failed' >>"$totals"
     failures=$((failures + 1))
   fi
-  echo "== $name took $((SECONDS - ${started:-0})) s"
-  started=$SECONDS
+  echo "== $name took $((SECONDS - started)) s"
 }
 failures=0
 

@@ -1,4 +1,4 @@
-import { steward } from '../api.ts';
+import { queryClient, steward } from '../api.ts';
 import { serverNow } from '../server-clock.ts';
 import { createRefresher } from './refresh.ts';
 import { listenToEvents } from './shared-stream.ts';
@@ -16,7 +16,7 @@ const MARGIN_MS = 5_000;
  * @param since when reading what is shown began, by the clock of the service
  */
 export const keepLive = (email: string, since: number, signal: AbortSignal): void => {
-  const refresher = createRefresher();
+  const refresher = createRefresher({ queryClient, isHidden: () => document.hidden });
   let listening: AbortController | null = null;
   let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   let heardUntil = since;

@@ -1,7 +1,10 @@
-import type { Query } from '@tanstack/react-query';
-import { type Outputs, queryClient } from '../api.ts';
+import type { Query, QueryClient } from '@tanstack/react-query';
+import type { Outputs } from '../api.ts';
 import { ownChangeAt } from './own-changes.ts';
 import { type EventType, PACES_MS, READ_ONCE, REFRESHED, type Refreshed } from './what-changes.ts';
+
+/** The browser's tab, and the queries that it shows. */
+type Tab = { queryClient: QueryClient; isHidden: () => boolean };
 
 /** What is needed of an event. */
 export type Heard = Pick<Outputs['events']['list'][number], 'type' | 'request_id'>;
@@ -17,7 +20,7 @@ export const keyOfHeard = ({ type, request_id: id }: Heard): string => `${type} 
  * counted from the end of its last refetch, and only while the tab is visible. What this tab has changed is refetched by its form: then
  * only what was read before its response.
  */
-export const createRefresher = () => {
+export const createRefresher = ({ queryClient, isHidden }: Tab) => {
   const heard = new Map<string, Heard>();
   /** What was read before these times is stale. */
   const due = new Map<Refreshed, number>();
@@ -52,7 +55,7 @@ export const createRefresher = () => {
   };
 
   const work = (): void => {
-    if (document.hidden) return;
+    if (isHidden()) return;
     // The response to a change says which events are its own.
     if (queryClient.isMutating() > 0) {
       workIn(RETRY_MS);
