@@ -143,6 +143,20 @@ boundaries('asks for the time only in the clocks: SQL gets it as a parameter', a
   assert.equal(found, []);
 });
 
+/** Identity providers and tickets have times that the clock of a test does not set. */
+const HAS_REAL_TIME = /^tests\/(?:http\/sso\/|routers\/tickets)/;
+
+boundaries('takes the dates of tests of the service from their clock', async () => {
+  const found: string[] = [];
+  for await (const file of glob('tests/{browser,http,routers,services}/**/*.ts', { cwd: PROJECT })) {
+    if (HAS_REAL_TIME.test(file)) continue;
+    const source = await readFile(join(PROJECT, file), 'utf8');
+    for (const [call] of source.matchAll(TIME)) found.push(`${file}: ${call}`);
+  }
+
+  assert.equal(found, []);
+});
+
 boundaries(
   'makes suites with a before hook in support/suite.ts, which prints what the hook throws',
   async () => {

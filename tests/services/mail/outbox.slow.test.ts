@@ -158,18 +158,21 @@ outbox('claims are not expected of mails that were sent or refused', async ({ ap
 
 outbox('claims date a mail as it is read after it was sent', async ({ app }) => {
   await invite(app, 1);
-  const now = (): Date => {
-    app.clock.advance(1000);
-    return app.clock.now();
+  const clock = {
+    ...app.clock,
+    now: (): Date => {
+      app.clock.advance(1000);
+      return app.clock.now();
+    },
   };
-  const outbox = outboxOf({ ...app, clock: { ...app.clock, now } });
+  const outbox = outboxOf({ ...app, clock });
   const [mail] = (await outbox.claim(1)).mails;
   if (!mail) return assert.unreachable();
 
   const { date } = outbox.write(mail);
 
   await outbox.recordDelivery(mail, { outcome: 'taken' });
-  const sent = await mailContexts(app.orm.em.fork(), { now: now(), invitationMs: 0 })
+  const sent = await mailContexts(app.orm.em.fork(), { now: clock.now(), invitationMs: 0 })
     .where('mail.id', '=', mail.id)
     .executeTakeFirstOrThrow();
   assert.is(date.toISOString(), outbox.write(sent).date.toISOString());
