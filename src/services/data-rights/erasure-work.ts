@@ -276,7 +276,8 @@ const nextRanges = async (tx: Em, erasure: RunningErasure): Promise<Range[]> => 
         ceil(pg_relation_size(c.oid) / current_setting('block_size')::float)::int as pages
       from searched join pg_class root on root.relname = searched.name
         and root.relnamespace = current_schema()::regnamespace
-      join pg_class c on c.oid = root.oid or c.oid in (select inhrelid from pg_inherits where inhparent = root.oid)
+      cross join lateral (select root.oid union all select inhrelid from pg_inherits where inhparent = root.oid) as part (oid)
+      join pg_class c on c.oid = part.oid
       where c.relkind = 'r')
     select parts.name, parts.root, (
         select json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod)) order by attnum)
