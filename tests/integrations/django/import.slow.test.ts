@@ -76,7 +76,8 @@ imports('uses the defaults of a new user for missing fields', async ({ database 
   const [bare, made] = await database.users();
 
   const { id, profile_color } = bare ?? {};
-  assert.equal(bare, { ...made, id, email: 'bare@example.org', handle: '@bare', profile_color });
+  const imported = { email: 'bare@example.org', handle: '@bare', email_set_at: database.clock.now() };
+  assert.equal(bare, { ...made, id, profile_color, ...imported });
   assert.is(made?.handle, '@bare2');
 });
 
