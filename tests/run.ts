@@ -23,10 +23,10 @@ const LEVELS = {
 type Level = keyof typeof LEVELS;
 
 /**
- * `node tests/run.ts` runs the quick test files, with `--check` beside `npm run check`, which then counts as one more test, `--level slow` and `--level nightly` those of other levels. `node tests/run.ts PART…`
- * runs the files whose path contains one of the parts, of the levels that are named, or else of any level. Each `--first PART` moves
- * files whose path contains the part to the front, in the order given. `--one NAME` runs the file with this name, or all whose path
- * contains it if there is none.
+ * `node tests/run.ts` runs the quick test files; `--level slow` and `--level nightly` run those of other levels. `PART…` selects
+ * the files whose path contains one of the parts, of any level unless one is named; `--one NAME` the file with this name, or if
+ * there is none, all whose path contains it. `--check` runs `npm run check` beside them, and counts it as one more test. Each
+ * `--first PART` moves files whose path contains the part to the front, in the order given.
  */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
@@ -183,7 +183,7 @@ const runAll = async (files: readonly string[], verdicts: Verdict[], signal: Abo
 /** Types and style use one core where tests wait for the database. */
 const runCheck = async (signal: AbortSignal): Promise<Verdict> => {
   const started = performance.now();
-  const child = spawn('npm', ['run', '--silent', 'check'], { cwd: PROJECT, signal, detached: false });
+  const child = spawn('npm', ['run', '--silent', 'check'], { cwd: PROJECT, signal });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
