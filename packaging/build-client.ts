@@ -9,7 +9,7 @@ const DIST = join(PACKAGE, 'dist');
 const KEPT = [
   'src/client.{js,d.ts}',
   'src/client/*.{js,d.ts}',
-  'src/lib/{ticket-claims,trpc-limits}.{js,d.ts}',
+  'src/lib/{exact-json,ticket-claims,trpc-limits}.{js,d.ts}',
   'src/lib/problems.d.ts',
   'packaging/{app-router,procedures}.d.ts',
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { opaque } from '../src/lib/json-value.ts';
+import { freeForm } from '../src/lib/json-value.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { UsageCursor, UsageEncoder, UsageStreamFilter } from '../src/services/usage/usage.ts';
@@ -39,7 +39,7 @@ export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncod
 const usageEntryFromJson = (entry: UsageEntryOutput & { timestamp: string }): UsageEntryOutput => ({
   ...entry,
   timestamp: new Date(entry.timestamp),
-  extra: opaque(entry.extra),
+  extra: freeForm(entry.extra),
 });
 
 /** A usage entry in a paged list. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { csvLine, csvRecords } from '../src/lib/csv-line.ts';
 import { Download } from '../src/lib/files.ts';
-import { opaque } from '../src/lib/json-value.ts';
+import { freeForm } from '../src/lib/json-value.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import type { ChangedField } from '../src/services/users/user-update.ts';
@@ -88,7 +88,7 @@ async function* tablePages(
 ): AsyncGenerator<TableUser[]> {
   for await (const rows of pages)
     yield rows.map((row) => {
-      const user: TableUser = { ...userOutput(ctx)(row), extra: opaque(row.extra) };
+      const user: TableUser = { ...userOutput(ctx)(row), extra: freeForm(row.extra) };
       return Object.fromEntries(columns.map((column) => [column, user[column]]));
     });
 }

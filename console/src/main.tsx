@@ -1,6 +1,7 @@
 import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
 import './theme/theme.css';
+import '../../src/lib/bigint-json.ts';
 import { MantineProvider } from '@mantine/core';
 import { isProblem } from '@steward/client';
 import { QueryClientProvider } from '@tanstack/react-query';

@@ -1,3 +1,4 @@
+import { parseJson } from '../../src/lib/exact-json.ts';
 import { canonicalJson, isOpaque, opaque } from '../../src/lib/json-value.ts';
 import { invalid, Problem } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
@@ -96,7 +97,7 @@ const FREE_FORM = '\0free-form';
 export const responseJson = {
   stringify: (response: unknown): string => JSON.stringify({ response }, tag),
   parse: (json: string): unknown => {
-    const { response }: { response?: unknown } = JSON.parse(json);
+    const { response }: { response?: unknown } = parseJson(json);
     return untag(response);
   },
 };
@@ -112,7 +113,7 @@ function tag(this: Record<string, unknown>, key: string, value: unknown): unknow
 const untag = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value;
   if (DATE in value) return new Date(String(value[DATE]));
-  if (FREE_FORM in value) return opaque(JSON.parse(String(value[FREE_FORM])));
+  if (FREE_FORM in value) return opaque(parseJson(String(value[FREE_FORM])));
   for (const [key, child] of Object.entries(value)) {
     const restored = untag(child);
     if (restored !== child) Object.assign(value, { [key]: restored });

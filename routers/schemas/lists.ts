@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { wordsOf } from '../../src/db/kysely.ts';
 import { ListStream } from '../../src/db/list-pages.ts';
 import type { PageRequest } from '../../src/db/pagination.ts';
+import { parseJson } from '../../src/lib/exact-json.ts';
 import type { Download } from '../../src/lib/files.ts';
 import { invalid } from '../../src/lib/problems.ts';
 import type { Context } from '../context.ts';
@@ -109,9 +110,7 @@ export async function* parsePages<T>({ pages }: ListStream, view: (item: never) 
   for await (const { texts, isLast } of pages) {
     const text = Buffer.concat(texts);
     // Pages start with `[` or `,`, and the last one ends with `]`.
-    const items: never[] = JSON.parse(
-      `[${text.toString('utf8', 1, isLast ? text.length - 1 : text.length)}]`,
-    );
+    const items: never[] = parseJson(`[${text.toString('utf8', 1, isLast ? text.length - 1 : text.length)}]`);
     yield items.map(view);
   }
 }

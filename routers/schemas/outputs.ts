@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, opaque } from '../../src/lib/json-value.ts';
+import { freeForm, isJsonObject } from '../../src/lib/json-value.ts';
 
 /**
  * An object in responses, which has only these fields of a row: a new column stays private by default.
@@ -15,8 +15,8 @@ export const integers = <Name extends string>(names: readonly Name[]) =>
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();
 
-/** Free-form JSON in responses, opaque to the serializers of tRPC. */
+/** Free-form JSON in responses, opaque to the serializers of tRPC unless they have to tell its bigints from numbers. */
 export const AnyObject = z
   .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
-  .transform(opaque)
+  .transform(freeForm)
   .meta({ json: { type: 'object', additionalProperties: true } });

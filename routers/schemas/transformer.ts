@@ -1,9 +1,12 @@
 import superjson, { type SuperJSONResult } from 'superjson';
+import { MAX_DIGITS } from '../../src/lib/exact-json.ts';
 import { isJsonObject } from '../../src/lib/json-value.ts';
 import { Problem } from '../../src/lib/problems.ts';
 
 /** The types that inputs need beyond JSON. superjson supports more, some of which take minutes to decode. */
-const TYPES: readonly unknown[] = ['Date', 'undefined'];
+const TYPES: readonly unknown[] = ['Date', 'undefined', 'bigint'];
+/** `BigInt` takes seconds for a million digits. */
+const TOO_MANY_DIGITS = new RegExp(`\\d{${MAX_DIGITS + 1}}`);
 /** Four undefined values in each of 10,000 elements take 360,000 steps; a million steps take about 100 ms. */
 const MAX_STEPS = 1_000_000;
 /** Deeper than any legitimate input, including free-form data. */
@@ -23,7 +26,9 @@ export const transformer = {
       const { json, meta } = payload;
       if (!isJsonObject(meta) || meta.values === undefined) return json;
       const { values, v } = meta;
-      refuseOtherTypes(values);
+      const hasBigints = checkTypes(values).has('bigint');
+      if (hasBigints && TOO_MANY_DIGITS.test(JSON.stringify(json)))
+        throw new Problem('malformed-body', { detail: `A bigint has more than ${MAX_DIGITS} digits.` });
       const checked = { json, meta: { values, ...(v !== undefined && { v }) } };
       return superjson.deserialize(checked as SuperJSONResult, { inPlace: true }); // `values` was checked above
     },
@@ -33,8 +38,11 @@ export const transformer = {
 
 /**
  * superjson walks from the root to each annotated value, so its cost is the sum of the lengths of all paths.
+ * @returns the types that occur
+ * @throws Problem for other types, or too many values
  */
-const refuseOtherTypes = (annotations: unknown): void => {
+const checkTypes = (annotations: unknown): Set<unknown> => {
+  const types = new Set<unknown>();
   const stack: { node: unknown; pathLength: number }[] = [{ node: annotations, pathLength: 0 }];
   let steps = 0;
   for (let next = stack.pop(); next; next = stack.pop()) {
@@ -45,13 +53,15 @@ const refuseOtherTypes = (annotations: unknown): void => {
         detail: 'There are too many annotations, or they are nested too deeply.',
       });
     if (typeof node !== 'object' || node === null) {
+      types.add(node);
       if (TYPES.includes(node)) continue;
       throw new Problem('malformed-body', {
-        detail: 'Only the superjson types Date and undefined are supported.',
+        detail: 'Only the superjson types Date, undefined and bigint are supported.',
       });
     }
     for (const [key, child] of Object.entries(node)) {
       stack.push({ node: child, pathLength: pathLength + key.split('.').length });
     }
   }
+  return types;
 };

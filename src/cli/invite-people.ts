@@ -8,6 +8,7 @@ import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { reasonOf } from '../lib/errno.ts';
+import { parseJson } from '../lib/exact-json.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { type FieldErrors, invalid, Problem } from '../lib/problems.ts';
 import { type Actor, administersClient } from '../services/access/actor.ts';
@@ -255,7 +256,7 @@ const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] =
 const readExtra = (faults: FieldErrors, cell: string): Record<string, unknown> | undefined => {
   if (cell === '') return undefined;
   try {
-    return validate(faults, 'extra', Extra, JSON.parse(cell));
+    return validate(faults, 'extra', Extra, parseJson(cell));
   } catch (_invalidJson) {
     faults.extra = ['Must be a JSON object, such as {"team": "sales"}.'];
     return undefined;

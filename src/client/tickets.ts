@@ -4,6 +4,7 @@ import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey, jw
 import {
   JWKS_PATH,
   MAX_TICKET_SECONDS,
+  readClaims,
   TICKET_ALGORITHM,
   TICKET_CLAIMS,
   type TicketClaims,
@@ -64,7 +65,7 @@ export const verifyTicket = async (ticket: string, options: VerifyOptions): Prom
   const issuer = options.issuer.replace(/\/+$/, '');
   const getKey = keysAt(options.jwksUrl ?? issuer + JWKS_PATH);
   try {
-    const { payload } = await jwtVerify<TicketClaims>(ticket, getKey, {
+    await jwtVerify<TicketClaims>(ticket, getKey, {
       algorithms: [TICKET_ALGORITHM],
       issuer,
       audience: app,
@@ -74,7 +75,7 @@ export const verifyTicket = async (ticket: string, options: VerifyOptions): Prom
       maxTokenAge: MAX_TICKET_SECONDS,
       ...(now && { currentDate: now }),
     });
-    return payload;
+    return readClaims(ticket);
   } catch (error) {
     throw new TicketError(codeOf(error), error);
   }

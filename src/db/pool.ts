@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
+import { parseJson } from '../lib/exact-json.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { clientConfigOf } from './client.ts';
@@ -17,6 +18,7 @@ const MAX_LIFETIME_SECONDS = 900;
 const QUERY_TIMEOUT_MS = 14_000;
 
 const INT8_OID = 20;
+const JSON_OIDS = new Set([114, 3802]);
 /** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */
 const TEXT_OIDS = new Set([1082, 1114, 1186, 1182, 1115, 1185, 1187]);
 
@@ -24,6 +26,7 @@ const TEXT_OIDS = new Set([1082, 1114, 1186, 1182, 1115, 1185, 1187]);
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => {
     if (oid === INT8_OID) return Number;
+    if (JSON_OIDS.has(oid)) return parseJson;
     return TEXT_OIDS.has(oid) ? String : pg.types.getTypeParser(oid, format);
   },
 };

@@ -1,3 +1,5 @@
+import './bigint-json.ts';
+import { MAX_DIGITS } from './exact-json.ts';
 import { Problem } from './problems.ts';
 
 const MAX_BYTES = 65_536;
@@ -20,6 +22,10 @@ export const isJsonObject = (value: unknown): value is Record<string, unknown> =
 const OPAQUE: object = Object.create(Object.prototype);
 
 const TOO_LARGE = 'Must not be larger than 64 KiB.';
+const TOO_MANY_DIGITS = `Must not have integers of more than ${MAX_DIGITS} digits.`;
+/** `JSON.stringify` writes smaller numbers without an exponent. */
+const EXPONENT = 1e21;
+const LIMIT = 10n ** BigInt(MAX_DIGITS);
 
 /** The reason why a value cannot be stored as free-form data, or null. */
 export const findJsonProblem = (value: unknown): string | null => {
@@ -42,20 +48,30 @@ export const stringifyJsonValue = (value: object): { text: string } | { reason: 
  */
 const findNodeProblem = (root: object): string | null => {
   let left = MAX_NODES;
-  const findProblem = (value: unknown, depth: number): string | null => {
+  const path: string[] = [];
+  const findProblem = (value: unknown): string | null => {
     left -= 1;
     if (left < 0) return TOO_LARGE;
+    if (typeof value === 'bigint') return value > LIMIT || value < -LIMIT ? TOO_MANY_DIGITS : null;
+    if (typeof value === 'number' && isRounded(value))
+      return `${path.join('.')} is beyond ±${Number.MAX_SAFE_INTEGER}: send it as text.`;
     if (isJsonLeaf(value)) return null;
-    if (depth > MAX_DEPTH) return `Must not be nested deeper than ${MAX_DEPTH} levels.`;
+    if (path.length >= MAX_DEPTH) return `Must not be nested deeper than ${MAX_DEPTH} levels.`;
     if (!Array.isArray(value) && !isJsonObject(value)) return 'Must contain only JSON values.';
-    for (const child of Object.values(value)) {
-      const reason = findProblem(child, depth + 1);
+    for (const [key, child] of Object.entries(value)) {
+      path.push(key);
+      const reason = findProblem(child);
       if (reason !== null) return reason;
+      path.pop();
     }
     return null;
   };
-  return findProblem(root, 1);
+  return findProblem(root);
 };
+
+/** Whether the number may have been another one before it became a double: over REST such integers are bigints. */
+const isRounded = (value: number): boolean =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < EXPONENT;
 
 const isJsonLeaf = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value);
@@ -65,6 +81,22 @@ const isJsonLeaf = (value: unknown): boolean =>
  * lists, and throws at a key such as `__proto__`, so that one malicious user would break every list that contains them.
  */
 export const opaque = <T extends object>(data: T): T => Object.setPrototypeOf(data, OPAQUE);
+
+/** Opaque data, or as it is if it has bigints, which serializers must mark: as JSON they look like numbers. */
+export const freeForm = <T extends object>(data: T): T => (hasBigint(data) ? data : opaque(data));
+
+/** Keys at which superjson throws. Objects with one of them stay opaque. */
+const REFUSED_KEYS = ['__proto__', 'constructor', 'prototype'];
+
+const hasBigint = (root: object): boolean => {
+  let isFound = false;
+  const search = (value: unknown): boolean => {
+    isFound ||= typeof value === 'bigint';
+    if (typeof value !== 'object' || value === null) return true;
+    return Object.entries(value).every(([key, child]) => !REFUSED_KEYS.includes(key) && search(child));
+  };
+  return search(root) && isFound;
+};
 
 export const isOpaque = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === OPAQUE;
@@ -76,7 +108,7 @@ export const isOpaque = (data: unknown): boolean =>
 export const canonicalJson = (value: unknown): string => {
   try {
     return JSON.stringify(value ?? null, (_key, inner: unknown) =>
-      isJsonObject(inner) ? sortKeys(inner) : inner,
+      isJsonObject(inner) && !JSON.isRawJSON(inner) ? sortKeys(inner) : inner,
     );
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;

@@ -79,6 +79,12 @@ elements('keeps a key such as __proto__ as plain data', () => {
   assert.is(JSON.stringify(value?.extra), '{"__proto__":{"a":1}}');
 });
 
+elements('keeps every digit of integers in extra', () => {
+  const { value } = elementOf({ extra: '{"tenant": 1546130668394913822}' });
+
+  assert.equal(value?.extra, { tenant: 1546130668394913822n });
+});
+
 for (const [column, cell, message] of [
   ['email', '', 'This field is required.'],
   ['email', 'eve', 'Must be an email address.'],

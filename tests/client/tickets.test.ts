@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as assert from 'uvu/assert';
 import { TicketError, type TicketErrorCode, verifyTicket } from '../../src/client/tickets.ts';
 import { claimsIn, resign, ticketOf } from '../support/access-views.ts';
-import { appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const ISSUER = 'http://localhost:8000';
 const MINUTE_SECONDS = 60;
@@ -49,6 +49,17 @@ const refusedAs = async (verified: Promise<unknown>, code: TicketErrorCode, what
   else if (outcome.reason instanceof TicketError) assert.is(outcome.reason.code, code, what);
   else throw outcome.reason;
 };
+
+verification('keeps every digit of the integers in data permissions', async ({ app }) => {
+  await using served = await serveKeys(app);
+  const extra = { tenant: 1546130668394913822n };
+  await app.as(ACME).users.update({ email: GRACE, extra });
+
+  const claims = await verify(app, served, await ticketOf(app, GRACE));
+
+  assert.equal(claims.data_permissions, extra);
+  await app.as(ACME).users.update({ email: GRACE, extra: {} });
+});
 
 verification('returns the claims, and fetches the keys once', async ({ app }) => {
   await using served = await serveKeys(app);

@@ -2,41 +2,43 @@ import fc from 'fast-check';
 import superjson from 'superjson';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findJsonProblem, opaque, stringifyJsonValue } from '../../src/lib/json-value.ts';
+import { parseJson } from '../../src/lib/exact-json.ts';
+import { findJsonProblem, freeForm, opaque, stringifyJsonValue } from '../../src/lib/json-value.ts';
 
-const freeForm = suite('free-form data');
+const data = suite('free-form data');
 
 const anyObject = fc.dictionary(
   fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'prototype')),
   fc.jsonValue(),
 );
 
-freeForm('accepts every JSON object of limited size, and no other value', () => {
+data('accepts every JSON object of limited size, and no other value', () => {
   fc.assert(
-    fc.property(anyObject, (data) => {
-      const sent = JSON.parse(JSON.stringify(data));
+    fc.property(anyObject, (object) => {
+      const sent = parseJson(JSON.stringify(object));
       assert.is(findJsonProblem(sent), null);
     }),
   );
   fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
+    fc.property(fc.jsonValue(), (json) => {
+      const value = parseJson(JSON.stringify(json));
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
       assert.is(findJsonProblem(value) === null, isObject);
     }),
   );
 });
 
-freeForm('passes through superjson unchanged with any keys', () => {
+data('passes through superjson unchanged with any keys', () => {
   fc.assert(
-    fc.property(anyObject, (data) => {
-      const text = JSON.stringify(data);
+    fc.property(anyObject, (object) => {
+      const text = JSON.stringify(object);
       const sent = superjson.serialize({ extra: opaque(JSON.parse(text)) });
       assert.is(JSON.stringify(sent.json), `{"extra":${text}}`);
     }),
   );
 });
 
-freeForm('is limited in bytes and depth, without recursion', () => {
+data('is limited in bytes and depth, without recursion', () => {
   const nested = (depth: number) => JSON.parse(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
 
   assert.is(findJsonProblem({ a: 'é'.repeat(32_000) }), null);
@@ -46,7 +48,7 @@ freeForm('is limited in bytes and depth, without recursion', () => {
   assert.match(findJsonProblem(nested(200_000)) ?? '', /nested/);
 });
 
-freeForm('is limited in values, even if it is cyclic', () => {
+data('is limited in values, even if it is cyclic', () => {
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;
   const wide = Array.from({ length: 500 }, () => cyclic);
@@ -59,15 +61,29 @@ freeForm('is limited in values, even if it is cyclic', () => {
   assert.match(findJsonProblem(full(32_765)) ?? '', /64 KiB/);
 });
 
-freeForm('may contain the same object twice', () => {
+data('may contain the same object twice', () => {
   const shared = { x: 1 };
   assert.equal(stringifyJsonValue({ a: shared, b: [shared] }), { text: '{"a":{"x":1},"b":[{"x":1}]}' });
 });
 
-freeForm('contains only JSON values', () => {
-  for (const value of [undefined, new Date(), 1n, NaN, () => 1, new Map(), Symbol('x')]) {
+data('contains only JSON values', () => {
+  for (const value of [undefined, new Date(), NaN, () => 1, new Map(), Symbol('x')]) {
     assert.match(findJsonProblem({ a: [value] }) ?? '', /JSON/);
   }
 });
 
-freeForm.run();
+data('has large integers only as bigints: as numbers they may have lost digits', () => {
+  assert.is(findJsonProblem({ a: [2n ** 63n, -(2n ** 63n), 6.02e23] }), null);
+  assert.match(findJsonProblem({ a: { b: [0, 2 ** 53] } }) ?? '', 'a.b.1 is beyond ±9007199254740991');
+  assert.match(findJsonProblem({ a: 10n ** 1_001n }) ?? '', 'more than 1000 digits');
+});
+
+data('is opaque to superjson unless it has bigints, which it marks', () => {
+  const serialize = (extra: object) => superjson.serialize({ extra: freeForm(extra) });
+
+  assert.equal(serialize({ day: { id: 7 } }).meta, undefined);
+  assert.equal(superjson.deserialize(serialize({ ids: [2n ** 63n] })), { extra: { ids: [2n ** 63n] } });
+  assert.equal(serialize(JSON.parse('{"__proto__":{},"a":1}')).meta, undefined);
+});
+
+data.run();

@@ -82,7 +82,7 @@ demo('opens an app with the rows that the data permissions of the user allow', a
     const { json } = await service.send('POST /app/launch/sales/', { token });
     assert.match(json.url, `${service.address}/demo-apps/sales/?code=`);
     const launched = await fetch(json.url, { redirect: 'manual' });
-    assert.is(launched.status, 303);
+    assert.is(launched.status, 303, service.output.stdout);
     assert.is(launched.headers.get('location'), `${service.address}/demo-apps/sales/`);
     const [cookie = ''] = (launched.headers.get('set-cookie') ?? '').split(';');
     return (await fetch(`${service.address}/demo-apps/sales/`, { headers: { cookie } })).text();

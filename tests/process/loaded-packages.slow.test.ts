@@ -15,7 +15,7 @@ const NOT_NEEDED = [
   'ajv', // 30 ms
   'tar',
   'csv-parse',
-  '@streamparser/json-node',
+  '@streamparser/json',
   'cli-progress',
   '@scalar/fastify-api-reference',
   '@opentelemetry/api',

@@ -1,4 +1,5 @@
 import type { Inputs } from '../api.ts';
+import { parseObject } from '../components/json-object.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -32,6 +33,6 @@ export const toInput = (
     app,
     user: user.trim() || null,
     expires_at: ms === null ? null : new Date(Date.now() + ms),
-    data_permissions: data_permissions.trim() === '' ? null : JSON.parse(data_permissions),
+    data_permissions: data_permissions.trim() === '' ? null : parseObject(data_permissions),
   };
 };

@@ -57,7 +57,8 @@ const renderKey = (key: string): Html =>
 const renderValue = (value: unknown, target: string | null): Html => {
   const json = JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return html`${json}`;
-  const className = typeof value === 'string' || typeof value === 'number' ? typeof value : 'constant';
+  const type = typeof value === 'bigint' ? 'number' : typeof value;
+  const className = type === 'string' || type === 'number' ? type : 'constant';
   const text = html`<span class="${className}">${escapeInvisible(json)}</span>`;
   return target === null ? text : html`<a href="${target}">${text}</a>`;
 };

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { parseJson } from '../../lib/exact-json.ts';
 import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
 import { type Endpoint, fillPath, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
@@ -60,7 +61,7 @@ export const sendResponsePage = (reply: FastifyReply, content: ResponseContent) 
 const responseCard = (reply: FastifyReply, { json, type, notes }: ResponseContent): Html => {
   const { request, statusCode } = reply;
   const resolveLink = createLinkResolver(request.routeOptions.url ?? '', request.url);
-  const { lines, isComplete } = highlightJson(JSON.parse(json), resolveLink);
+  const { lines, isComplete } = highlightJson(parseJson(json), resolveLink);
   return html`
 <section class="card" aria-labelledby="response">
 <h2 id="response" tabindex="-1"><span class="status ${statusCode < 400 ? 'good' : 'bad'}">${statusCode} ${STATUS_CODES[statusCode]}</span></h2>
@@ -224,6 +225,7 @@ const objectLiteral = (properties: readonly string[]): string => {
 /** A TypeScript literal, in single quotes if the string needs no escaping. */
 const literal = (value: unknown): string => {
   if (value instanceof Date) return `new Date('${value.toISOString()}')`;
+  if (typeof value === 'bigint') return `${value}n`;
   const json = escapeInvisible(JSON.stringify(value) ?? 'undefined');
   return typeof value === 'string' && json === `"${value}"` && !value.includes("'") ? `'${value}'` : json;
 };

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { parseJson as parseExactly } from '../../lib/exact-json.ts';
 import { type FieldErrors, invalid, Problem } from '../../lib/problems.ts';
 import { type Endpoint, inputKeysOf, unwrapSchema } from './endpoints.ts';
 import { type ErrorsMember, errorsByField } from './problem-document.ts';
@@ -66,7 +67,7 @@ const parseJson = (bytes: Buffer): unknown => {
   const text = new TextDecoder().decode(bytes);
   limitJsonComplexity(text);
   try {
-    return text.trim() === '' ? {} : JSON.parse(text);
+    return text.trim() === '' ? {} : parseExactly(text);
   } catch (cause) {
     const reason = cause instanceof SyntaxError ? describeJsonError(cause.message) : '';
     throw new Problem('malformed-body', { detail: `The body is not valid JSON${reason}.`, cause });
@@ -237,7 +238,7 @@ const parseFormText = (schema: z.core.$ZodType, text: string): unknown => {
 
 const parseJsonText = (text: string): unknown => {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (error) {
     // Fails in the schema, which requires an object.
     if (error instanceof SyntaxError) return text;

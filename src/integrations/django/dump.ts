@@ -1,5 +1,5 @@
-import { pipeline, type Readable, type TransformCallback } from 'node:stream';
-import { JSONParser } from '@streamparser/json-node';
+import { Tokenizer, TokenParser } from '@streamparser/json';
+import { parseJson } from '../../lib/exact-json.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Remark, remarkOnFile } from './fields.ts';
 import { isObject } from './user.ts';
@@ -10,60 +10,61 @@ const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 /** An element of a dump. Positions in the file start at 1. */
 export type DumpRecord = { position: number; value: unknown };
 
+/** Keeps the digits of integers beyond those of a double. */
+class ExactTokenizer extends Tokenizer {
+  // The token parser passes on any value.
+  protected override parseNumber = (digits: string): number => parseJson(digits) as number;
+}
+
 /**
  * Streams the elements of the JSON array that `manage.py dumpdata` writes.
- * @param advance receives the number of bytes read since the last call
+ * @param advance receives the number of bytes of each part that is read
  * @throws Problem `invalid-input` on `file` if it is not such an array
  */
 export async function* readDump(
-  source: Readable,
+  source: AsyncIterable<Buffer>,
   advance: (bytes: number) => void = () => {},
 ): AsyncGenerator<DumpRecord> {
-  const parser = new RecordParser(advance);
-  try {
-    // The parser's iterator throws all errors of the pipeline.
-    for await (const { key, value } of pipeline(source, parser, () => {})) {
-      if (typeof key !== 'number') throw badFile('Must be a JSON array of records, as dumpdata writes it.');
-      yield { position: key + 1, value };
+  const tokenizer = new ExactTokenizer();
+  const elements = new TokenParser({ paths: ['$.*'], keepStack: false });
+  const found: DumpRecord[] = [];
+  let records = 0;
+  let pendingBytes = 0;
+  tokenizer.onToken = (token) => elements.write(token);
+  elements.onValue = ({ key, value }) => {
+    if (typeof key !== 'number') throw badFile('Must be a JSON array of records, as dumpdata writes it.');
+    records += 1;
+    pendingBytes = 0;
+    found.push({ position: records, value });
+  };
+  const tryTo = (read: () => void): unknown => {
+    try {
+      read();
+      return null;
+    } catch (error) {
+      return error instanceof Problem
+        ? error
+        : badFile(`Invalid or truncated JSON (after record ${records}).`, error);
     }
-  } catch (error) {
-    throw toProblem(error, parser.records);
+  };
+  for await (const part of source) {
+    advance(part.length);
+    pendingBytes += part.length;
+    const fault = tryTo(() => {
+      if (pendingBytes > MAX_RECORD_BYTES) throw badFile(`Record ${records + 1} is larger than 16 MiB.`);
+      tokenizer.write(part);
+    });
+    yield* found.splice(0);
+    if (fault !== null) throw fault;
   }
-}
-
-/** Counts records when they are parsed: they may be queued before they are read. */
-class RecordParser extends JSONParser {
-  records = 0;
-  private pendingBytes = 0;
-  private readonly advance: (bytes: number) => void;
-
-  constructor(advance: (bytes: number) => void) {
-    super({ paths: ['$.*'], keepStack: false });
-    this.advance = advance;
-  }
-
-  override _transform(chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
-    this.advance(chunk.length);
-    this.pendingBytes += chunk.length;
-    if (this.pendingBytes <= MAX_RECORD_BYTES) super._transform(chunk, encoding, done);
-    else done(badFile(`Record ${this.records + 1} is larger than 16 MiB.`));
-  }
-
-  override push(element: unknown): boolean {
-    // null ends the stream.
-    if (element !== null) this.records += 1;
-    this.pendingBytes = 0;
-    return super.push(element);
-  }
+  const fault = tryTo(() => {
+    tokenizer.end();
+    if (!elements.isEnded) elements.end();
+  });
+  if (fault !== null) throw fault;
 }
 
 const badFile = (message: string, cause?: unknown): Problem => invalid({ file: [message] }, cause);
-
-/** Hides the parser's message, which quotes the file. Errors of the file system are not errors in the file. */
-const toProblem = (error: unknown, records: number): unknown =>
-  error instanceof Problem || (error instanceof Error && 'syscall' in error)
-    ? error
-    : badFile(`Invalid or truncated JSON (after record ${records}).`, error);
 
 export type ModelSurvey = {
   records: number;

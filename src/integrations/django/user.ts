@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_EMAIL_LENGTH, NewEmail } from '../../lib/email-address.ts';
+import { parseJson } from '../../lib/exact-json.ts';
 import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
 import { printable } from '../../lib/operator-text.ts';
 import type { DumpRecord } from './dump.ts';
@@ -53,14 +54,23 @@ const AvatarUrl = Text(MAX_URL_LENGTH).check(
   z.url({ protocol: /^https?$/, error: 'Must be an http:// or https:// URL.' }),
 );
 
-const Extra = z
-  .custom<Record<string, unknown>>()
-  .superRefine((value, context) => {
-    const reason = findJsonProblem(value);
-    if (reason !== null) context.addIssue({ code: 'custom', message: reason });
-  })
-  .nullish()
-  .transform((value) => value ?? {});
+/** Text fields of Django also hold JSON: an object as text, and an empty text for none. */
+const readJsonText = (value: unknown): unknown => {
+  if (typeof value !== 'string') return value;
+  try {
+    return value.trim() === '' ? null : parseJson(value);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return value;
+    throw error;
+  }
+};
+
+const JsonObject = z.custom<Record<string, unknown>>().superRefine((value, context) => {
+  const reason = findJsonProblem(value);
+  if (reason !== null) context.addIssue({ code: 'custom', message: reason });
+});
+
+const Extra = z.preprocess(readJsonText, JsonObject.nullish()).transform((value) => value ?? {});
 
 const INVALID_EMAIL = `Must be an email address of at most ${MAX_EMAIL_LENGTH} characters, here or in username.`;
 

@@ -4,7 +4,12 @@ import { sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
-import { MAX_TICKET_SECONDS, TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
+import {
+  MAX_TICKET_SECONDS,
+  readClaims,
+  TICKET_ALGORITHM,
+  type TicketClaims,
+} from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -113,7 +118,8 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
         return verify();
       };
       try {
-        return (await verify().catch(retryWithNewKeys)).payload;
+        await verify().catch(retryWithNewKeys);
+        return readClaims(ticket);
       } catch (error) {
         if (error instanceof errors.JOSEError) return null;
         throw error;

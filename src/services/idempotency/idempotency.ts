@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
+import { parseJson } from '../../lib/exact-json.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -78,7 +79,7 @@ export const createIdempotency = (deps: Deps) => {
       const row = rowOf(deps, request);
       // Stored for the same request.
       const replay = async ({ response }: { response: Uint8Array | null }) =>
-        JSON.parse(await row.open(response)) as T;
+        parseJson(await row.open(response)) as T;
       return oneAtATime(request, async () => {
         const stored = await row.readSame(em);
         if (stored) return replay(stored);
@@ -110,9 +111,9 @@ export const createIdempotency = (deps: Deps) => {
       const row = rowOf(deps, request);
       return oneAtATime(request, async () => {
         const opened = await em.transactional((tx) => row.openPlan(tx, begin));
-        if ('response' in opened) return JSON.parse(opened.response) as T; // stored for the same request
+        if ('response' in opened) return parseJson(opened.response) as T; // stored for the same request
         const response = JSON.stringify(await work(opened.plan));
-        return JSON.parse(await row.finish(em, response)) as T; // likewise
+        return parseJson(await row.finish(em, response)) as T; // likewise
       });
     },
   };
@@ -214,7 +215,7 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
     ): Promise<{ plan: P } | { response: string }> => {
       const stored = await claim(tx);
       if (stored?.checkpoint) {
-        const plan: P = JSON.parse(await responseEncryption.open(stored.checkpoint, checkpointContext));
+        const plan: P = parseJson(await responseEncryption.open(stored.checkpoint, checkpointContext));
         return { plan };
       }
       if (stored) return { response: await open(stored.response) };
