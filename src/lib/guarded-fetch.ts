@@ -12,9 +12,13 @@ type Options = {
   allowsPrivate: boolean;
   timeoutMs: number;
   maxBytes: number;
-  /** Whether the rest of a longer response is left unread. Otherwise it is no answer. */
+  /** Whether the status is the answer: the rest of a body that is longer, slower or cut is left. Otherwise there is no answer. */
   truncates?: boolean;
+  /** How long such a body is read. */
+  bodyMs?: number;
 };
+
+const BODY_MS = 2_000;
 
 /** What callers of `fetch` pass that this one takes. */
 type Init = {
@@ -40,7 +44,7 @@ export type GuardedFetch = ReturnType<typeof createGuardedFetch>;
  * @throws FetchError without an answer
  */
 export const createGuardedFetch =
-  ({ allowsPrivate, timeoutMs, maxBytes, truncates = false }: Options) =>
+  ({ allowsPrivate, timeoutMs, maxBytes, truncates = false, bodyMs = BODY_MS }: Options) =>
   async (
     input: string | URL,
     { method = 'GET', headers, body, signal, tls }: Init = {},
@@ -80,7 +84,9 @@ export const createGuardedFetch =
       response.destroy();
       throw new FetchError(`The status of the response is ${status}.`);
     }
-    const content = await readBody(response, maxBytes, truncates).catch(rethrow);
+    const content = await (truncates
+      ? readBeginning(response, maxBytes, bodyMs)
+      : readBody(response, maxBytes).catch(rethrow));
     return new Response(NULL_BODY_STATUSES.has(status) ? null : content, {
       status,
       headers: Object.entries(response.headers).flatMap(([name, values]) =>
@@ -95,20 +101,35 @@ const rethrow = (error: unknown): never => {
   throw error instanceof FetchError ? error : new FetchError(reasonOf(error), { cause: error });
 };
 
-const readBody = async (
-  response: IncomingMessage,
-  maxBytes: number,
-  truncates: boolean,
-): Promise<Uint8Array<ArrayBuffer>> => {
+type Body = Uint8Array<ArrayBuffer>;
+
+const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Body> => {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {
     size += chunk.length;
     // Leaving the loop destroys the response.
-    if (size > maxBytes && !truncates) throw new FetchError(`The response has more than ${maxBytes} bytes.`);
+    if (size > maxBytes) throw new FetchError(`The response has more than ${maxBytes} bytes.`);
     chunks.push(chunk);
-    if (size > maxBytes) break;
   }
+  return new Uint8Array(Buffer.concat(chunks));
+};
+
+/** What came of the body until it was complete, long enough, too slow or cut. */
+const readBeginning = async (response: IncomingMessage, maxBytes: number, bodyMs: number): Promise<Body> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const tooSlow = setTimeout(() => response.destroy(), bodyMs);
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= maxBytes) break;
+    }
+  } catch {
+    // The status was received.
+  }
+  clearTimeout(tooSlow);
   return new Uint8Array(Buffer.concat(chunks).subarray(0, maxBytes));
 };
 

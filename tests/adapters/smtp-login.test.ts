@@ -89,6 +89,34 @@ login('removes secrets and links from responses of the server', () => {
   });
 });
 
+for (const [outcome, command, response] of [
+  ['refused', 'RCPT TO', '550 5.1.1 The email account that you tried to reach does not exist'],
+  ['refused', 'RCPT TO', '550 no such user'],
+  ['refused', 'RCPT TO', '553-5.1.2 We could not find the domain\n553 5.1.2 of the recipient'],
+  ['refused', 'RCPT TO', '556 5.1.10 Recipient address has null MX'],
+  ['refused', 'RCPT TO', '550 5.2.1 The email account is disabled'],
+  ['refused', 'DATA', '552 5.2.2 Mailbox full'],
+  ['failed', 'RCPT TO', '554 5.7.1 <ada@guest.test>: Relay access denied'],
+  ['failed', 'RCPT TO', '550 5.7.1 Service unavailable; greylisted, try again later'],
+  ['failed', 'RCPT TO', '550 5.4.5 Daily user sending limit exceeded'],
+  ['failed', 'RCPT TO', '553 5.1.8 <no-reply@acme.test>: Sender address rejected: Domain not found'],
+  ['failed', 'RCPT TO', '530 Must issue a STARTTLS command first'],
+  ['failed', 'RCPT TO', '450 no such user'],
+  ['failed', 'DATA', '550 5.7.60 SMTP; Client does not have permissions to send as this sender'],
+  ['failed', 'DATA', '554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException'],
+  ['failed', 'DATA', '554 Message rejected'],
+  ['failed', 'MAIL FROM', '550 5.1.1 no such sender'],
+] as const)
+  login(`a mail is ${outcome} after ${response.slice(0, 50)} to ${command}`, () => {
+    const error = Object.assign(new Error(response), {
+      command,
+      response,
+      responseCode: Number(response.slice(0, 3)),
+    });
+
+    assert.is(deliveryOfFailure(error, readSmtpUrl('smtp://mail.test')).outcome, outcome);
+  });
+
 login('reads host, port and TLS mode of the URL', () => {
   const read = (url: string) => {
     const { host, port, isSecure } = readSmtpUrl(url);

@@ -111,6 +111,21 @@ guarded('reads no more than the limit, also of an endless response', async () =>
   );
 });
 
+guarded('takes the status as the answer, even if the body is cut or does not end', async () => {
+  for (const isCut of [false, true])
+    await withServer(
+      (_request, response) => {
+        response.writeHead(202, { 'content-length': '5000' }).write('begun', () => {
+          if (isCut) response.destroy();
+        });
+      },
+      async (url) => {
+        const answer = await createGuardedFetch({ ...OPTIONS, truncates: true, bodyMs: 100 })(url);
+        assert.equal([answer.status, await answer.text()], [202, 'begun']);
+      },
+    );
+});
+
 guarded('gives up on a server that does not answer, or stops in the middle', async () => {
   for (const isBegun of [false, true])
     await withServer(

@@ -141,15 +141,21 @@ const COMMAND_CAUSES: Record<string, DeliveryFailure> = {
 const causeOf = ({ code = '', command = '', responseCode }: Failure): DeliveryFailure =>
   (responseCode && COMMAND_CAUSES[command]) || CAUSES[code] || 'other';
 
+/** RFC 3463 §3: the address of the recipient (5.1.7 and 5.1.8 are about the sender's), and a mailbox that is disabled or full. */
+const ABOUT_RECIPIENT = /^5\d\d[ -]5\.(1\.(?![78]\b)\d+|2\.[12])\b/;
+const ENHANCED = /^\d{3}[ -]\d\.\d{1,3}\.\d{1,3}\b/;
+
 /**
- * Only a response to the recipient or to the message concerns this mail (RFC 5321 §4.2.1). The operator can fix connection, TLS,
- * login and sender.
+ * Only what the server says about the recipient is final. Relay, quota, policy, greylisting, login and sender concern all mails: the
+ * operator can mend them, and then the mail is sent.
  */
-const isPermanent = ({ command, responseCode = 0 }: Failure): boolean =>
-  (command === 'RCPT TO' || command === 'DATA') &&
-  responseCode >= 500 &&
-  responseCode < 600 &&
-  !SESSION_ERRORS.has(responseCode);
+const isPermanent = ({ command, responseCode = 0, response = '' }: Failure): boolean => {
+  if (command !== 'RCPT TO' && command !== 'DATA') return false;
+  if (ENHANCED.test(response)) return ABOUT_RECIPIENT.test(response);
+  return (
+    command === 'RCPT TO' && responseCode >= 500 && responseCode < 600 && !SESSION_ERRORS.has(responseCode)
+  );
+};
 
 /** Why the server cannot be used or refused a mail. */
 const reasonOf = ({ message, code, responseCode }: Failure, { login }: SmtpServer): string =>
