@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
 import fastify, {
   type FastifyBaseLogger,
@@ -8,6 +8,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { nodeAddress } from '../lib/ip-networks.ts';
 import { Problem } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
@@ -82,9 +83,10 @@ export const createServer = async (options: ServerDeps) => {
     clientErrorHandler: createClientErrorHandler(securityHeaders, deps.requests),
     // No route has a JSON schema: loading Fastify's compilers for them takes 30 ms.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
-    // Called before routing, which depends on the method too.
+    // Called before routing, which depends on the method too, and before anything reads the address of the caller.
     rewriteUrl: (request) => {
       mergeUnsupportedMethods(request);
+      readForwardedNodes(request);
       return request.url ?? '';
     },
     frameworkErrors: (error, request, reply) => {
@@ -143,6 +145,13 @@ const securityHeadersOf = (baseUrl: string) => ({
   // Without `includeSubDomains`: other hosts of the domain may not support https.
   ...(isHttps(baseUrl) && { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }),
 });
+
+/** Fastify compares the entries of `X-Forwarded-For` as addresses. Some proxies add the port, which differs for each connection. */
+const readForwardedNodes = ({ headers }: IncomingMessage): void => {
+  const nodes = headers['x-forwarded-for'];
+  if (nodes === undefined) return;
+  headers['x-forwarded-for'] = String(nodes).split(',').map(nodeAddress).join(', ');
+};
 
 /** Fastify numbers the addresses of `X-Forwarded-For` from the nearest proxy outwards. Entries that a caller made up come last. */
 const trustedProxyOption = (trusted: number | string[]) =>

@@ -7,6 +7,20 @@ export const canonicalAddress = (text: string): string | null => {
   return isIP(address) === 0 ? null : ipaddr.process(inHexadecimal(address)).toString();
 };
 
+/**
+ * The address of a node as proxies name it: with a port, in brackets, in quotes, or as RFC 7239 does, `for="[2001:db8::1]:443"`. Text that
+ * has no address is returned as it is.
+ */
+export const nodeAddress = (node: string): string => {
+  const text = node
+    .trim()
+    .replace(/^for=/i, '')
+    .replace(/^"(.*)"$/, '$1');
+  const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\w+)?$/.exec(text) ?? [];
+  const address = inBrackets ?? beforePort ?? text;
+  return canonicalAddress(address) ?? address;
+};
+
 /** `::10.0.0.1` as `::a00:1`: ipaddr.js would take it for an IPv4-mapped address. */
 const inHexadecimal = (address: string): string =>
   isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;

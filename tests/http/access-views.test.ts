@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { nodeAddress } from '../../src/lib/ip-networks.ts';
 import { setApp } from '../support/access-views.ts';
 import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
@@ -202,6 +203,8 @@ networks('are compared with the address that a trusted proxy forwards', async ({
     '10.1.2.3',
     '::ffff:10.1.2.3',
     '::FFFF:0a01:0203',
+    '10.1.2.3:50001',
+    '[2001:db8::1]:443',
     '2001:db8::1',
     '2001:DB8:0:0::9',
     '192.0.2.7',
@@ -221,7 +224,7 @@ networks('are compared with the address that a trusted proxy forwards', async ({
     assert.is(await statusFrom(app, key, nonsense), 403, nonsense);
   assert.is(await statusFrom(app, key, '10.1.2.3, 11.0.0.1'), 403, 'a caller adds addresses in front');
   const uses = await app.as(ACME).accessViews.uses({ key });
-  assert.equal(uses.map(({ ip_address }) => ip_address).reverse(), inside);
+  assert.equal(uses.map(({ ip_address }) => ip_address).reverse(), inside.map(nodeAddress));
 });
 
 networks('allow any address if the view has none, even an invalid one', async ({ app }) => {

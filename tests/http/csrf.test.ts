@@ -48,6 +48,15 @@ csrf('accepts the token of the same credential repeatedly', async ({ app }) => {
   assert.is((await post(app, ADA, token, token)).statusCode, 201);
 });
 
+csrf('accepts a valid token beside older ones, which browsers may send first', async ({ app }) => {
+  const [older, token] = [await tokenFor(app, GRACE), await tokenFor(app, ADA)];
+  const cookie = `django; csrftoken=${older}; csrftoken=${token}`;
+
+  assert.is((await post(app, ADA, token, cookie)).statusCode, 201);
+  const again = await app.send('GET /csrf/', { as: ADA, headers: { cookie: `csrftoken=${cookie}` } });
+  assert.is(again.json().csrf_token, token);
+});
+
 csrf('answers a missing, wrong or foreign token with 403', async ({ app }) => {
   const ada = await tokenFor(app, ADA);
   const grace = await tokenFor(app, GRACE);

@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import {
-  etagOf,
-  matchesStrongly,
-  matchesWeakly,
-  parseEtags,
-} from '../../src/http/middleware/conditional-requests.ts';
+import { etagOf, parseEtags } from '../../src/http/middleware/conditional-requests.ts';
 import { preferredReturn } from '../../src/http/rest/negotiation.ts';
 import { ACME, ADA, appSuite, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -132,10 +127,6 @@ etags('ETag: parses every valid list of tags and nothing else', () => {
     fc.property(fc.array(tag, { minLength: 1 }), separator, (tags, between) => {
       const read = parseEtags(tags.join(between));
       assert.equal(read, tags);
-      for (const one of tags) {
-        assert.is(matchesStrongly(tags, one), !one.startsWith('W/') || tags.includes(one));
-        assert.ok(matchesWeakly(tags, one.replace(/^W\//, '')));
-      }
     }),
   );
   for (const none of ['', '"', 'a', '"a" "b"', '"a"b', '*,"a"', 'W/', '"a";q=1'])
@@ -162,6 +153,14 @@ const CASES: { method: string; path: string; as: string; payload: object }[] = [
   { method: 'PUT', path: '/hashr/saved_global_filters/mine/', as: ADA, payload: { ...FILTER, name: 'W' } },
 ];
 
+/** Among others, and as servers mark the tag of a response that they compress: nginx, Apache and Jetty. */
+const AS_SENT: ((tag: string) => string)[] = [
+  (tag) => `"else", ${tag}`,
+  (tag) => `W/${tag}`,
+  (tag) => tag.replace(/"$/, '-gzip"'),
+  (tag) => `W/${tag.replace(/"$/, '--gzip"')}`,
+];
+
 for (const { method, path, as, payload } of CASES) {
   etags(
     `If-Match: accepts ${method} ${path} with the current ETag and refuses an outdated one`,
@@ -173,11 +172,13 @@ for (const { method, path, as, payload } of CASES) {
       const stale = await send('"else", W/"weak"');
       assert.is(stale.statusCode, 412, stale.body);
       assert.is(stale.json().type, 'urn:steward:problem:precondition-failed');
-      assert.is((await send(`W/${seen}`)).statusCode, 412, 'weak tags match nothing');
       assert.is(await tagOf(app, path, as), seen, 'nothing was changed');
 
-      const fresh = await send(`"else", ${seen}`);
-      assert.ok([200, 204].includes(fresh.statusCode), fresh.body);
+      for (const marked of AS_SENT) {
+        app.clock.advance(1000);
+        const fresh = await send(marked(await tagOf(app, path, as)));
+        assert.ok([200, 204].includes(fresh.statusCode), fresh.body);
+      }
       assert.is((await send(seen)).statusCode, 412);
       assert.ok([200, 204].includes((await send('*')).statusCode));
     },

@@ -2,7 +2,7 @@ import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canonicalAddress, isLoopback, parseNetwork } from '../../src/lib/ip-networks.ts';
+import { canonicalAddress, isLoopback, nodeAddress, parseNetwork } from '../../src/lib/ip-networks.ts';
 
 const networks = suite('parseNetwork');
 
@@ -67,6 +67,22 @@ networks('takes only localhost, 127.0.0.0/8 and ::1 for this machine', () => {
     assert.ok(isLoopback(host), host);
   for (const host of ['mail.localhost', 'localhost.test', '127.0.0.1.test', '10.0.0.1', '0.0.0.0', '::', ''])
     assert.not(isLoopback(host), host);
+});
+
+networks('the address of a node has no port, brackets and quotes', () => {
+  for (const [node, address] of [
+    ['203.0.113.8', '203.0.113.8'],
+    [' 203.0.113.8:50001', '203.0.113.8'],
+    ['"203.0.113.8:50001"', '203.0.113.8'],
+    ['[2001:DB8::1]:443', '2001:db8::1'],
+    ['for="[2001:db8::1]:443"', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['[::ffff:203.0.113.8]', '203.0.113.8'],
+    ['unknown', 'unknown'],
+    ['_hidden', '_hidden'],
+    ['', ''],
+  ] as const)
+    assert.is(nodeAddress(node), address, node);
 });
 
 networks.run();

@@ -28,7 +28,7 @@ export const isNotModified = ({ method, headers }: FastifyRequest, etag: string)
   const header = headers['if-none-match'];
   // An invalid header is ignored, and the full response sent.
   const etags = header === undefined ? null : parseEtags(header);
-  return etags !== null && matchesWeakly(etags, etag);
+  return etags !== null && matches(etags, etag);
 };
 
 /**
@@ -60,8 +60,8 @@ export const preconditionOf = (
       const content = await callEndpoint(endpoint, ctx, key);
       if (typeof content !== 'object' || content === null) throw new TypeError(`${query} returns no object`);
       const etag = etagOf(content, JSON.stringify(content), endpoint.rest.volatileFields);
-      if (required && !matchesStrongly(required, etag)) throw new Problem('precondition-failed');
-      if (excluded && matchesWeakly(excluded, etag)) throw new Problem('precondition-failed', EXCLUDED);
+      if (required && !matchesStably(required, etag)) throw new Problem('precondition-failed');
+      if (excluded && matches(excluded, etag)) throw new Problem('precondition-failed', EXCLUDED);
     },
   };
 };
@@ -88,22 +88,22 @@ export const etagOf = (content: object, text: string, volatileFields: readonly s
   return `"${digestOf(JSON.stringify(stable))}.${digestOf(text)}"`;
 };
 
-/** Parses the value of `If-Match` or `If-None-Match`. Null if it is invalid. */
+/** Parses the value of `If-Match` or `If-None-Match`, and takes back what proxies did to the tags. Null if it is invalid. */
 export const parseEtags = (header: string): Etags | null => {
   if (header.trim() === '*') return '*';
   if (!LIST.test(header)) return null;
-  return header.match(TAG) ?? [];
+  return header.match(TAG)?.map((tag) => tag.replace(MARKED, '"$1"')) ?? [];
 };
+
+/** Servers that compress a response weaken its tag (nginx), or add a suffix to it (Apache, Jetty): the resource is the same. */
+const MARKED = /^(?:W\/)?"([\w-]{43}(?:\.[\w-]{43})?)(?:--?(?:gzip|br|deflate|zstd))?"$/;
 
 /** A tag may contain commas and all other visible characters except quotes. */
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 const LIST = new RegExp(`^[ \\t,]*${TAG.source}([ \\t]*,[ \\t,]*${TAG.source})*[ \\t,]*$`);
 
-/**
- * Strong comparison: weak tags never match (RFC 9110 §8.8.3.2). Of tags in two parts only the first is compared: a writer
- * cannot overwrite a change of a volatile field.
- */
-export const matchesStrongly = (etags: Etags, etag: string): boolean =>
+/** For writers: of tags in two parts only the first is compared, because they cannot overwrite a change of a volatile field. */
+export const matchesStably = (etags: Etags, etag: string): boolean =>
   etags === '*' || etags.some((candidate) => candidate === etag || hasSameStablePart(candidate, etag));
 
 const hasSameStablePart = (candidate: string, etag: string): boolean => {
@@ -114,6 +114,4 @@ const hasSameStablePart = (candidate: string, etag: string): boolean => {
 /** The format of `etagOf`: a SHA-256 in base64url has 43 characters. */
 const TWO_PARTS = /^"([\w-]{43})\.[\w-]{43}"$/;
 
-/** Weak comparison: ignores whether the tags are weak. */
-export const matchesWeakly = (etags: Etags, etag: string): boolean =>
-  etags === '*' || etags.some((candidate) => candidate.replace(/^W\//, '') === etag);
+const matches = (etags: Etags, etag: string): boolean => etags === '*' || etags.includes(etag);

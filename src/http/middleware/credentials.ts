@@ -59,6 +59,7 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
 };
 
 const CSRF_COOKIE = 'csrftoken';
+const CSRF_COOKIES = /(?:^|;)\s*csrftoken=([^;\s]*)/g;
 const CSRF_HEADER = 'x-csrftoken';
 /** The form field of pages, which cannot set a header. */
 export const CSRF_FIELD = 'csrf_token';
@@ -100,21 +101,25 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
     /** Returns the token of the cookie if it is valid, else sets a new one. */
     issue: (request: FastifyRequest, reply: FastifyReply): string => {
       const credential = credentialOf(request, secure);
-      const current = request.cookies[CSRF_COOKIE];
-      return current !== undefined && isValid(current, credential) ? current : renew(reply, credential);
+      return csrfCookies(request).find((token) => isValid(token, credential)) ?? renew(reply, credential);
     },
 
     /** @throws Problem `csrf-failed`, `cross-site` */
     check: (request: FastifyRequest): void => {
       refuseCrossSite(request);
       const sent = request.headers[CSRF_HEADER] ?? fieldOf(request.body);
-      const cookie = request.cookies[CSRF_COOKIE];
       const isGenuine =
-        typeof sent === 'string' && sent === cookie && isValid(sent, credentialOf(request, secure));
+        typeof sent === 'string' &&
+        csrfCookies(request).includes(sent) &&
+        isValid(sent, credentialOf(request, secure));
       if (!isGenuine) throw new Problem('csrf-failed');
     },
   };
 };
+
+/** Browsers may send several: Django sets one for a parent domain, which may come first. */
+const csrfCookies = ({ headers: { cookie = '' } }: FastifyRequest): string[] =>
+  Array.from(cookie.matchAll(CSRF_COOKIES), ([, token = '']) => token);
 
 /** The credential that a token is bound to, valid or not. */
 const credentialOf = (request: FastifyRequest, secure: boolean): string =>
