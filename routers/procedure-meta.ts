@@ -29,7 +29,7 @@ export type RestMeta = GuardMeta & {
   query?: readonly string[];
   /** The object under this key is sent in the query as `{key}.{name}={value}`. */
   dotted?: string;
-  /** Also accepts form bodies. */
+  /** Callers send forms, so the OpenAPI document lists them. Every path takes them. */
   forms?: boolean;
   maxBodyBytes?: number;
   /** Available content types, the default first. */

@@ -36,12 +36,12 @@ const MAX_APP_ID_ERRORS = 10;
 
 /** Distinct app ids. Validated as a whole, to bound the number of errors for a hostile list. */
 export const AppIds = z
-  .custom<string[]>()
-  .superRefine((ids: unknown, context) => {
+  .array(z.custom<string>(), {
+    error: ({ input }) => (input === undefined ? 'This field is required.' : 'Must be an array of app ids.'),
+  })
+  .superRefine((ids, context) => {
     const addError = (message: string, path: number[] = []) =>
       context.addIssue({ code: 'custom', message, path });
-    if (ids === undefined) return addError('This field is required.');
-    if (!Array.isArray(ids)) return addError('Must be an array of app ids.');
     if (ids.length > MAX_APP_IDS) return addError(`Must have at most ${MAX_APP_IDS} elements.`);
     const invalid = ids.flatMap((id, index) => (typeof id === 'string' && APP_ID.test(id) ? [] : [index]));
     for (const index of invalid.slice(0, MAX_APP_ID_ERRORS))

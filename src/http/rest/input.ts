@@ -5,14 +5,13 @@ import { parseJson as parseExactly } from '../../lib/exact-json.ts';
 import { type FieldErrors, invalid, Problem } from '../../lib/problems.ts';
 import { type Endpoint, inputKeysOf, unwrapSchema } from './endpoints.ts';
 import { type ErrorsMember, errorsByField } from './problem-document.ts';
+import { type Fields, isForm, parseForm, parseTexts, readForm, withBooleans } from './texts.ts';
 
 /** A bulk of 10,000 usage entries holds about 300,000 values. `JSON.parse` of 500,000 takes up to 150 ms. */
 const MAX_VALUES = 500_000;
 /** Shorter texts are always parsed fast. */
 const MIN_CHECKED_LENGTH = 1024 * 1024;
 const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((character) => character.charCodeAt(0));
-
-const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
 
 /**
  * Reads every body as a buffer, regardless of its content type. Fastify would reject a malformed type (`application-json`)
@@ -33,7 +32,7 @@ export const parseBodiesAsBuffers = (app: FastifyInstance): void => {
 };
 
 /**
- * Parses the body as JSON, or as a form where the endpoint takes them. An empty body is `{}`, regardless of its content type.
+ * Parses the body as JSON or as a form. An empty body is `{}`, regardless of its content type.
  * @throws Problem `unsupported-media-type`, `malformed-body`, or `invalid-input` for too many JSON values
  */
 export const readBody = async (
@@ -42,12 +41,7 @@ export const readBody = async (
 ): Promise<unknown> => {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return {};
   const { mediaType } = state;
-  if (endpoint.rest.forms && FORM_TYPE.test(mediaType))
-    return parseFormFields(endpoint, await readForm(bytes, mediaType));
-  if (FORM_TYPE.test(mediaType))
-    throw new Problem('unsupported-media-type', {
-      detail: 'The request body must be JSON (Content-Type: application/json), not a form.',
-    });
+  if (isForm(mediaType)) return parseForm(bodyFieldsOf(endpoint), await readForm(bytes, mediaType));
   if (!isJson(mediaType)) throw new Problem('unsupported-media-type');
   return parseJson(bytes);
 };
@@ -92,20 +86,6 @@ export const limitJsonComplexity = (text: string): void => {
     });
 };
 
-/** Parses both kinds of forms with the platform's own parser. Ignores files: no endpoint takes any. */
-const readForm = async (bytes: Buffer, mediaType: string): Promise<Record<string, string>> => {
-  try {
-    const form = await new Response(new Uint8Array(bytes), {
-      headers: { 'content-type': mediaType },
-    }).formData();
-    const fields: Record<string, string> = {};
-    for (const [name, value] of form) if (typeof value === 'string') fields[name] = value;
-    return fields;
-  } catch (cause) {
-    throw new Problem('malformed-body', { detail: 'The body is not a valid form.', cause });
-  }
-};
-
 const REASON = /^Unexpected (end of JSON input|token '.')| JSON at position \d+ \((line \d+ column \d+)\)$/su;
 
 /** What `JSON.parse` says about an error. The rest of its message may quote the body, which may contain secrets. */
@@ -134,30 +114,42 @@ type RestInput = {
  * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
  */
 export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
+  const { input } = endpoint;
   const { many, body: bodyKey, query: queryKeys = [] } = endpoint.rest;
   const sentKeys = inputKeysOf(endpoint).query.filter((key) => Object.hasOwn(query, key));
   const urlInput = {
-    ...parseTexts(endpoint, sentKeys, query),
+    ...parseTexts(input.shape, sentKeys, query),
     ...dottedInput(endpoint, query),
-    ...parseTexts(endpoint, endpoint.pathKeys, params),
+    ...parseTexts(input.shape, endpoint.pathKeys, params),
   };
   if (!hasBody(endpoint)) return singleInput(urlInput);
+  const fields = bodyFieldsOf(endpoint);
 
   if (many !== undefined) {
     const isSingle = !Array.isArray(body);
-    const items = isSingle ? [objectBody(body)] : body;
+    const elements: unknown[] = isSingle ? [objectBody(body)] : body;
+    const items = elements.map((element) => withBooleans(fields, element));
     const errors = (fields: FieldErrors) =>
       isSingle ? errorsByField(withoutPrefix(fields, `${many}.0.`)) : errorsByIndex(fields, many);
     const contentOf = (result: unknown) => (isSingle && Array.isArray(result) ? result[0] : result);
     return { input: { ...urlInput, [many]: items }, contentOf, errors };
   }
-  const content = objectBody(body);
+  const content = withBooleans(fields, objectBody(body));
   // In the body, the keys of the query are ignored like unknown keys.
   for (const key of queryKeys) delete content[key];
   return singleInput(
     bodyKey === undefined ? { ...content, ...urlInput } : { ...urlInput, [bodyKey]: content },
     bodyKey,
   );
+};
+
+/** The fields of the object in the body, or of each object in its array. */
+const bodyFieldsOf = ({ input, rest: { many, body } }: Endpoint): Fields => {
+  const key = many ?? body;
+  const schema = key === undefined ? input : unwrapSchema(input.shape[key] ?? input);
+  const element = schema instanceof z.ZodArray ? schema.element : schema;
+  const item = (element instanceof z.ZodType && element.meta()?.sent) || unwrapSchema(element);
+  return item instanceof z.ZodObject ? item.shape : {};
 };
 
 export const hasBody = ({ method }: Endpoint): boolean => method !== 'GET' && method !== 'DELETE';
@@ -210,60 +202,3 @@ const errorsByIndex = (fields: FieldErrors, many: string): ErrorsMember => {
   const indexed = Object.entries(elements).map(([index, errors]) => [index, errorsByField(errors)]);
   return { ...errorsByField(rest), ...Object.fromEntries(indexed) };
 };
-
-/** Converts parameters of the URL to the types of the schema; JSON values are never converted. */
-const parseTexts = ({ input }: Endpoint, keys: readonly string[], texts: Record<string, unknown>) =>
-  Object.fromEntries(
-    keys.map((key) => {
-      const schema = input.shape[key];
-      return [key, schema ? parseText(unwrapSchema(schema)._zod.def.type, texts[key]) : texts[key]];
-    }),
-  );
-
-/** The values of a form as their types: Python writes `True`, objects are JSON, and an empty field may mean null. */
-const parseFormFields = ({ input }: Endpoint, form: Record<string, string>) =>
-  Object.fromEntries(
-    Object.entries(form).map(([key, text]) => {
-      const schema = input.shape[key];
-      return [key, schema ? parseFormText(schema, text) : text];
-    }),
-  );
-
-const parseFormText = (schema: z.core.$ZodType, text: string): unknown => {
-  if (text === '' && z.safeParse(schema, null).success) return null;
-  const { type } = unwrapSchema(schema)._zod.def;
-  if (type === 'custom' && text.startsWith('{')) return parseJsonText(text);
-  return parseText(type, type === 'boolean' ? text.toLowerCase() : text);
-};
-
-const parseJsonText = (text: string): unknown => {
-  try {
-    return parseExactly(text);
-  } catch (error) {
-    // Fails in the schema, which requires an object.
-    if (error instanceof SyntaxError) return text;
-    throw error;
-  }
-};
-
-/** A date, or a time with its UTC offset. */
-const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
-
-/** Text that does not parse is kept as it is, and fails in the schema with a proper message. */
-const parseText = (type: string, text: unknown): unknown => {
-  if (typeof text !== 'string') return text;
-  if (type === 'number' && /^-?\d+$/.test(text)) return clampToSafeInteger(Number(text));
-  if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
-  if (type === 'date' && ISO_8601.test(text) && isCalendarDate(text.slice(0, 10))) return new Date(text);
-  return text;
-};
-
-/** Excludes dates such as 2026-02-30, which `Date` would read as March 2. */
-const isCalendarDate = (text: string): boolean => {
-  const day = new Date(text);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-};
-
-/** Numbers beyond the safe integers are out of range for every id and count, so the exact value does not matter. */
-const clampToSafeInteger = (number: number): number =>
-  Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, number));
