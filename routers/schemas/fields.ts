@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findJsonProblem, isStorableText } from '../../src/lib/json-value.ts';
+import { trimInvisible } from '../../src/lib/typed-text.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
 import { Instant } from './outputs.ts';
 
@@ -61,7 +62,7 @@ export const Name = (maxLength: number) => Text(maxLength).regex(/\S/, 'Must not
  * is trimmed; the password is not.
  */
 export const Login = {
-  username: z.string().trim().min(1, 'This field is required.').max(1024),
+  username: z.string().overwrite(trimInvisible).min(1, 'This field is required.').max(1024),
   password: z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH),
 };
 

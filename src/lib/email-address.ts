@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import { trimInvisible } from './typed-text.ts';
 
 /** RFC 5321 §4.5.3.1.3: a path of 256 characters, two of which are its angle brackets. */
 export const MAX_EMAIL_LENGTH = 254;
@@ -26,7 +27,7 @@ export const withAsciiDomain = (text: string): string => {
 };
 
 /** The form in which addresses of users are stored and compared. */
-export const normalizeEmail = (text: string): string => withAsciiDomain(text).toLowerCase();
+export const normalizeEmail = (text: string): string => withAsciiDomain(trimInvisible(text)).toLowerCase();
 
 /** The text without email addresses, for logs. */
 export const maskAddresses = (text: string): string =>
@@ -41,8 +42,7 @@ const EMAIL_JSON = { json: { type: 'string', format: 'email', maxLength: MAX_EMA
 /** An address, with or without an internationalized domain. The parsed one has an ASCII domain, in the case given. */
 export const EmailAddress = z
   .string()
-  .trim()
-  .overwrite(withAsciiDomain)
+  .overwrite((text) => withAsciiDomain(trimInvisible(text)))
   // HTML's form of addresses: it allows `%` and hosts without a dot.
   .check(
     z.email({

@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { CHEAP_HASH } from '../support/test-server.ts';
 
 const hasher = suite('password hasher');
 
@@ -15,6 +16,19 @@ hasher('makes argon2id hashes with 19 MiB and two passes, and verifies them', as
   assert.is(await verify(made, 'another'), false);
   assert.is(isOutdated(made), false);
 });
+
+hasher(
+  'verifies a password however a keyboard composes it, and an imported one as it was typed',
+  async () => {
+    const [composed, decomposed] = ['Gr\u00e4fin Ada', 'Gra\u0308fin\u00a0Ada'];
+    const { hash, verify } = await createPasswordHasher(2, CHEAP_HASH);
+    const imported = await argon2.hash(decomposed);
+
+    for (const made of [await hash(composed), await hash(decomposed)])
+      for (const typed of [composed, decomposed]) assert.is(await verify(made, typed), true);
+    assert.is(await verify(imported, decomposed), true);
+  },
+);
 
 hasher('treats its hashes with other costs or another variant as outdated', async () => {
   const { verify, isOutdated } = await createPasswordHasher(2);

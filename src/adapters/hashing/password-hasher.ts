@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 import { traced } from '../../lib/tracing.ts';
+import { preparePassword } from '../../lib/typed-text.ts';
 import {
   COST,
   isCheck,
@@ -41,15 +42,21 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
   const decoy = readArgon2Hash(await makeArgon2Hash('no password has this hash', cost));
   if (!isCheck(decoy)) throw new Error('The hash of a new password cannot be read.');
 
-  const perform = ({ family, units, verify }: PasswordCheck, password: string): Promise<boolean> => {
-    observe(family, units);
-    return traced({ name: `verify ${algorithmOf(family)}` }, () => verify(password));
+  /** As typed first: an imported password may have been hashed in any form. */
+  const perform = async ({ family, units, verify }: PasswordCheck, typed: string): Promise<boolean> => {
+    for (const password of new Set([typed, preparePassword(typed)])) {
+      observe(family, units);
+      if (await traced({ name: `verify ${algorithmOf(family)}` }, () => verify(password))) return true;
+    }
+    return false;
   };
 
   return {
     hash: async (password: string): Promise<string> =>
       queued(decoy.costMs, () =>
-        traced({ name: `hash ${algorithmOf(decoy.family)}` }, () => makeArgon2Hash(password, cost)),
+        traced({ name: `hash ${algorithmOf(decoy.family)}` }, () =>
+          makeArgon2Hash(preparePassword(password), cost),
+        ),
       ),
 
     /**

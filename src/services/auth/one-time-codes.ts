@@ -1,6 +1,7 @@
 import { hash as digest, randomBytes } from 'node:crypto';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { createSealedSecrets } from '../../lib/sealed-box.ts';
+import { prepareCode } from '../../lib/typed-text.ts';
 
 /** Loaded by the first use: most installations start without second factors. */
 const load = () => import('otplib');
@@ -10,10 +11,7 @@ const STEP_SECONDS = 30;
 
 const CODE = /^\d{6}$/;
 
-/** Codes are shown in groups, and typed with or without spaces and hyphens. */
-export const normalizeCode = (code: string): string => code.replaceAll(/[\s-]/g, '').toLowerCase();
-
-export const isTotpCode = (code: string): boolean => CODE.test(normalizeCode(code));
+export const isTotpCode = (code: string): boolean => CODE.test(prepareCode(code));
 
 /** A secret of 160 bits, in base32, as authenticator apps take it. */
 export const newTotpSecret = async (): Promise<string> => (await load()).generateSecret();
@@ -36,7 +34,7 @@ export const matchTotpStep = async (
   if (!isTotpCode(code)) return null;
   const epoch = Math.floor(now.getTime() / 1000);
   const { verifySync } = await load();
-  const result = verifySync({ secret, token: normalizeCode(code), epoch, epochTolerance: STEP_SECONDS });
+  const result = verifySync({ secret, token: prepareCode(code), epoch, epochTolerance: STEP_SECONDS });
   if (!result.valid || !('timeStep' in result)) return null;
   return lastStep !== null && result.timeStep <= lastStep ? null : result.timeStep;
 };
@@ -62,7 +60,7 @@ const newRecoveryCode = (): string =>
   Array.from(randomBytes(RECOVERY_CODE_LENGTH), (byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
 
 const recoveryCodeDigest = (userId: number, code: string): string =>
-  digest('sha256', `${userId} ${normalizeCode(code)}`);
+  digest('sha256', `${userId} ${prepareCode(code)}`);
 
 /** Replaces the recovery codes of a locked user by ten new ones, and returns them in groups of four. */
 export const replaceRecoveryCodes = async (tx: Em, userId: number): Promise<string[]> => {

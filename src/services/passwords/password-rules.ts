@@ -2,6 +2,7 @@ import type { InferResult } from 'kysely';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
+import { preparePassword } from '../../lib/typed-text.ts';
 
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
 export const MAX_PASSWORD_LENGTH = 1024;
@@ -76,15 +77,17 @@ export const passwordRules = (policy: PasswordPolicy): { rule: string; message: 
   activeRules(policy).map(({ rule, message }) => ({ rule, message }));
 
 /**
- * Checks a password against every rule of the policy, in display order. It is checked as typed, which is how it will be
+ * Checks a password against every rule of the policy, in display order. It is checked in the form in which it will be
  * hashed; only the comparisons with common passwords and names ignore case and accents.
  */
-export const checkPassword = (policy: PasswordPolicy, password: string, person: Person, common: Common) =>
-  activeRules(policy).map(({ rule, message, isMet }) => ({
+export const checkPassword = (policy: PasswordPolicy, typed: string, person: Person, common: Common) => {
+  const password = preparePassword(typed);
+  return activeRules(policy).map(({ rule, message, isMet }) => ({
     rule,
     message,
     passed: isMet({ policy, password, person, common }),
   }));
+};
 
 /** @throws Problem `invalid-input` on `field`, with the messages of all rules that the password does not meet */
 export const rejectWeakPassword = (

@@ -1,0 +1,31 @@
+/** What people type in several ways, in one form. */
+
+/** RFC 8265 §4.2: letters are composed, and any space is the ASCII one, however a keyboard makes them. */
+export const preparePassword = (password: string): string =>
+  password.replaceAll(/\p{Zs}/gu, ' ').normalize('NFC');
+
+/** A code without spaces, dashes and invisible characters, and with the digits of any script as ASCII. */
+export const prepareCode = (code: string): string =>
+  code
+    .normalize('NFKC')
+    .replaceAll(/[\s\p{Pd}\p{Cf}\u2212]/gu, '')
+    .replaceAll(/\p{Nd}/gu, asciiDigit)
+    .toLowerCase();
+
+/** The digits of each script follow each other, from 0 to 9. */
+const asciiDigit = (digit: string): string => {
+  const code = digit.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value += 1;
+  return String(value);
+};
+
+const INVISIBLE = /[\s\p{Cf}]/u;
+
+/** Without spaces and invisible characters at both ends: mail programs and documents add them to what is copied. */
+export const trimInvisible = (text: string): string => {
+  let [start, end] = [0, text.length];
+  while (start < end && INVISIBLE.test(text.charAt(start))) start += 1;
+  while (end > start && INVISIBLE.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+};
