@@ -44,7 +44,7 @@ export const Client = defineEntity({
     passwordMinLength: p
       .integer()
       .default(8)
-      .check('password_min_length >= 8 and password_min_length <= 128'),
+      .check('password_min_length >= 0 and password_min_length <= 128'),
     passwordAllowCommon: p.boolean().default(false),
     passwordRequireNumeric: p.boolean().default(false),
     passwordRequireUpper: p.boolean().default(false),

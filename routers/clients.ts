@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readMailbox } from '../src/lib/email-address.ts';
 import { originOf } from '../src/lib/urls.ts';
 import { AppSummaryOutput } from './apps.ts';
 import { factorPolicyProcedures } from './factor-policies.ts';
@@ -89,13 +90,18 @@ const EmbedOrigins = distinct(Origin, MAX_ORIGINS).refine(
 const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');
 const ClientName = Line.regex(/\S/, 'Must not be empty.');
 /** An email address; an empty string removes it. */
+const NOT_A_SENDER = 'Must be an email address, such as ops@acme.test or Acme Ops <ops@acme.test>, or empty.';
 const OptionalEmail = z.union([z.literal(''), EmailAddress], 'Must be an email address or empty.');
-/** A path or an http(s) URL. Other URLs are not safe as redirect targets. */
-const Location = Text(2048).regex(/^(\/(?![/\\])|https?:\/\/)\S*$/, 'Must be a path or an http(s) URL.');
+/** As mail programs take a sender: an address, also with a name before it. An empty string removes it. */
+const Sender = z
+  .union([OptionalEmail, Line.refine((text) => readMailbox(text) !== null)], NOT_A_SENDER)
+  .meta({ json: { type: 'string', maxLength: 255 } });
+/** A path, an http(s) URL, or an empty text for `/`. Other URLs are not safe as redirect targets. */
+const Location = Text(2048).regex(/^((\/(?![/\\])|https?:\/\/)\S*)?$/, 'Must be a path or an http(s) URL.');
 
 const ClientChanges = z.object({
   name: ClientName,
-  default_from_email: OptionalEmail,
+  default_from_email: Sender,
   invitation_subject: Line,
   invitation_body: Html,
   login_title: Line,
@@ -106,7 +112,8 @@ const ClientChanges = z.object({
   message_404: Html,
   subtitle_500: Line,
   message_500: Html,
-  password_min_length: z.int().min(8).max(128),
+  /** Stored as sent. At least `PASSWORD_MIN_LENGTH` is enforced. */
+  password_min_length: z.int().min(0).max(128),
   ...passwordFlags,
   password_expiration_days: z.int().min(0).max(3650),
 });

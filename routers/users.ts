@@ -189,7 +189,7 @@ export const usersRouter = router({
   create: route(adminProcedure, 'POST', '/jb/users/', {
     summary: 'Create a user',
     description:
-      'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
+      'The user joins the clients of the `apps`, and `client`: by default the only client that you administer. The new user of a superuser may belong to no client. With `send_email`, a link to set a password is mailed. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
     problems: ['user-exists', 'throttled'],
     example: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: ['zylTKNVx'] },
     legacy: true,
@@ -203,7 +203,7 @@ export const usersRouter = router({
         is_demo_user: z.boolean().default(false),
         apps: AppIds.default([]),
         client: Id.optional(),
-        send_email: z.boolean().default(true),
+        send_email: z.boolean().default(false),
       }),
     )
     .output(UserOutput)

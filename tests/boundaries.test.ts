@@ -23,7 +23,7 @@ const ARROWS: Record<string, string[]> = {
   'src/http': ['routers', 'src/db', 'src/lib', 'type src/services'],
   'src/client': ['src/lib', 'type routers'],
   // The roles and what they allow, which the console shows and asks.
-  console: ['src/services/access/permissions.ts'],
+  console: ['src/services/access/permissions.ts', 'src/lib/bigint-json.ts', 'src/lib/exact-json.ts'],
 };
 
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */

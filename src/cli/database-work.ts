@@ -67,7 +67,7 @@ export const createAdminAccount = (config: Config, email: string): Promise<strin
     const audit = createAudit(NO_ORIGIN, clock);
     const done = await createAdmin(
       orm.em.fork(),
-      { hasher, audit, loadCommonPasswords, staffSecondFactor: config.staffSecondFactor },
+      { hasher, audit, loadCommonPasswords, ...config },
       { email, generated, now: clock.now(), ...(password && { password }) },
     );
     const outcome = {

@@ -76,6 +76,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     ticketSeconds: read.TICKET_SECONDS,
     signingKeyDays: read.SIGNING_KEY_DAYS,
     staffSecondFactor: read.STAFF_SECOND_FACTOR,
+    passwordMinLength: read.PASSWORD_MIN_LENGTH,
     invitationMs: read.INVITATION_DAYS * DAY_MS,
     usageRetentionDays: read.USAGE_RETENTION_DAYS,
     auditRetentionDays: read.AUDIT_RETENTION_DAYS,

@@ -166,6 +166,9 @@ export const Settings = z.object({
     'Mails sent in a minute, summed over all instances; `0` disables the limit',
   ),
   MAIL_RETENTION_DAYS: wholeNumber(1, 36_500, 30).describe('Days that sent and failed mails are kept'),
+  PASSWORD_MIN_LENGTH: wholeNumber(8, 128, 8).describe(
+    'Characters that every password has, also in clients whose `password_min_length` is smaller',
+  ),
   ARGON2_CONCURRENCY: wholeNumber(1, 64, availableParallelism()).meta({
     description: 'Passwords hashed at the same time',
     defaultText: 'number of cores',

@@ -63,6 +63,18 @@ export const ERASED_DOMAIN = 'erased.invalid';
 /** Whether this is the pseudonym of an erased person, who stays without access for good. */
 export const isPseudonym = (email: string): boolean => email.endsWith(`@${ERASED_DOMAIN}`);
 
+/** The name and the address of `Acme Ops <ops@acme.test>` or `ops@acme.test`; null for other texts. */
+export const readMailbox = (text: string): { name: string; address: string } | null => {
+  const trimmed = text.trim();
+  const start = trimmed.endsWith('>') ? trimmed.indexOf('<') : 0;
+  const address = EmailAddress.safeParse(start > 0 ? trimmed.slice(start + 1, -1) : trimmed);
+  const name = trimmed
+    .slice(0, start)
+    .trim()
+    .replace(/^"(.*)"$/, '$1');
+  return address.success ? { name, address: address.data } : null;
+};
+
 /** The address of a new account or invitation. */
 export const NewEmail = Email.refine((email) => !isPseudonym(email), {
   error: `Must not be an address at ${ERASED_DOMAIN}, which is reserved for erased people.`,

@@ -97,7 +97,11 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
   const audit = createAudit(NO_ORIGIN, clock);
   const first = { domain, adminEmail, now: clock.now() };
   const isCreated = await bootstrap(orm.em.fork(), first, audit, async () => {
-    if (config.adminPassword) rejectWeakAdminPassword(adminEmail, password, await loadCommonPasswords());
+    if (config.adminPassword)
+      rejectWeakAdminPassword(adminEmail, password, {
+        commonPasswords: await loadCommonPasswords(),
+        passwordMinLength: config.passwordMinLength,
+      });
     return hasher.hash(password);
   });
   if (!isCreated) return;

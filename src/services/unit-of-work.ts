@@ -98,6 +98,8 @@ export type ServiceDeps = SharedParts & {
   tokenIdleDays: number;
   sessionMaxDays: number;
   staffSecondFactor: StaffPolicy;
+  /** Of all passwords, whatever a client says. */
+  passwordMinLength: number;
   /** How long an invitation is valid. */
   invitationMs: number;
   usageRetentionDays: number;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formActionSources, homeUrl, localPath, loginPath } from '../../src/http/pages/page-layout.ts';
-import { formatDate, formatDateTime, formatWait, userMessage } from '../../src/http/pages/parts.ts';
+import { formatDateTime, formatWait, userMessage } from '../../src/http/pages/parts.ts';
 import { Problem } from '../../src/lib/problems.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
@@ -29,10 +29,9 @@ displayText('userMessage avoids technical terms', () => {
   }
 });
 
-displayText('formatDate and formatDateTime name the month', () => {
+displayText('formatDateTime names the month and the zone', () => {
   const instant = new Date('2026-12-05T09:03:00Z');
 
-  assert.is(formatDate(instant), '5 Dec 2026');
   assert.is(formatDateTime(instant), '5 Dec 2026, 09:03 UTC');
 });
 

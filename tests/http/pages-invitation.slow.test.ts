@@ -26,7 +26,7 @@ invitations('shows the inviter, the apps and the expiry, and opening it changes 
   assert.is(page.status, 200);
   for (const phrase of [
     'You are invited to Acme Analytics',
-    'Alex Acme invited mary@acme.test. This invitation expires on 5 Dec 2026.',
+    'Alex Acme invited mary@acme.test. This invitation expires on 5 Dec 2026, 12:00 UTC.',
     'Sales Churn',
     'At least 8 characters.',
     'help@acme.test',
@@ -112,9 +112,12 @@ invitations('explains that an invitation was accepted, revoked or has expired', 
   app.clock.advance(15 * DAY_MS);
 
   const explanations: [string, RegExp][] = [
-    [used.path, /Invitation already accepted .* was accepted on 21 Nov 2026\. .* Log in/],
+    [used.path, /Invitation already accepted .* was accepted on 21 Nov 2026, \d\d:\d\d UTC\. .* Log in/],
     [revoked.path, /This invitation was revoked .* Alex Acme .* help@acme\.test/],
-    [expired.path, /This invitation has expired .* until 5 Dec 2026\. Alex Acme can send you a new one/],
+    [
+      expired.path,
+      /This invitation has expired .* until 5 Dec 2026, 12:00 UTC\. Alex Acme can send you a new one/,
+    ],
   ];
   for (const [path, explanation] of explanations) {
     const { page } = await openInvitation(app, path);

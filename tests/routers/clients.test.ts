@@ -87,7 +87,7 @@ clients('reports all invalid fields at once', async ({ app }) => {
     invitation_subject: 'two\nlines',
     support_email: 'not an address',
     home_location: 'javascript:alert(1)',
-    password_min_length: 0,
+    password_min_length: -1,
     password_expiration_days: -1,
     login_title: 'NUL \0',
   });
@@ -104,20 +104,33 @@ clients('reports all invalid fields at once', async ({ app }) => {
   ]);
 });
 
-clients('refuses a minimum password length below 8', async ({ app }) => {
-  const attempt = app.as(ACME).clients.update({ id: 1, password_min_length: 7 });
+clients('stores a minimum password length below the setting, which alone is enforced', async ({ app }) => {
+  const { password_min_length } = await app.as(ACME).clients.update({ id: 1, password_min_length: 4 });
+  const { rules } = await app.as(ADA).passwords.check({ password: 'seven77' });
 
-  assert.equal(Object.keys((await rejectsWith(attempt, 'invalid-input')).fields ?? {}), [
-    'password_min_length',
-  ]);
-  assert.is((await app.as(ACME).clients.update({ id: 1, password_min_length: 8 })).password_min_length, 8);
+  assert.is(password_min_length, 4);
+  assert.equal(rules[0], { rule: 'min_length', message: 'At least 8 characters.', passed: false });
+  await app.as(ACME).clients.update({ id: 1, password_min_length: 8 });
 });
 
-clients('accepts only paths and web addresses as home location', async ({ app }) => {
+clients('stores the sender as sent, with a name or without', async ({ app }) => {
+  for (const default_from_email of [
+    'Acme Ops <ops@acme.test>',
+    '"Acme, Ops" <ops@acme.test>',
+    'a@b.test',
+    '',
+  ])
+    assert.is(
+      (await app.as(ACME).clients.update({ id: 1, default_from_email })).default_from_email,
+      default_from_email,
+    );
+});
+
+clients('accepts only paths, web addresses and an empty text as home location', async ({ app }) => {
   const go = (home_location: string) => app.as(ACME).clients.update({ id: 1, home_location });
 
-  for (const good of ['/', '/apps/', 'https://acme.test/x?y=1']) await go(good);
-  for (const bad of ['', '//evil.test', '/\\evil.test', 'ftp://x', 'data:text/html,x', 'acme.test']) {
+  for (const good of ['', '/', '/apps/', 'https://acme.test/x?y=1']) await go(good);
+  for (const bad of ['//evil.test', '/\\evil.test', 'ftp://x', 'data:text/html,x', 'acme.test']) {
     assert.ok((await rejectsWith(go(bad), 'invalid-input')).fields?.home_location, bad);
   }
 });

@@ -17,7 +17,7 @@ let ids: Ids;
 /** Has logged in, and has mails, tickets and filters, which both clients share or only one of them has. */
 shared.before(async ({ app }) => {
   const created = { email: SHARED, apps: [FLEET], extra: { rows: 'own' }, first_name: 'Sam' };
-  await app.as(GLOBEX).users.create(created);
+  await app.as(GLOBEX).users.create({ ...created, send_email: true });
   await app.as(ROOT).users.update({ email: SHARED, apps: [FLEET, SALES] });
   const { id: userId } = await userRow(app);
   await app.tokenOf(SHARED);

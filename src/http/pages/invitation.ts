@@ -19,7 +19,7 @@ import {
   mailLink,
   redirectTo,
 } from './page-layout.ts';
-import { alertBox, formatDate, hiddenUsername, inputField, newPasswordField } from './parts.ts';
+import { alertBox, formatDateTime, hiddenUsername, inputField, newPasswordField } from './parts.ts';
 
 type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
 
@@ -65,7 +65,7 @@ const sendPending = async (context: PageContext, invitation: Invitation, problem
   const content = html`
 <h1>${title}</h1>
 <p class="lead">${inviter_name || client_name} invited ${invitation.email}. This invitation expires on
-${formatDate(invitation.expires_at)}.</p>
+${formatDateTime(invitation.expires_at)}.</p>
 ${invitation_body !== '' && html`<blockquote class="letter">${invitation_body}</blockquote>`}
 ${apps.length > 0 && html`<h2>Included apps</h2><ul class="chips">${apps.map((app) => html`<li>${app}</li>`)}</ul>`}
 <div class="card">
@@ -155,12 +155,12 @@ const describeClosed = ({ status, client_name: client, inviter_name, closed_at, 
   if (status === 'accepted')
     return {
       title: 'Invitation already accepted',
-      text: `This invitation to ${client} was accepted${closed_at ? ` on ${formatDate(closed_at)}` : ''}. There is nothing else to do.`,
+      text: `This invitation to ${client} was accepted${closed_at ? ` on ${formatDateTime(closed_at)}` : ''}. There is nothing else to do.`,
     };
   if (status === 'expired')
     return {
       title: 'This invitation has expired',
-      text: `It was valid until ${formatDate(expires_at)}. ${inviter} can send you a new one.`,
+      text: `It was valid until ${formatDateTime(expires_at)}. ${inviter} can send you a new one.`,
     };
   return {
     title: 'This invitation was revoked',

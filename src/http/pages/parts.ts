@@ -136,12 +136,11 @@ export const formatWait = (seconds = 60): string => {
   return hours === 1 ? 'an hour' : `${hours} hours`;
 };
 
-const UTC_DATE = { dateStyle: 'medium', timeZone: 'UTC' } as const;
-const DATE = new Intl.DateTimeFormat('en-GB', UTC_DATE);
-const DATE_TIME = new Intl.DateTimeFormat('en-GB', { ...UTC_DATE, timeStyle: 'short' });
+const DATE_TIME = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
 
-/** `21 Nov 2026`, in UTC: pages have no script that could read the browser's time zone. */
-export const formatDate = (date: Date): string => DATE.format(date);
-
-/** `21 Nov 2026, 12:00 UTC` */
+/** `21 Nov 2026, 12:00 UTC`: pages have no script that could read the browser's time zone. */
 export const formatDateTime = (date: Date): string => `${DATE_TIME.format(date)} UTC`;

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { hasAddress, type PersonAddress, readAllAddresses } from '../users/addresses.ts';
+import { isContact } from './erased-rows.ts';
 
 /**
  * An address of a person. `clientIds`: the clients in whose rows an erasure replaces it; null: in all. `clients`: those of the person that
@@ -45,15 +46,14 @@ const clientsUsedBy = async (em: Em, address: PersonAddress): Promise<number[]> 
 const recordedBy = (address: PersonAddress): RawBuilder<unknown> => {
   const isNamed = (column: string, at: string) => hasAddress(column, at, [address]);
   // Contacts have no time.
-  const isContact = (column: string) =>
-    address.until ? condition`false` : condition`lower(${sql.ref(column)}) = ${address.email}`;
+  const isNow = (column: string) => (address.until ? condition`false` : isContact(column, address.email));
   return sql`
     select client_id from invitations where ${isNamed('email', 'date_invited')}
     union all select client_id from outbox_mails where ${isNamed('recipient', 'created_at')}
     union all select a.client_id from usage_days d join apps a on a.id = d.app_id where ${isNamed('d.email', 'd.day')}
     union all select unnest(client_ids) from audit_entries
       where ${isNamed('actor_email', 'occurred_at')} or ${isNamed('target', 'occurred_at')}
-    union all select id from clients where ${isContact('support_email')} or ${isContact('default_from_email')}`;
+    union all select id from clients where ${isNow('support_email')} or ${isNow('default_from_email')}`;
 };
 
 /**

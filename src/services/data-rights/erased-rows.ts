@@ -45,13 +45,18 @@ export const replaceRows = async (
   };
 };
 
+/** Whether the column has the address, perhaps after a name: `Ada <ada@acme.test>`. */
+export const isContact = (column: string, address: string) =>
+  condition`${address} in (lower(${sql.ref(column)}), lower(substring(${sql.ref(column)} from '<([^<>]+)>\\s*$')))`;
+
 const replaceContacts = (erasure: RunningErasure) => {
   const { address } = erasure;
   const emptied = (column: string) =>
-    sql`${sql.ref(column)} = case when lower(${sql.ref(column)}) = ${address} then '' else ${sql.ref(column)} end`;
+    sql`${sql.ref(column)} = case when ${isContact(column, address)} then '' else ${sql.ref(column)} end`;
   return sql`
     update clients set ${emptied('default_from_email')}, ${emptied('support_email')}
-    where (lower(default_from_email) = ${address} or lower(support_email) = ${address}) and ${isIn(erasure, sql`id`)}`;
+    where (${isContact('default_from_email', address)} or ${isContact('support_email', address)})
+      and ${isIn(erasure, sql`id`)}`;
 };
 
 const appsOf = async (tx: Em, clientIds: readonly number[]): Promise<string[]> => {

@@ -40,7 +40,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     const { password } = input;
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
     const person = { email: invitation.email, ...namesOf(invitation, input) };
-    const policy = await readPolicyOfClient(em, invitation.client_id);
+    const policy = await readPolicyOfClient(unit, invitation.client_id);
     rejectWeakPassword(policy, password, person, await loadCommonPasswords());
     return hasher.hash(password);
   };
@@ -83,7 +83,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
       const invitation = await findInvitationByLink(em, links, { key, signature }, clock.now());
-      const policy = await readPolicyOfClient(em, invitation.client_id);
+      const policy = await readPolicyOfClient(unit, invitation.client_id);
       const connection = await findConnectionFor(em, invitation.client_id, invitation.email);
       return { invitation, needs: requirementOf(invitation, actor), policy, connection };
     },

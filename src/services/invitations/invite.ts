@@ -138,9 +138,14 @@ const checkInvitations = async (
   fieldPath: NonNullable<Options['fieldPath']>,
 ) => {
   const ownClient = soleAdminClient(actor);
-  const named = elements.map(({ value }) => value && { ...value, client: value.client ?? ownClient });
+  const clientOfApp = await readClientsOfApps(em, actor, elements);
+  const named = elements.map(({ value }) => {
+    if (!value) return null;
+    const { client = ownClient ?? clientOfApp.get(value.initial_apps[0] ?? ''), ...others } = value;
+    return { ...others, client };
+  });
   const values = named.filter((value) => value !== null);
-  const known = await readKnown(em, actor, values);
+  const known = { clientOfApp, ...(await readKnown(em, actor, values)) };
   const fields = new Map<string, string[]>();
   const checked: CheckedInvitation[] = [];
   const now = clock.now();
@@ -157,7 +162,7 @@ const checkInvitations = async (
   return checked;
 };
 
-type Known = Awaited<ReturnType<typeof readKnown>>;
+type Known = { clientOfApp: Map<string, number> } & Awaited<ReturnType<typeof readKnown>>;
 
 const faultsOf = (
   { client, email, initial_apps, groups = [], apps_expire_at: end }: InvitationInput,
@@ -186,9 +191,20 @@ const faultsOf = (
   return faults;
 };
 
+/** The clients of the named apps that the actor manages. */
+const readClientsOfApps = async (em: Em, actor: Actor, elements: readonly InvitationElement[]) => {
+  const ids = new Set(elements.flatMap(({ value }) => value?.initial_apps ?? []));
+  const apps = await kysely(em)
+    .selectFrom('apps')
+    .select(['client_id', 'id'])
+    .where(isAnyOf('id', ids, 'varchar'))
+    .where(clientManagedBy(actor, sql`client_id`))
+    .execute();
+  return new Map(apps.map(({ id, client_id: client }) => [id, client]));
+};
+
 /**
- * The named clients that the actor manages; of these, the named apps and groups, and active members as
- * `{client id} {email}`.
+ * The named clients that the actor manages; of these, the named groups, and active members as `{client id} {email}`.
  */
 const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]) => {
   const db = kysely(em);
@@ -203,12 +219,6 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   const isManaged = isAnyOf('client_id', clients, 'int');
   const emails = items.map((item) => item.email);
 
-  const apps = await db
-    .selectFrom('apps')
-    .select(['client_id', 'id'])
-    .where(isAnyOf('id', new Set(items.flatMap((item) => item.initial_apps)), 'varchar'))
-    .where(isManaged)
-    .execute();
   const groups = await db
     .selectFrom('groups')
     .select(['client_id', 'id'])
@@ -226,7 +236,6 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .execute();
   return {
     clients,
-    clientOfApp: new Map(apps.map(({ id, client_id: client }) => [id, client])),
     clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
     reserved: await findReservedDomains(em, actor, emails),
     members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),

@@ -97,8 +97,6 @@ export const isMailAddress = (text: string): boolean =>
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
 
-/** `5 December 2026` */
-export const dayOf = (at: Date | string): string => DAY.format(new Date(at));
-
 /** `5 December 2026, 13:00 (UTC)` */
-export const momentOf = (at: Date | string): string => `${dayOf(at)}, ${TIME.format(new Date(at))} (UTC)`;
+export const momentOf = (at: Date | string): string =>
+  `${DAY.format(new Date(at))}, ${TIME.format(new Date(at))} (UTC)`;

@@ -5,7 +5,7 @@ import { UNDO_DAYS } from '../users/address-change.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
 import { REQUEST_MAIL_MINUTES } from './enqueue-mails.ts';
 import type { LetterContext } from './mail-context.ts';
-import { dayOf, type MailContent, momentOf, oneLine, plainText } from './mail-layout.ts';
+import { type MailContent, momentOf, oneLine, plainText } from './mail-layout.ts';
 import type { MailVariables } from './mail-variables.ts';
 import { digestContent, endingContent, reportContent, warningContent } from './reminder-letters.ts';
 
@@ -92,7 +92,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
       `An account was created for you at ${mail.sender} with the email address ${mail.recipient}. Set a password to log in.`,
     ],
     action: 'Set your password',
-    closing: [`You can use this link once. It expires on ${dayOf(mail.link_expires_at)}.`],
+    closing: [`You can use this link once. It expires on ${momentOf(mail.link_expires_at)}.`],
     note: 'If this email was not meant for you, you can ignore it.',
   }),
   'password-renewal': (mail) => ({
@@ -102,7 +102,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
     ],
     action: 'Set a new password',
     closing: [
-      `You can use this link once. It expires on ${dayOf(mail.link_expires_at)}. After that, choose “Forgot your password?” on the login page.`,
+      `You can use this link once. It expires on ${momentOf(mail.link_expires_at)}. After that, choose “Forgot your password?” on the login page.`,
     ],
     note: 'If you do not expect this, ask your administrator.',
   }),
@@ -252,7 +252,7 @@ const NOT_YOU = [
   'If this was not you, someone else has access to your account. Set a new password now, which logs the account out everywhere: choose “Forgot your password?” on the login page. Also inform your administrator.',
 ];
 
-const expiryOf = (at: string): string => `This invitation expires on ${dayOf(at)}.`;
+const expiryOf = (at: string): string => `This invitation expires on ${momentOf(at)}.`;
 
 /** When it was done, and by a request from where, if that is known. */
 const whenAndWhence = (mail: Facts): string =>

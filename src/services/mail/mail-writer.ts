@@ -1,8 +1,9 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
+import { readMailbox } from '../../lib/email-address.ts';
 import type { EmailLinkKind, SignedLinks } from '../auth/signed-links.ts';
 import type { LetterContext } from './mail-context.ts';
-import { isMailAddress, oneLine, renderHtml, renderText } from './mail-layout.ts';
+import { oneLine, renderHtml, renderText } from './mail-layout.ts';
 import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
 import type { MailVariables } from './mail-variables.ts';
 
@@ -25,16 +26,17 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
     return links.passwordLink({ id: link.id, userId: link.user_id, createdAt: new Date(link.created_at) });
   };
 
-  const senderOf = ({ variables: { default_from_email: address } }: LetterContext): string =>
-    address !== null && isMailAddress(address) ? address : mailFrom;
+  const senderOf = ({ variables: { default_from_email: sender } }: LetterContext): string =>
+    sender !== null && readMailbox(sender) ? sender : mailFrom;
 
   return {
-    /** The address in the mail's `From`. */
+    /** The sender of the mail, perhaps with a name. */
     senderOf,
 
     /** `showsLink`: whether its reader may see the link. */
     write: (mail: LetterContext, { showsLink = true } = {}): Mail => {
-      const address = senderOf(mail);
+      const sender = senderOf(mail);
+      const { name, address } = readMailbox(sender) ?? { name: '', address: sender };
       const { opening, ...content } = contentOf(mail);
       const letter = {
         ...content,
@@ -45,7 +47,7 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
       return {
         messageId: messageIdOf(mail, address),
         date: mail.written_at,
-        from: { name: senderNameOf(mail.variables), address },
+        from: { name: oneLine(name) || senderNameOf(mail.variables), address },
         to: mail.recipient,
         subject: letter.subject,
         text: renderText(letter),

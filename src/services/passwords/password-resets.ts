@@ -39,7 +39,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
      */
     verifyToken: async (token: string): Promise<{ email: string; policy: PasswordPolicy }> => {
       const { email, userId } = await findPasswordLink(em, links, token, clock.now());
-      return { email, policy: await readPolicyOfUser(em, userId) };
+      return { email, policy: await readPolicyOfUser(unit, userId) };
     },
 
     /**
@@ -50,7 +50,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
      */
     reset: async (token: string, password: string): Promise<string | null> => {
       const link = await findPasswordLink(em, links, token, clock.now());
-      const policy = await readPolicyOfUser(em, link.userId);
+      const policy = await readPolicyOfUser(unit, link.userId);
       rejectWeakPassword(policy, password, link, await loadCommonPasswords());
       const hash = await hasher.hash(password);
       const owner = await em.transactional(async (tx) => {

@@ -130,9 +130,17 @@ const DEFAULT_POLICY: PasswordPolicy = {
   requireSpecial: false,
 };
 
-/** Combines policies into one that satisfies all of them, for users of several clients. */
-export const strictestPolicy = (policies: readonly PasswordPolicy[]): PasswordPolicy =>
-  policies.length === 0 ? DEFAULT_POLICY : policies.reduce(stricterPolicy);
+/**
+ * Combines policies into one that satisfies all of them, for users of several clients.
+ * @param minLength of all passwords: the setting PASSWORD_MIN_LENGTH
+ */
+export const strictestPolicy = (
+  policies: readonly PasswordPolicy[],
+  minLength = DEFAULT_POLICY.minLength,
+): PasswordPolicy => {
+  const strictest = policies.length === 0 ? DEFAULT_POLICY : policies.reduce(stricterPolicy);
+  return { ...strictest, minLength: Math.max(strictest.minLength, minLength) };
+};
 
 const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy => ({
   minLength: Math.max(a.minLength, b.minLength),
@@ -143,14 +151,22 @@ const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy =>
   requireSpecial: a.requireSpecial || b.requireSpecial,
 });
 
+type PolicyDeps = { em: Em; passwordMinLength: number };
+
 /** Reads the policy for members of this client. */
-export const readPolicyOfClient = async (em: Em, id: number): Promise<PasswordPolicy> =>
-  strictestPolicy(await policyRows(em).where('id', '=', id).execute());
+export const readPolicyOfClient = async (
+  { em, passwordMinLength }: PolicyDeps,
+  id: number,
+): Promise<PasswordPolicy> =>
+  strictestPolicy(await policyRows(em).where('id', '=', id).execute(), passwordMinLength);
 
 /** Reads the policy for a user, from all clients that they belong to. */
-export const readPolicyOfUser = async (em: Em, userId: number): Promise<PasswordPolicy> => {
+export const readPolicyOfUser = async (
+  { em, passwordMinLength }: PolicyDeps,
+  userId: number,
+): Promise<PasswordPolicy> => {
   const isOwn = condition`id in (select client_id from memberships where user_id = ${userId})`;
-  return strictestPolicy(await policyRows(em).where(isOwn).execute());
+  return strictestPolicy(await policyRows(em).where(isOwn).execute(), passwordMinLength);
 };
 
 /** The owner of a password. Names may be empty. */

@@ -38,7 +38,7 @@ export const createPasswords = (unit: UnitOfWork) => {
   ): Promise<T> => {
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
     const person = await readPerson(em, user.id);
-    const policy = await readPolicyOfUser(em, user.id);
+    const policy = await readPolicyOfUser(unit, user.id);
     rejectWeakPassword(policy, next, person, await loadCommonPasswords(), 'new_password');
     const hash = await hasher.hash(next);
     const outdated = new Error('deactivated, or password changed, since it was verified');
@@ -109,8 +109,8 @@ export const createPasswords = (unit: UnitOfWork) => {
     /** Checks a password against the actor's own policy, or against that of the client of this host. */
     check: async (actor: Actor | null, host: string, password: string, person: Person) => {
       const policy = actor
-        ? await readPolicyOfUser(em, actor.id)
-        : await readPolicyOfClient(em, (await findClientByHost(em, host)).id);
+        ? await readPolicyOfUser(unit, actor.id)
+        : await readPolicyOfClient(unit, (await findClientByHost(em, host)).id);
       const owner = actor ? await readPerson(em, actor.id) : person;
       return checkPassword(policy, password, owner, await loadCommonPasswords());
     },

@@ -87,10 +87,10 @@ const SETTING = 'ADMIN_PASSWORD';
 export const rejectWeakAdminPassword = (
   email: string,
   password: string,
-  commonPasswords: CommonPasswords,
+  { commonPasswords, passwordMinLength }: { commonPasswords: CommonPasswords; passwordMinLength: number },
 ): void => {
   const person = { email, firstName: '', lastName: '' };
-  rejectWeakPassword(strictestPolicy([]), password, person, commonPasswords, SETTING);
+  rejectWeakPassword(strictestPolicy([], passwordMinLength), password, person, commonPasswords, SETTING);
 };
 
 /** What `create-admin` did about the password. */
@@ -103,10 +103,12 @@ export type AdminPassword = 'kept' | 'set' | 'generated' | 'changed';
  */
 export const createAdmin = async (
   em: Em,
-  deps: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords' | 'staffSecondFactor'> & { audit: Audit },
+  deps: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords' | 'staffSecondFactor' | 'passwordMinLength'> & {
+    audit: Audit;
+  },
   { email, password, generated, now }: AdminInput,
 ): Promise<AdminPassword> => {
-  const { hasher, audit, loadCommonPasswords, staffSecondFactor } = deps;
+  const { hasher, audit, loadCommonPasswords, staffSecondFactor, passwordMinLength } = deps;
   const hash = await hasher.hash(password || generated);
   return em.transactional(async (tx) => {
     const existing = await kysely(tx)
@@ -117,7 +119,9 @@ export const createAdmin = async (
       .where('email', '=', email)
       .executeTakeFirst();
     if (password) {
-      const policy = existing ? await readPolicyOfUser(tx, existing.id) : strictestPolicy([]);
+      const policy = existing
+        ? await readPolicyOfUser({ em: tx, passwordMinLength }, existing.id)
+        : strictestPolicy([], passwordMinLength);
       const person = { email, firstName: '', lastName: '', ...existing };
       rejectWeakPassword(policy, password, person, await loadCommonPasswords(), SETTING);
     }

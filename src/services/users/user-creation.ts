@@ -60,8 +60,7 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
 
 /**
  * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only
- * one. If there is none, the user joins the only client of the installation: callers of the replaced service send no
- * client. The unique constraint decides whether the address is free. A taken address is reported together with other
+ * one. Without any, a superuser's new user belongs to no client. The unique constraint decides whether the address is free. A taken address is reported together with other
  * errors only if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
  */
 const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
@@ -76,23 +75,15 @@ const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
   const clients = new Set(apps.map((app) => app.client_id));
   const own = input.client ?? soleAdminClient(actor);
   if (own !== undefined) clients.add(own);
-  if (clients.size === 0 && unknown.length === 0) {
-    const only = await findOnlyClient(tx);
-    if (only === undefined) fields.client = [CLIENT_REQUIRED];
-    else clients.add(only);
-  }
+  if (clients.size === 0 && unknown.length === 0 && !can(actor, 'administer'))
+    fields.client = [CLIENT_REQUIRED];
   if (holder !== undefined) throw userExists(fields);
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return { apps, clients };
 };
 
 const CLIENT_REQUIRED =
-  'There are several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.';
-
-const findOnlyClient = async (tx: Em): Promise<number | undefined> => {
-  const [first, second] = await kysely(tx).selectFrom('clients').select('id').limit(2).execute();
-  return second === undefined ? first?.id : undefined;
-};
+  'You administer several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.';
 
 const PALETTE = ['1f77b4', 'd6604d', '2a9d8f', '8e6bbf', 'c28f2c', '4d7c0f', 'b83280', '4f6d7a'];
 

@@ -20,7 +20,7 @@ writer('has body, apps, link, expiry and support address for an invitation', () 
   );
   assert.match(text, '- Sales\n- Churn\n');
   assert.match(text, LINK);
-  assert.match(text, 'expires on 5 December 2026.');
+  assert.match(text, 'expires on 5 December 2026, 12:00 (UTC)');
   assert.match(text, 'help@acme.test');
   assert.match(html, 'Welcome!<br>We look forward</p>');
   assert.match(html, 'to &lt;b&gt;you&lt;/b&gt; &amp; yours.');
@@ -51,7 +51,17 @@ writer('has the subject and the sender of the client, if they are valid', () => 
 
   assert.is(testWriter.write(invitationContext({ invitation_subject: ' Come\tin ' })).subject, 'Come in');
   assert.is(fromOf('no-reply@acme.test'), 'no-reply@acme.test');
-  for (const address of [null, '', 'Acme <a@b.test>', 'a@b.test, c@d.test', 'a@b.test\n', '"a b"@c.test']) {
+  const named = testWriter.write(invitationContext({ default_from_email: '"Acme Ops" <ops@acme.test>' }));
+  assert.equal(named.from, { name: 'Acme Ops', address: 'ops@acme.test' });
+  for (const address of [
+    null,
+    '',
+    'Acme <a@b.test',
+    'Acme <a b>',
+    'a@b.test, c@d.test',
+    'a@b.test\nBcc: c@d.test',
+    '"a b"@c.test',
+  ]) {
     assert.is(fromOf(address), MAIL_FROM, String(address));
   }
 });
@@ -76,7 +86,7 @@ writer('says that an account was created, for a password setup', () => {
     mail.text,
     'An account was created for you at Acme Analytics with the email address ada@guest.test.',
   );
-  assert.match(mail.text, 'expires on 5 December 2026.');
+  assert.match(mail.text, 'expires on 5 December 2026, 12:00 (UTC)');
 });
 
 writer('says when and from where a password was changed, and what to do, without a link', () => {

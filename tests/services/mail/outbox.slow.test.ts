@@ -38,7 +38,7 @@ outbox(
     const invitations = await invite(app, 3);
     app.clock.advance(1000);
     await app.as(null).passwords.requestReset({ email: ADA });
-    await app.as(ACME).users.create({ email: 'new@acme.test' });
+    await app.as(ACME).users.create({ email: 'new@acme.test', send_email: true });
 
     const { mails } = await outboxOf(app).claim(3);
 
@@ -431,7 +431,7 @@ let made = 0;
 
 const makeUser = async (app: TestApp): Promise<string> => {
   const email = `new-${++made}@acme.test`;
-  await app.as(ACME).users.create({ email });
+  await app.as(ACME).users.create({ email, send_email: true });
   return email;
 };
 
@@ -606,7 +606,7 @@ outbox(
 outbox(
   'concurrent changes of links do not deadlock with a change of the address that a link waits to be sent to',
   async ({ app }) => {
-    await app.as(ACME).users.create({ email: 'waits@acme.test' });
+    await app.as(ACME).users.create({ email: 'waits@acme.test', send_email: true });
     const waiting = (tx: Kysely<Database>) =>
       tx.selectFrom('users').select('id').where('email', '=', 'waits@acme.test');
 

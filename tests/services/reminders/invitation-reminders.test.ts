@@ -56,7 +56,7 @@ reminders('go to the invited person once, with the link, and extend nothing', as
 
   assert.equal(await remindersIn(app), [`invitation-reminder ${email}`]);
   assert.is(subject, 'Reminder: your invitation to Acme Analytics');
-  assert.match(text, /This invitation expires on 5 December 2026\./);
+  assert.match(text, /This invitation expires on 5 December 2026, 12:00 \(UTC\)\./);
   assert.match(text, 'Accept the invitation:');
   assert.equal(await expiryOf(app, email), expires);
 });

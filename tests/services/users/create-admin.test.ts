@@ -22,7 +22,13 @@ import { until } from '../../support/time.ts';
 const promote = ({ orm, hasher, clock }: TestApp, email: string) =>
   createAdmin(
     orm.em.fork(),
-    { hasher, audit: createAudit(NO_ORIGIN, clock), loadCommonPasswords, staffSecondFactor: 'required' },
+    {
+      hasher,
+      audit: createAudit(NO_ORIGIN, clock),
+      loadCommonPasswords,
+      staffSecondFactor: 'required',
+      passwordMinLength: 8,
+    },
     { email, generated: 'velvet-canyon-41-moss', now: clock.now() },
   );
 
