@@ -94,7 +94,7 @@ database('rejects invalid rows by its constraints', async () => {
   await refuses(`update users set email = 'ADA@acme.test' where id = 1`, /users_email_check/);
   await refuses(`update users set email = 'ada@acme.test' where id = 1`, /users_email_unique/);
   await refuses(`update users set profile_color = 'FFFFFF'`, /profile_color/);
-  await refuses(`update clients set password_min_length = 7`, /password_min_length/);
+  await refuses(`update clients set password_min_length = 129`, /password_min_length/);
   await refuses(`update apps set slug = 'No Slug' where slug = 'sales'`, /apps_slug_check/);
   await refuses(`insert into app_grants values (1, 'AAAAAAAA')`, /app_grants_app_id_foreign/);
   await refuses(`delete from clients where id = 1`, /clients/);

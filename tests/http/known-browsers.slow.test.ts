@@ -172,7 +172,7 @@ known('include those that accepted an invitation', async ({ app }) => {
 known('are known on the login page, also with an expired password', async ({ app }) => {
   await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 1).execute();
   const email = 'expired@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
+  await app.as(ROOT).users.create({ email, client: 1, send_email: true });
   const link = new URL(await mailedPasswordPath(app, email), 'http://x');
   const password = 'violet-harbor-95-kite';
   const browser = createScript(app);

@@ -249,7 +249,7 @@ passwords('notice is mailed after a password is changed or reset', async ({ app 
 passwords('notice is not mailed after a failed change or a first password', async ({ app }) => {
   const before = (await notices(app, ADA)).length;
   await rejectsWith(app.as(ADA).passwords.change({ password: 'wrong', new_password: NEW }), 'invalid-input');
-  await app.as(ROOT).users.create({ email: 'first@acme.test', client: 1 });
+  await app.as(ROOT).users.create({ email: 'first@acme.test', client: 1, send_email: true });
   const token = await mailedToken(app, 'first@acme.test');
   await app.as(null).passwords.reset({ token, password: NEW });
 

@@ -72,6 +72,8 @@ export const startTestProcess = async ({ env, timeoutMs, signal }: TestProcessOp
       const listen = (report: Report): void => {
         if ('totals' in report) {
           reported.totals = report.totals;
+          // The process ends after a failure, so nobody waits for what the failed test has left open.
+          if (faultsIn(report.totals).length > 0) finish();
         } else {
           reported.changed = report.changed;
           heapBytes = report.heapBytes;
