@@ -51,7 +51,10 @@ export const linkMailedTo = async (
 /** Creates a user with a password. */
 export const createUser = async (instance: Instance, email: string, smtp: TestSmtpServer): Promise<void> => {
   const token = await tokenOf(instance, ACME);
-  await call(instance, 'POST /jb/users/', { token, body: { email, client: 1, apps: [APP], send_email: true } });
+  await call(instance, 'POST /jb/users/', {
+    token,
+    body: { email, client: 1, apps: [APP], send_email: true },
+  });
   const link = await linkMailedTo(smtp, email, '/password/reset/');
   const body = { token: link.searchParams.get('token'), password: DEMO_PASSWORD };
   await call(instance, 'POST /password/reset/', { body });
