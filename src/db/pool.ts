@@ -6,7 +6,7 @@ import { parseJson } from '../lib/exact-json.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { clientConfigOf } from './client.ts';
-import { DISK_FULL, isOfStatement, READ_ONLY } from './database-errors.ts';
+import { DISK_FULL, READ_ONLY } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
@@ -124,14 +124,11 @@ export class DatabasePool extends pg.Pool {
   #watch(client: pg.PoolClient): void {
     const events: NodeJS.EventEmitter = client;
     events.once('end', () => this.#releaseLost(client));
-    events.once('error', () => this.#discardIdle());
     events.on(QUERY_SENT, () => this.#noteUse());
     events.on(QUERY_FAILED, (error: unknown) => {
       const code = errorCodeOf(error);
       if (code === READ_ONLY) readOnlyClients.add(client);
       if (code === DISK_FULL) this.#hasDiskSpace = false;
-      // A query without an answer in time: `pg` closes its connection without an event.
-      if (!isOfStatement(error)) this.#discardIdle();
     });
   }
 
@@ -144,15 +141,6 @@ export class DatabasePool extends pg.Pool {
     client.release(true);
     // Its user may release it as well, which would throw.
     client.release = () => undefined;
-  }
-
-  /** What has cut one connection, such as a network that drops packets, has probably cut the idle ones too. */
-  #discardIdle(): void {
-    for (let left = this.idleCount; left > 0; left -= 1)
-      super.connect().then(
-        (client) => client.release(true),
-        () => {},
-      );
   }
 }
 

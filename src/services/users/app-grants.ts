@@ -98,7 +98,8 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
       select client_id, "userId", ${now}::timestamptz,
         case when is_member then '{}'::json end, case when is_member then false end
       from (select "userId", unnest(joined) as client_id,
-          exists (select from memberships m where m.user_id = "userId") as is_member
+          -- Not 'exists': as a column it would hash the whole table.
+          (select true from memberships m where m.user_id = "userId" limit 1) is not null as is_member
         from ${changed}) as joining
       on conflict do nothing
     )
