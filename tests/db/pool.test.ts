@@ -10,7 +10,6 @@ import { createPool, type DatabasePool } from '../../src/db/pool.ts';
 import { createTimeLimit } from '../../src/lib/time-limit.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { suite } from '../support/suite.ts';
-import { startTcpProxy } from '../support/tcp.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/time.ts';
 import { withStoppedTimers } from '../support/timers.ts';
@@ -57,26 +56,6 @@ pools('is free again after transactions whose callers had gone before they began
   await until('all connections are free', () => isFree(pool));
   const open = `select from pg_stat_activity where datname = current_database() and state like 'idle in%'`;
   assert.is((await pool.query(open)).rowCount, 0);
-});
-
-pools('replaces its idle connections after a query without an answer in time', async ({ database }) => {
-  const { connection } = database;
-  await using proxy = await startTcpProxy(connection);
-  const pool = createPool({ ...connection, host: '127.0.0.1', port: proxy.port, poolSize: SLOTS }, 500);
-  const clients = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));
-  for (const client of clients) client.release();
-  proxy.dropPackets();
-  proxy.forwardPackets();
-
-  const [lost] = await Promise.allSettled([pool.query('select 1')]);
-  const next = await Promise.allSettled(Array.from({ length: SLOTS }, () => pool.query(PATIENT)));
-  await pool.end();
-
-  assert.is(lost.status, 'rejected');
-  assert.equal(
-    next.map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'fulfilled'],
-  );
 });
 
 pools('is free again after a statement that the server does not answer in time', async ({ database }) => {
