@@ -26,7 +26,7 @@ import { isFolder, openTempFolder } from '../lib/files.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
-import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
+import { openDatabaseHost, requireDatabase, withDatabaseHost } from '../server/database-host.ts';
 import { createProgress, type Progress } from './reports.ts';
 
 const PRIVATE_FILE = 0o600;
@@ -39,6 +39,7 @@ const PRIVATE_FILE = 0o600;
 export const createBackupFile = async (config: Config, named: string | undefined, withKey: boolean) => {
   const { passphrase } = config.backup;
   if (withKey && !passphrase) throw invalidInput('--with-key needs a passphrase in BACKUP_PASSPHRASE.');
+  await requireDatabase(config);
   const target = await openTarget(config, named);
   const { removed, kept } = await target.sweep();
   const now = systemClock.now();

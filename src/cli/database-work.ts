@@ -9,7 +9,7 @@ import { type MigrationPreview, migrateDatabase, previewMigrations } from '../db
 import type { Clock } from '../lib/clock.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { notFound } from '../lib/problems.ts';
-import { withDatabaseHost } from '../server/database-host.ts';
+import { requireDatabase, withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { resetFactors } from '../services/auth/factor-management.ts';
 import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
@@ -46,7 +46,17 @@ type OpenDatabase = { orm: Orm; secretKey: string; clock: Clock };
 type Work<T> = (database: OpenDatabase) => Promise<T>;
 
 /** Runs `work` on the migrated database. */
-export const withDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: number | null): Promise<T> =>
+export const withDatabase = async <T>(
+  config: Config,
+  work: Work<T>,
+  queryLimitMs?: number | null,
+): Promise<T> => {
+  await requireDatabase(config);
+  return withNewDatabase(config, work, queryLimitMs);
+};
+
+/** As `withDatabase`, and creates the embedded database if there is none. */
+export const withNewDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: number | null): Promise<T> =>
   withDatabaseHost(config, async ({ connection, secretKey }) => {
     await migrateDatabase(connection);
     await using orm = await openDatabase(connection, queryLimitMs);
@@ -60,7 +70,7 @@ export const withDatabaseForLong = <T>(config: Config, work: Work<T>): Promise<T
 
 /** Creates a superuser, or promotes a user. @returns lines for the operator */
 export const createAdminAccount = (config: Config, email: string): Promise<string[]> =>
-  withDatabase(config, async ({ orm, clock }) => {
+  withNewDatabase(config, async ({ orm, clock }) => {
     const hasher = await createPasswordHasher(config.argon2Concurrency);
     const password = config.adminPassword;
     const generated = randomBytes(12).toString('base64url');

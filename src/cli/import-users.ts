@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { withDatabase } from './database-work.ts';
+import { withNewDatabase } from './database-work.ts';
 import type { ImportArguments } from './people.ts';
 import {
   checkFiles,
@@ -29,7 +29,7 @@ export const importDjango = async (config: Config, file: string, options: Import
   if (!stats.isFile()) throw invalid({ file: ['Must be a regular file, because it is read twice.'] });
   const report = options.report === undefined ? createErrorList() : await createReportFile(options.report);
   try {
-    const totals = await withDatabase(config, (database) =>
+    const totals = await withNewDatabase(config, (database) =>
       importFile(database, dump, stats.size, options, report),
     );
     printLines(linesOf(totals, options));

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   attachToEmbeddedPostgres,
   DataDirInUse,
+  hasCluster,
   startEmbeddedPostgres,
   waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
@@ -20,6 +21,17 @@ export type DatabaseHost = {
   stop: () => Promise<void>;
   /** Resolves if the embedded server exits unexpectedly. */
   lost: Promise<unknown>;
+};
+
+/**
+ * Commands that need data never create a database: a mistyped DATA_DIR would look like an empty one.
+ * @throws OperatorError
+ */
+export const requireDatabase = async ({ database, dataDir }: Config): Promise<void> => {
+  if (database || (await hasCluster(dataDir))) return;
+  throw new OperatorError(
+    `There is no database in ${dataDir}. Set DATA_DIR to the folder of the service, or DATABASE_URL.`,
+  );
 };
 
 export const NEVER = new Promise<never>(() => {});

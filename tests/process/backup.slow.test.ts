@@ -134,6 +134,22 @@ commands('takes the newest backup of a folder, and names it', async ({ folder, f
   assert.is(none.stderr, `${folder.path} holds no backup: no file is named steward-TIME-ID.tar.\n`);
 });
 
+commands('names a DATA_DIR without a database, and creates none there', async ({ folder }) => {
+  const DATA_DIR = folder.join('mistyped');
+  for (const command of [
+    ['backup', folder.join('target')],
+    ['mfa', 'reset', ADMIN, '--reason', 'lost phone'],
+  ]) {
+    const { code, stderr } = await runCommand(command, { DATA_DIR });
+    assert.is(code, 1);
+    assert.is(
+      stderr,
+      `There is no database in ${DATA_DIR}. Set DATA_DIR to the folder of the service, or DATABASE_URL.\n`,
+    );
+  }
+  assert.not.ok((await readdir(folder.path)).includes('mistyped'));
+});
+
 commands('refuses in one line, and creates nothing', async ({ folder, file }) => {
   const bytes = await readFile(file);
   const cut = folder.join('cut.tar');

@@ -21,8 +21,8 @@ import {
   rescheduleLateMails,
 } from './outbox-claims.ts';
 
-/** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
-const LEASE_MS = 5 * MINUTE_MS;
+/** Longer than any delivery attempt (120 s): a mail that is being sent must not be claimed again. */
+const LEASE_MS = 150_000;
 
 /** A weekend, and a day to notice that the mail server is broken. */
 const MAX_AGE_MS = 3 * DAY_MS;
