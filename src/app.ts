@@ -395,7 +395,8 @@ const createBackupModule = async (resources: Resources) => {
     store: await openBackupStore(target),
     packages: resources.store,
     version: manifest.version,
-    key: passphrase ? { secretKey, passphrase } : null,
+    secretKey,
+    passphrase: passphrase ?? null,
     schedule: config.backup,
   };
   return createScheduler({

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, scrypt } from 'node:crypto';
+import { createHash, createHmac, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { invalidInput } from '../lib/problems.ts';
@@ -23,6 +23,8 @@ export const BackupHeader = z.object({
   sequences: z.record(z.string(), z.string().regex(/^-?\d+$/)),
   /** First days of the months of the usage log, as `YYYY-MM-DD`. */
   months: z.array(z.iso.date()),
+  /** Of the secret key that opens what is sealed in the data. */
+  keyFingerprint: z.string().optional(),
 });
 export type BackupHeader = z.infer<typeof BackupHeader>;
 
@@ -64,6 +66,10 @@ const derive = promisify<string, Buffer, number, typeof COST, Buffer>(scrypt);
 
 const openBox = async (passphrase: string, salt: Buffer) =>
   createSealedBox(await derive(passphrase, salt, KEY_BYTES, COST));
+
+/** Tells two secret keys apart, and nothing else about them. */
+export const fingerprintOf = (secretKey: string): string =>
+  createHmac('sha256', secretKey).update('steward backup').digest('hex');
 
 /** Encrypts the secret key with a passphrase. */
 export const sealKey = async (secretKey: string, passphrase: string): Promise<Buffer> => {

@@ -35,7 +35,13 @@ import {
   TEXT_SETTINGS,
 } from './backup-tables.ts';
 
-export type CheckedBackup = { header: BackupHeader; manifest: BackupManifest; secretKey: string | null };
+export type CheckedBackup = {
+  header: BackupHeader;
+  manifest: BackupManifest;
+  hasSealedKey: boolean;
+  /** Null without a passphrase. */
+  secretKey: string | null;
+};
 
 /**
  * Reads a whole backup and compares all checksums, before anything is written.
@@ -62,7 +68,7 @@ export const checkBackup = async (source: Readable, passphrase: string | null): 
       throw invalidInput(`The backup is damaged: ${path} does not match its checksum.`);
   requireKnownMigrations(header);
   const secretKey = sealedKey && passphrase !== null ? await openKey(sealedKey, passphrase) : null;
-  return { header, manifest: manifest.data, secretKey };
+  return { header, manifest: manifest.data, hasSealedKey: sealedKey !== null, secretKey };
 };
 
 const parse = <T>(schema: ZodType<T>, bytes: Buffer): T => {

@@ -30,7 +30,8 @@ type ScheduledBackupDeps = {
   store: BackupStore;
   packages: PackageStore;
   version: string;
-  key: { secretKey: string; passphrase: string } | null;
+  secretKey: string;
+  passphrase: string | null;
   schedule: Schedule & { keep: number; keepDays: number };
 };
 
@@ -78,13 +79,13 @@ const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {
 
 /** @returns whether it succeeded */
 const makeBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promise<boolean> => {
-  const { fork, connection, store, packages, version, key, clock, logger } = deps;
+  const { fork, connection, store, packages, version, secretKey, passphrase, clock, logger } = deps;
   const now = clock.now();
   const name = newBackupName(now);
   const id = await recordStart(fork(), { target: placeOf(deps), name, startedAt: now });
   const backup = store.locate(name);
   try {
-    const options = { connection, packages, version, now, key, signal };
+    const options = { connection, packages, version, now, secretKey, passphrase, signal };
     const { sizeBytes, rows } = await writeBackup(store, name, options);
     await updateBackup(fork(), id, (row) => row.succeed(clock.now(), { sizeBytes, rows }));
     logger.info({ backup, rows, sizeBytes }, 'backup written');

@@ -19,6 +19,7 @@ import {
   type BackupManifest,
   digestOf,
   FORMAT,
+  fingerprintOf,
   HEADER_FILE,
   KEY_FILE,
   PACKAGES_FOLDER,
@@ -49,6 +50,8 @@ type Options = {
   /** Of Steward. */
   version: string;
   now: Date;
+  /** Of the service. */
+  secretKey: string;
   /** Whether to include the list of backups: for the move of an installation, not for copies of it. */
   withHistory?: boolean;
   /** Called before each table is read, with the number of tables. */
@@ -57,8 +60,8 @@ type Options = {
 
 type Target = {
   connection: Connection;
-  /** Null: the backup holds no key. */
-  key: { secretKey: string; passphrase: string } | null;
+  /** Encrypts the secret key in the backup. Null: the backup holds no key. */
+  passphrase: string | null;
   /** Ends the backup, which then fails. */
   signal?: AbortSignal;
 };
@@ -70,9 +73,9 @@ type Target = {
 export const writeBackup = async (
   store: BackupStore,
   name: string,
-  { connection, key, signal, ...options }: Options & Target,
+  { connection, passphrase, signal, ...options }: Options & Target,
 ) => {
-  const sealedKey = key && (await sealKey(key.secretKey, key.passphrase));
+  const sealedKey = passphrase === null ? null : await sealKey(options.secretKey, passphrase);
   await using client = await openUnlimitedSession(connection);
   const abort = (): void => void client.end();
   signal?.addEventListener('abort', abort, { once: true });
@@ -150,6 +153,7 @@ const describeDatabase = async ({
   client,
   version,
   now,
+  secretKey,
   withHistory = false,
 }: Options & Snapshot): Promise<BackupHeader> => {
   const { applied, isRestoring } = await readSchemaState(client);
@@ -171,6 +175,7 @@ const describeDatabase = async ({
     migrations: applied,
     tables: await readTables(client, withHistory),
     sequences: await readSequences(client),
+    keyFingerprint: fingerprintOf(secretKey),
     ...server,
   };
 };

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,6 +7,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { type BackupStore, openBackupStore } from '../adapters/backup-store/backup-store.ts';
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openPackageStore } from '../adapters/package-store/package-store.ts';
+import { fingerprintOf } from '../backup/backup-format.ts';
 import {
   type CheckedBackup,
   checkBackup,
@@ -18,10 +19,10 @@ import { markFolder, unmarkFolder } from '../backup/restore-mark.ts';
 import { newBackupName, newestBackup, writeBackup } from '../backup/write-backup.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import { adoptSecretKey } from '../config/secret-file.ts';
+import { adoptSecretKey, readSecretKey } from '../config/secret-file.ts';
 import { locateBackups } from '../config/store-config.ts';
 import { systemClock } from '../lib/clock.ts';
-import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import { isFolder, openTempFolder } from '../lib/files.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
@@ -57,7 +58,8 @@ export const createBackupFile = async (config: Config, named: string | undefined
         packages: await openPackageStore(config.appStore),
         version: manifest.version,
         now,
-        key: withKey && passphrase ? { secretKey, passphrase } : null,
+        secretKey,
+        passphrase: withKey ? (passphrase ?? null) : null,
         onTable,
       }),
   ).finally(() => progress?.stop());
@@ -105,17 +107,20 @@ const findBackup = async (config: Config, named: string): Promise<OpenBackup> =>
  * @returns lines for the operator
  * @throws Problem `invalid-input`; then nothing was changed
  */
-export const restoreFile = async (config: Config, file: string, keyFile?: string): Promise<string[]> => {
+export const restoreFile = async (
+  config: Config,
+  file: string,
+  options: RestoreOptions = {},
+): Promise<string[]> => {
+  const { keyFile } = options;
   const open = await findBackup(config, file);
   const release = await reserve(config);
-  const checked = await checkRestorable(config, open, keyFile).catch(async (error: unknown) => {
+  const checked = await checkRestorable(config, open, options).catch(async (error: unknown) => {
     // The failure of the check is what the operator needs to know.
     await release().catch(() => undefined);
     throw error;
   });
   const { secretKey } = checked;
-  // Before the restore, which creates a key in DATA_DIR if it has none.
-  const hasKey = secretKey !== null || (await hasOwnKey(config));
   const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore: a file with this name may exist already.
@@ -127,16 +132,36 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
   return [
     `Restored ${describe(checked)}`,
     ...foreign.map((table) => `The table ${table} is not one of Steward: its rows were not restored.`),
-    ...(hasKey ? [] : [NO_KEY]),
+    ...(options.newKey ? [NEW_KEY] : []),
   ];
 };
 
-/** Whether the operator has given the restored service a key: that of the old service, or another one. */
-const hasOwnKey = async ({ secretKey, database, dataDir }: Config): Promise<boolean> =>
-  secretKey !== undefined || (!database && (await nullIfMissing(stat(join(dataDir, 'secret-key')))) !== null);
+type RestoreOptions = {
+  /** Where to write the secret key of the backup. */
+  keyFile?: string;
+  /** Whether the restored service gets another key than the old one. */
+  newKey?: boolean;
+};
 
-const NO_KEY =
-  'The secret key was not restored: the backup holds none, or BACKUP_PASSPHRASE is not set. Links in mails that were sent before are not valid, unless you set SECRET_KEY to the key of the old service.';
+const LOST_WITH_KEY =
+  'second factors, identity providers and webhooks must then be set up again, and links in earlier mails are not valid';
+
+const NEW_KEY = `The secret key is another one: ${LOST_WITH_KEY}.`;
+
+/** Why the restored service would not have the key that opens the data, or null. */
+const keyFaultOf = async (config: Config, { header, hasSealedKey, secretKey }: CheckedBackup) => {
+  const { keyFingerprint } = header;
+  const isKey = (key: string) => keyFingerprint === undefined || fingerprintOf(key) === keyFingerprint;
+  if (config.secretKey !== undefined)
+    return isKey(config.secretKey) ? null : 'SECRET_KEY is not the key of the service that was backed up.';
+  if (secretKey !== null) return null;
+  const present = config.database ? null : await readSecretKey(config.dataDir);
+  if (present !== null && isKey(present)) return null;
+  if (hasSealedKey) return 'The backup holds the secret key: set BACKUP_PASSPHRASE.';
+  return present === null
+    ? 'The backup holds no secret key: set SECRET_KEY to the key of the service that was backed up.'
+    : `${config.dataDir} has another secret key than the service that was backed up.`;
+};
 
 /**
  * Marks the target before anything else, so that no service starts on what a killed restore leaves.
@@ -156,7 +181,7 @@ const reserve = async (config: Config): Promise<() => Promise<void>> => {
 };
 
 /** @throws Problem `invalid-input` if the backup is damaged, or its secret key could not be kept */
-const checkRestorable = async (config: Config, open: OpenBackup, keyFile: string | undefined) => {
+const checkRestorable = async (config: Config, open: OpenBackup, { keyFile, newKey }: RestoreOptions) => {
   const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
   const { secretKey } = checked;
   if (secretKey !== null && config.database && keyFile === undefined && secretKey !== config.secretKey)
@@ -165,6 +190,8 @@ const checkRestorable = async (config: Config, open: OpenBackup, keyFile: string
     throw invalidInput(
       'The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.',
     );
+  const fault = newKey ? null : await keyFaultOf(config, checked);
+  if (fault !== null) throw invalidInput(`${fault} Or restore with --new-key: ${LOST_WITH_KEY}.`);
   return checked;
 };
 

@@ -127,7 +127,7 @@ in mails and stored responses are not valid, unless the new service has the same
 const RESTORE_HELP = `
 Restores into an empty database: that of DATABASE_URL, or a new one in DATA_DIR. Set BACKUP_PASSPHRASE if the backup
 holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the file that --key-file names. Its content
-is the SECRET_KEY of the restored service.`;
+is the SECRET_KEY of the restored service. Without the key that opens the data, the command refuses, unless with --new-key.`;
 
 const addBackupCommands = (program: Command): void => {
   const backup = program
@@ -151,9 +151,10 @@ const addBackupCommands = (program: Command): void => {
     .description('Restore a backup into an empty database')
     .argument('<backup>', BACKUP_ARGUMENT)
     .option('--key-file <file>', 'file to create with the secret key of the backup')
+    .option('--new-key', 'restore although the key of the old service is not there')
     .addHelpText('after', RESTORE_HELP)
-    .action((file: string, { keyFile }: { keyFile?: string }) =>
-      runWork(loadBackups, ({ restoreFile }, config) => restoreFile(config, file, keyFile), {
+    .action((file: string, options: { keyFile?: string; newKey?: boolean }) =>
+      runWork(loadBackups, ({ restoreFile }, config) => restoreFile(config, file, options), {
         needsKey: false,
       }),
     );

@@ -82,6 +82,10 @@ export const adoptSecretKey = async (dataDir: string, secretKey: string): Promis
 
 const REPAIR = 'Remove it to get a new key: links in mails that were sent before stop working.';
 
+/** The key in DATA_DIR, or null. @throws SecretFileError when the file is too short or accessible to others */
+export const readSecretKey = (dataDir: string): Promise<string | null> =>
+  readSecretFile(join(dataDir, 'secret-key'), REPAIR);
+
 /**
  * The key that signs links and CSRF tokens, created once and kept in DATA_DIR.
  * @throws SecretFileError when the file is too short or accessible to others

@@ -32,7 +32,8 @@ export const copyDatabase = async (from: Connection, to: Connection, dataDir: st
       packages: NO_PACKAGES,
       version: manifest.version,
       now: systemClock.now(),
-      key: null,
+      secretKey: '',
+      passphrase: null,
       withHistory: true,
     });
     const checked = await checkBackup(await store.open(NAME), null);

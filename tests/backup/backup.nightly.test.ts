@@ -224,7 +224,15 @@ backups('fails with the error of its target, without waiting for the rest', asyn
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
   const target = new Writable({ write: (_chunk, _encoding, done) => done(full) });
   const packages = createFolderPackageStore({ dir: folder.path });
-  const options = { client, packages, version: '1.2.3', now: NOW, sealedKey: null, onTable: () => {} };
+  const options = {
+    client,
+    packages,
+    version: '1.2.3',
+    now: NOW,
+    secretKey: '',
+    sealedKey: null,
+    onTable: () => {},
+  };
 
   const error = await createBackup(target, options).catch((cause: unknown) => cause);
   await client.end();

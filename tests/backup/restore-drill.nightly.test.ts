@@ -160,7 +160,7 @@ for (const target of ['an embedded database', 'an external database'])
     if (isExternal) context.external = settings;
     const startedAt = performance.now();
 
-    const { peakMb } = await runMeasured(['src/cli.js', 'restore', file], settings);
+    const { peakMb } = await runMeasured(['src/cli.js', 'restore', file, '--new-key'], settings);
     const seconds = (performance.now() - startedAt) / 1000;
 
     const sums = await sumsOf(settings);
@@ -257,7 +257,7 @@ drill('refuses a service on a killed restore, and continues the restore', async 
   const pipe = folder.join('pipe');
   await promisify(execFile)('mkfifo', [pipe]);
 
-  const killed = await killCommand(['restore', pipe], settings, async () => {
+  const killed = await killCommand(['restore', pipe, '--new-key'], settings, async () => {
     const whole = spawn('cp', [file, pipe], { stdio: 'ignore' });
     // The backup is read to check it, and then again, of which only a half comes.
     await until('it is checked', () => existsSync(join(settings.DATA_DIR, 'postgres')));
@@ -267,7 +267,7 @@ drill('refuses a service on a killed restore, and continues the restore', async 
     for (const writer of [whole, half]) writer.kill();
   });
   const refused = await runCommand(['serve'], settings);
-  const continued = await runCommand(['restore', file], settings);
+  const continued = await runCommand(['restore', file, '--new-key'], settings);
 
   assert.is(killed.signal, 'SIGKILL');
   assert.is(refused.code, 1);

@@ -52,7 +52,8 @@ const instance = ({ database, orm, folder, clock }: Context, { keep = 14, store 
     store: store ?? createFolderBackupStore(folder.join('backups')),
     packages: createFolderPackageStore({ dir: folder.join('packages') }),
     version: '1.2.3',
-    key: null,
+    secretKey: 'k'.repeat(32),
+    passphrase: null,
     schedule: { intervalHours: 24, startMinute: 180, keep, keepDays: 0 },
   };
 };

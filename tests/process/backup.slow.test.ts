@@ -47,23 +47,31 @@ commands(
   },
 );
 
-commands('says after a restore that the key of the old service is missing', async ({ folder, file }) => {
-  const restore = async (name: string, settings: Record<string, string>): Promise<string> => {
-    const { code, stdout, stderr } = await runCommand(['restore', file], {
-      DATA_DIR: folder.join(name),
-      ...settings,
-    });
-    assert.is(code, 0, stderr);
-    return stdout;
-  };
-  const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
+commands(
+  'restores only with the key that opens the data, unless told otherwise',
+  async ({ folder, file }) => {
+    const restore = (name: string, settings: Record<string, string>, ...options: string[]) =>
+      runCommand(['restore', file, ...options], { DATA_DIR: folder.join(name), ...settings });
+    const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
+    const another = { SECRET_KEY: 'a'.repeat(64), BACKUP_PASSPHRASE };
 
-  assert.match(
-    await restore('without-key', {}),
-    /\nThe secret key was not restored: .+ set SECRET_KEY to the key of the old service\.\n$/,
-  );
-  assert.not.match(await restore('with-setting', { SECRET_KEY }), 'The secret key');
-});
+    const sealed = await restore('without-key', {});
+    const wrong = await restore('without-key', another);
+    const told = await restore('new-key', another, '--new-key');
+    const right = await restore('with-setting', { SECRET_KEY });
+
+    for (const { code } of [sealed, wrong]) assert.is(code, 1);
+    assert.match(
+      sealed.stderr,
+      /^The backup holds the secret key: set BACKUP_PASSPHRASE\. Or restore with --new-key: .+\n$/,
+    );
+    assert.match(wrong.stderr, /^SECRET_KEY is not the key of the service that was backed up\. Or .+\n$/);
+    assert.not.ok((await readdir(folder.path)).includes('without-key'), 'nothing was created');
+    assert.is(told.code, 0, told.stderr);
+    assert.match(told.stdout, /\nThe secret key is another one: .+\n$/);
+    assert.is(right.code, 0, right.stderr);
+  },
+);
 
 commands('moves from the embedded database to an external one', async ({ folder, file }) => {
   await using server = await startExternalDatabase();

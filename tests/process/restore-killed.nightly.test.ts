@@ -102,7 +102,7 @@ killed('keeps services off its database, and can be repeated', async (context) =
   const isMarkedByDamaged = await isMarked();
   await killReadingRestore(folder, restored, isMarked);
   const refused = await runCommand(['serve'], restored);
-  const repeated = await runCommand(['restore', file], restored);
+  const repeated = await runCommand(['restore', file, '--new-key'], restored);
 
   assert.match(damaged.stderr, /^This is not a complete backup/);
   assert.not.ok(isMarkedByDamaged);
