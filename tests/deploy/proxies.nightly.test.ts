@@ -1,59 +1,15 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import type { IncomingHttpHeaders } from 'node:http';
-import { request } from 'node:https';
 import * as assert from 'uvu/assert';
 import { TEST_CERTIFICATE } from '../support/certificates.ts';
 import { makeScratchFolder } from '../support/files.ts';
+import { createHttpsClient } from '../support/https-client.ts';
 import { PROXY_NAMES, startProxy } from '../support/proxies.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
 import { initializeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
-
-type Sent = {
-  headers?: Record<string, string>;
-  body?: string | Buffer;
-  /** Announces a body of this size and sends none: a server that refuses it closes the connection while it is sent. */
-  announcedBytes?: number;
-  /** The address that the server sees: any of 127.0.0.0/8. */
-  from?: string;
-};
-
-type HttpsResponse = { status: number; headers: IncomingHttpHeaders; body: string };
-
-/** A client that trusts the test certificate and chooses its own address, unlike `fetch`. */
-const createHttpsClient =
-  (port: number) =>
-  async (line: string, { headers, body, announcedBytes, from }: Sent = {}): Promise<HttpsResponse> => {
-    const [method, path] = line.split(' ');
-    const length = announcedBytes ?? (body === undefined ? undefined : Buffer.byteLength(body));
-    const outgoing = request({
-      host: 'localhost',
-      family: 4,
-      port,
-      method,
-      path,
-      ca: TEST_CERTIFICATE,
-      agent: false,
-      ...(from !== undefined && { localAddress: from }),
-      headers: { ...headers, ...(length !== undefined && { 'content-length': length }) },
-    });
-    // A proxy may refuse a body before it has read it, and close the connection.
-    outgoing.on('error', () => {});
-    if (announcedBytes === undefined) outgoing.end(body);
-    else outgoing.flushHeaders();
-    const [response] = await once(outgoing, 'response');
-    const chunks: Buffer[] = await Array.fromAsync(response);
-    outgoing.destroy();
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      body: Buffer.concat(chunks).toString('utf8'),
-    };
-  };
 
 const ROOT = 'root@steward.test';
 const PASSWORD = 'steward-demo-1';
@@ -102,7 +58,7 @@ for (const name of PROXY_NAMES) {
   behind.before(async (context) => {
     shared ??= startBehind();
     Object.assign(context, await shared);
-    context.proxy = await startProxy(name, context.ports);
+    context.proxy = await startProxy(name, { ...context.ports, services: [context.ports.service] });
     // Proxies with health checks need a moment.
     const isReached = async () => (await context.send('GET /readyz')).status === 200;
     await until(`${name} reaches the service`, isReached);

@@ -34,7 +34,13 @@ let sealedKey: Promise<Buffer> | undefined;
 export const write = async (connection: Connection, file: string, store: string, onTable = () => {}) => {
   const client = await openUnlimitedSession(connection);
   sealedKey ??= sealKey(KEY, 'a passphrase');
-  const options = { client, packages: createFolderPackageStore({ dir: store }), version: '1.2.3', now: NOW, secretKey: KEY };
+  const options = {
+    client,
+    packages: createFolderPackageStore({ dir: store }),
+    version: '1.2.3',
+    now: NOW,
+    secretKey: KEY,
+  };
   try {
     return await createBackup(createWriteStream(file), { ...options, sealedKey: await sealedKey, onTable });
   } finally {

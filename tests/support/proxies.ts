@@ -19,7 +19,7 @@ const nginxStart = (folder: string): string => {
   return `${user}daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${folders.join('')}`;
 };
 
-type Ports = { http: number; https: number; service: number };
+type Ports = { http: number; https: number; services: readonly number[] };
 type Replacements = readonly (readonly [string | RegExp, string])[];
 type Setup = {
   file: string;
@@ -33,8 +33,11 @@ type Setup = {
 const SETUPS = {
   nginx: {
     file: 'nginx.conf',
-    replacements: ({ http, https, service }, folder) => [
-      ['127.0.0.1:8000', `127.0.0.1:${service}`],
+    replacements: ({ http, https, services }, folder) => [
+      [
+        'server 127.0.0.1:8000 max_fails=0;',
+        services.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join('\n  '),
+      ],
       [/listen \[::\].*\n/g, ''],
       ['listen 80', `listen 127.0.0.1:${http}`],
       ['listen 443', `listen 127.0.0.1:${https}`],
@@ -45,8 +48,11 @@ const SETUPS = {
   },
   haproxy: {
     file: 'haproxy.cfg',
-    replacements: ({ http, https, service }, folder) => [
-      ['127.0.0.1:8000', `127.0.0.1:${service}`],
+    replacements: ({ http, https, services }, folder) => [
+      [
+        'server one 127.0.0.1:8000',
+        services.map((port, index) => `server number${index} 127.0.0.1:${port}`).join('\n  '),
+      ],
       ['bind :80', `bind 127.0.0.1:${http}`],
       ['bind :443', `bind 127.0.0.1:${https}`],
       ['/etc/haproxy/steward.pem', `${folder}/both.pem`],
@@ -55,8 +61,8 @@ const SETUPS = {
   },
   caddy: {
     file: 'Caddyfile',
-    replacements: ({ http, https, service }, folder) => [
-      ['127.0.0.1:8000', `127.0.0.1:${service}`],
+    replacements: ({ http, https, services }, folder) => [
+      ['127.0.0.1:8000', services.map((port) => `127.0.0.1:${port}`).join(' ')],
       [
         '\nsteward.example.com {',
         `{\n\tadmin off\n\thttp_port ${http}\n\tdefault_bind 127.0.0.1\n\tskip_install_trust\n}
