@@ -67,7 +67,7 @@ export const grantsRouter = router({
   })
     .input(z.object({ grants: z.array(Grant).min(1).max(MAX_EXTENDED), expires_at: Expiry }))
     .output(
-      Output('GrantsExtendResult', {
+      Output('ExtendedGrants', {
         results: z.array(
           Output('GrantsExtendRow', {
             app_id: z.string(),

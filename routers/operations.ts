@@ -112,6 +112,7 @@ export const bulkResultOutput = (result: BulkResult): z.input<typeof BulkResultO
 const NIL = '00000000-0000-0000-0000-000000000000';
 export const OperationKey = z
   .string()
+  .meta({ examples: ['0199c1b2-8e5f-7d1a-9c3e-2f4a6b8c0d1e'] })
   .transform((id) => (z.guid().safeParse(id).success ? id.toLowerCase() : NIL));
 
 const UndoOutput = Output('Undo', {

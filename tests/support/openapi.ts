@@ -7,7 +7,13 @@ import { openApiDocument } from '../../src/http/openapi/document.ts';
 
 type Media = Record<string, { schema: object }>;
 type Answer = { $ref?: string; content?: Media; 'x-steward-content-types'?: string[] };
-export type Parameter = { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: object };
+export type Parameter = {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  schema: object;
+  example?: unknown;
+};
 export type Operation = {
   operationId: string;
   parameters?: (Parameter | { $ref: string })[];

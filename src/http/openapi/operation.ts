@@ -61,13 +61,12 @@ const requiredRole = ({ isPublic, role }: Endpoint): string => {
 const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): JsonSchema[] => {
   const schemaOf = (key: string) => endpoint.input.shape[key] as z.ZodType; // path and query keys are keys of the shape
   return [
-    ...endpoint.pathKeys.map((name) => ({
-      name,
-      in: 'path',
-      required: true,
-      schema: convert(schemaOf(name), 'input'),
-      ...(name in FIELD_EXAMPLES && { example: FIELD_EXAMPLES[name] }),
-    })),
+    ...endpoint.pathKeys.map((name) => {
+      const schema = convert(schemaOf(name), 'input');
+      const hasExample = name in FIELD_EXAMPLES && !('examples' in schema);
+      const example = hasExample && { example: FIELD_EXAMPLES[name] };
+      return { name, in: 'path', required: true, schema, ...example };
+    }),
     ...inputKeysOf(endpoint).query.map((name) => ({
       name,
       in: 'query',

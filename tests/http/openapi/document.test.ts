@@ -28,6 +28,27 @@ document('has a valid example for every component', () => {
   }
 });
 
+document('has an example of its type for every parameter', () => {
+  for (const operation of Object.values(openApi.paths).flatMap((operations) => Object.values(operations)))
+    for (const parameter of operation.parameters ?? []) {
+      if (!('schema' in parameter) || parameter.example === undefined) continue;
+      const { name, schema, example } = parameter;
+      assert.equal(validationErrors(schema, example), [], `${operation.operationId} ${name}`);
+    }
+});
+
+document('has no component with the name of a type that generators make for an operation', () => {
+  const operations = Object.values(openApi.paths).flatMap((all) => Object.values(all));
+  const generated = operations.map(({ operationId }) =>
+    `${operationId}.result`.replaceAll(/(?:^|\.)(\w)/g, (_match, letter: string) => letter.toUpperCase()),
+  );
+
+  assert.equal(
+    generated.filter((name) => name in openApi.components.schemas),
+    [],
+  );
+});
+
 document('has only JSON in responses that can be JSON, and lists the other types apart', () => {
   const responses = Object.values(openApi.paths).flatMap((operations) =>
     Object.values(operations).flatMap((operation) => Object.values(operation.responses)),
