@@ -104,6 +104,25 @@ const OPTIONS: IOptions = {
   },
 };
 
+/** The elements of HTML, also those that are removed. */
+const ELEMENTS =
+  'a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav noframes noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search section select small source span strike strong style sub summary sup table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr';
+/** A tag of an element whose attributes all have values: `a<b and c>d` has none. */
+const TAG = new RegExp(
+  String.raw`</?(?:${ELEMENTS.replaceAll(' ', '|')})(?:\s+[\w-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=${'`'}]+))*\s*/?>`,
+  'gi',
+);
+
+/** Escapes each `<` that begins no tag, so that `Write to Ada <ada@acme.test>` loses no word. */
+const escapeOutsideTags = (message: string): string => {
+  let [escaped, end] = ['', 0];
+  for (const { 0: tag, index } of message.matchAll(TAG)) {
+    escaped += message.slice(end, index).replaceAll('<', '&lt;') + tag;
+    end = index + tag.length;
+  }
+  return escaped + message.slice(end).replaceAll('<', '&lt;');
+};
+
 /** Maps each message to its HTML. The oldest entry is evicted first. */
 const cache = new Map<string, Html | null>();
 
@@ -126,7 +145,7 @@ const renderMessage = async (message: string): Promise<Html | null> => {
   if (!/[<&]/.test(message)) return html`<p class="plain-text">${message.trim()}</p>`;
   // Imported on demand: it takes 80 ms and 18 MB, and most messages are plain text.
   const { default: sanitize } = await import('sanitize-html');
-  const safe = sanitize(message, OPTIONS);
+  const safe = sanitize(escapeOutsideTags(message), OPTIONS);
   if (safe.replaceAll(/<[^<>]*>|&nbsp;/g, '').trim() === '') return null;
   return /<[a-z]/.test(safe)
     ? html`<div class="message">${trusted(safe)}</div>`

@@ -64,6 +64,20 @@ messages('keeps plain text as it is', async () => {
   assert.is(await render('&lt;b&gt;'), '<p class="plain-text">&lt;b&gt;</p>');
 });
 
+messages('shows what is no HTML element as text', async () => {
+  for (const [message, shown] of [
+    ['Write to Ada <ada@acme.test> today', 'Write to Ada &lt;ada@acme.test&gt; today'],
+    ['if load is <budget or later', 'if load is &lt;budget or later'],
+    ['a<b and c>d', 'a&lt;b and c&gt;d'],
+    ['<name> & <x-y a="1">', '&lt;name&gt; &amp; &lt;x-y a="1"&gt;'],
+  ] as const)
+    assert.is(await render(message), `<p class="plain-text">${shown}</p>`);
+  assert.is(
+    await renderInner('<p>Ask <ada@acme.test></p><b title="x">now</b> <!-- or'),
+    '<p>Ask &lt;ada@acme.test&gt;</p><b>now</b> &lt;!-- or',
+  );
+});
+
 messages('returns null if nothing visible remains', async () => {
   for (const message of [
     '',
