@@ -129,9 +129,9 @@ type FileProps = Pick<Props, 'apps' | 'defaults' | 'onFile' | 'problem' | 'onPro
 
 const CsvFile = ({ apps, defaults, onFile, problem, onProblem, openFile }: FileProps) => {
   const read = async (file: File): Promise<void> => {
-    const { parseCsv, UnreadableCsv } = await import('./parse-csv.ts');
+    const { decodeCsv, parseCsv, UnreadableCsv } = await import('./parse-csv.ts');
     try {
-      onFile(parseCsv(await file.text(), apps, defaults));
+      onFile(parseCsv(decodeCsv(await file.arrayBuffer()), apps, defaults));
     } catch (error) {
       if (!(error instanceof UnreadableCsv)) throw error;
       onProblem(error.message);

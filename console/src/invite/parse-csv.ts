@@ -16,6 +16,22 @@ export class UnreadableCsv extends Error {
 }
 
 /**
+ * The text of a file in UTF-8 or, with a byte order mark, UTF-16. Excel's plain CSV is in the code page of the machine, which the file does
+ * not say: a guess would change names.
+ * @throws UnreadableCsv
+ */
+export const decodeCsv = (bytes: ArrayBuffer): string => {
+  const [first, second] = new Uint8Array(bytes, 0, Math.min(2, bytes.byteLength));
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const encoding = isUtf16 ? (first === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8';
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnreadableCsv('The file is not in UTF-8. Save it as “CSV UTF-8”, and choose it again.');
+  }
+};
+
+/**
  * Reads people from CSV with commas, semicolons or tabs, whichever the header has most of. Apps are named by label, slug or id, between
  * commas, semicolons or spaces. Empty cells get the defaults.
  * @throws UnreadableCsv
