@@ -47,8 +47,15 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   const url = requireScheme(options.url ?? '').replace(/\/+$/, '');
   const platformFetch: Send = (address, init) => fetch(address, init);
   const fetchUrl = options.fetch ?? platformFetch;
-  const send = withResponseChecks(fetchUrl);
-  const csrf = createCsrfTokens(url, send);
+  const receive = withResponseChecks(fetchUrl);
+  const csrf = createCsrfTokens(url, receive);
+  /** A response that replaces the session, as after a change of the password, has the token of the new one. */
+  const send: typeof receive = async (address, init) => {
+    const response = await receive(address, init);
+    const renewed = response.headers.get('x-csrftoken');
+    if (renewed !== null) csrf.set(renewed);
+    return response;
+  };
   let { token } = options;
 
   const credentials = async (ops: readonly Operation[]): Promise<Record<string, string>> =>

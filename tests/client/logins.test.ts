@@ -76,6 +76,19 @@ logins('take a code of the second factor', async ({ app }) => {
   assert.match(await steward.login({ ...login, otp: codes[0] }), /^[0-9a-f]{40}$/);
 });
 
+logins('take the CSRF token of the session that a new password starts', async ({ app }) => {
+  const { steward, requests } = await browserOf(app);
+  await steward.loginWithSession(credentials);
+  const new_password = 'violet-harbor-92-kite';
+  await steward.api.passwords.change.mutate({ password: credentials.password, new_password });
+  requests.length = 0;
+
+  await steward.api.profile.update.mutate({ last_name: 'Renewed' });
+
+  assert.is(requests.length, 1, 'no request for a token, and no retry');
+  await steward.api.passwords.change.mutate({ password: new_password, new_password: credentials.password });
+});
+
 logins('make concurrent calls of another tab renew their CSRF token once', async ({ app }) => {
   const { steward, cookies, requests } = await browserOf(app);
   const otherTab = createStewardClient({
