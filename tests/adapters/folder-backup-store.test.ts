@@ -2,11 +2,11 @@ import { readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/pr
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/backup-store.ts';
+import { HOUR_MS, systemClock } from '../../src/lib/clock.ts';
 import { BackupStoreError } from '../../src/lib/errno.ts';
 import { makeScratchFolder } from '../support/files.ts';
 
 const NAME = 'steward-20260301T120000Z-0a1b2c.tar';
-const HOUR_MS = 3_600_000;
 const stores = suite('folder backup store');
 
 const write = async (target: NodeJS.WritableStream): Promise<void> =>
@@ -91,8 +91,10 @@ stores('removes drafts of killed backups after a day, and names younger ones', a
   const old = folder.join(`${NAME}.partial`);
   const young = folder.join('steward-20260302T120000Z-0a1b2c.tar.partial');
   for (const path of [old, young, folder.join('other.partial')]) await writeFile(path, '');
-  // File systems have the clock of the machine.
-  const before = new Date((await stat(young)).mtimeMs - 25 * HOUR_MS);
+  // By the clock of this process, which may not be that of the file system.
+  const now = systemClock.now();
+  const before = new Date(now.getTime() - 25 * HOUR_MS);
+  await utimes(young, now, now);
   await utimes(old, before, before);
   await utimes(folder.join('other.partial'), before, before);
 
