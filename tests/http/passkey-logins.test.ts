@@ -329,9 +329,10 @@ logins('counts failures for the network, and never for the account', async ({ ap
     'urn:steward:problem:otp-required',
   );
   await sql`update rate_limits set points = 100 where key like 'passkey-network:%'`.execute(app.db());
+  assert.is(problemIn(await wrong()), 'throttled');
   const { options, answer } = await requested(app);
 
-  assert.equal(problemIn(await answer(ada.get(options))), 'throttled');
+  assert.is((await answer(ada.get(options))).statusCode, 200, 'a right one is not limited');
 });
 
 logins('of the second step counts attempts as codes do', async ({ app }) => {

@@ -102,7 +102,6 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
 
   /** @throws Problem `invalid-token`, `throttled` */
   const limitFailures = async (find: () => Promise<string | null>): Promise<string> => {
-    await anonymousLimits.checkFailures('token', address);
     const found = await find();
     if (found !== null) return found;
     await anonymousLimits.addFailure('token', address);

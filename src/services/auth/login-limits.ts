@@ -142,8 +142,8 @@ export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<u
 };
 
 /**
- * Failures of a network in 15 minutes, with secrets that cannot be guessed: they bound the load. Each kind is counted apart: a
- * platform that checks expired tokens must not block the logins of its network.
+ * Failures of a network in 15 minutes, with secrets that cannot be guessed: they bound the load. They count after the lookup, so that those
+ * who know a secret are never refused because of others.
  */
 const FAILURES_PER_NETWORK = { launch: 300, passkey: 100, token: 100, view: 100, logout: 300, callback: 300 };
 
@@ -159,17 +159,11 @@ const USES_PER_VIEW_AND_NETWORK = 1_000;
 export const createAnonymousLimits = (pool: Pool) => {
   const counter = createWindowCounter(pool, 15 * MINUTE_MS);
   const hourly = createWindowCounter(pool, HOUR_MS);
-  const checkFailures = async (kind: keyof typeof FAILURES_PER_NETWORK, address: string): Promise<void> => {
-    const [failures] = await counter.read(networkKey(kind, address));
-    rejectAt([failures, FAILURES_PER_NETWORK[kind]]);
-  };
   return {
-    /** @throws Problem `throttled` if the network has failed too often */
-    checkFailures,
-
     /** Counts a failure of the network, unless it has failed too often. */
     addFailure: async (kind: keyof typeof FAILURES_PER_NETWORK, address: string): Promise<void> => {
-      await checkFailures(kind, address);
+      const [failures] = await counter.read(networkKey(kind, address));
+      rejectAt([failures, FAILURES_PER_NETWORK[kind]]);
       await counter.add(networkKey(kind, address));
     },
 

@@ -221,8 +221,7 @@ const logInByPasskey = async (
   answer: PasskeyAnswer,
   userAgent: string,
 ): Promise<OpenedLogin> => {
-  const { em, clock, origin, passkeys, anonymousLimits } = unit;
-  await anonymousLimits.checkFailures('passkey', origin.address ?? '');
+  const { em, clock, passkeys } = unit;
   const passkey = await passkeys.find(answer.assertion.id);
   try {
     if (!passkey) throw invalidPasskey();

@@ -19,7 +19,12 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
   const { em, clock, audit, logger, identityProvider, anonymousLimits, origin, baseUrl } = unit;
   const address = origin.address ?? '';
 
-  const endSessions = async (tx: Em, connection: ConnectionRow, { subject, sid }: Logout): Promise<void> => {
+  /** @returns how many people were logged out */
+  const endSessions = async (
+    tx: Em,
+    connection: ConnectionRow,
+    { subject, sid }: Logout,
+  ): Promise<number> => {
     let owners = kysely(tx)
       .selectFrom('external_identities as i')
       .innerJoin('users', 'users.id', 'i.user_id')
@@ -41,6 +46,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
       const about = { actor: null, target: email, clients: await clientIdsOf(tx, id), details };
       await audit.record(tx, [{ action: 'session.end-by-provider', ...about }]);
     }
+    return users.length;
   };
 
   return {
@@ -49,7 +55,6 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
      * @throws Problem `sso-failed`, `provider-unavailable`, `throttled`
      */
     byToken: async (connectionId: number, token: string): Promise<void> => {
-      await anonymousLimits.checkFailures('logout', address);
       const { connection, registration } = await openConnection(unit, connectionId);
       const notice = await identityProvider
         .verifyLogout(registration, token)
@@ -78,13 +83,14 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     /**
      * Front-channel logout: the provider opens a page in the browser of the person. The cookie of the session is not sent to a page in a
      * frame, so the session is found by its id at the provider.
-     * @throws Problem `sso-failed`
+     * @throws Problem `sso-failed`, `throttled`
      */
     bySession: async (connectionId: number, issuer: string, sid: string): Promise<void> => {
       const { connection } = await openConnection(unit, connectionId);
       if (issuer !== connection.issuer || sid === '' || !isStorableText(sid))
         throw new Problem('sso-failed', { detail: NO_SESSION });
-      await em.transactional((tx) => endSessions(tx, connection, { subject: null, sid }));
+      const ended = await em.transactional((tx) => endSessions(tx, connection, { subject: null, sid }));
+      if (ended === 0) await anonymousLimits.addFailure('logout', address);
     },
 
     /**

@@ -201,8 +201,12 @@ logouts('checks no more than 300 refused tokens of a network in 15 minutes', asy
     statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
   }
   assert.equal([...statuses], [[400, 310]]);
-  const valid = await send(fixture, await provider.logoutToken({ sub: 'leaver' }));
-  assert.match(valid.json().error_description, 'Too many');
+  assert.match((await send(fixture, 'made up')).json().error_description, 'Too many');
+  assert.is(
+    (await send(fixture, await provider.logoutToken({ sub: 'leaver' }))).statusCode,
+    200,
+    'a right one is not limited',
+  );
   assert.is(
     (await logInWithSso(fixture, { subject: 'leaver' })).page.status,
     303,
