@@ -215,13 +215,13 @@ export const appsRouter = router({
     summary: 'Get the URL that opens an app',
     hasSecrets: true,
     description:
-      'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
+      'With a one-time code, which the app exchanges for a ticket within a minute, and `state`, which the app gets back. `stack` is the slug of the stack to open.',
     problems: ['client-closed', 'app-in-maintenance', 'second-factor-required'],
   })
-    .input(z.object({ app_slug: Text(255), stack: StackSlug }))
+    .input(z.object({ app_slug: Text(255), stack: StackSlug, state: Text(512).optional() }))
     .output(z.object({ url: z.string() }))
-    .mutation(async ({ ctx, input }) => ({
-      url: await ctx.services.launches.launch(ctx.actor, input.app_slug, input.stack),
+    .mutation(async ({ ctx, input: { app_slug: appSlug, stack: stackSlug, state } }) => ({
+      url: await ctx.services.launches.launch(ctx.actor, { appSlug, stackSlug, state }),
     })),
 
   previewMaintenance: route(adminProcedure, 'POST', '/jb/apps/{app_id}/maintenance-preview/', {

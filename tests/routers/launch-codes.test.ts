@@ -56,11 +56,18 @@ codes('give one ticket to 50 exchanges at the same time', async ({ app }) => {
   await sql`delete from rate_limits`.execute(app.db());
 });
 
-codes('are used up by another app', async ({ app }) => {
+codes('are not used up by another app', async ({ app }) => {
   const code = await launch(app);
 
   await rejectsWith(exchange(app, code, 'fleet'), 'invalid-launch-code');
-  await rejectsWith(exchange(app, code), 'invalid-launch-code');
+  assert.is(claimsIn((await exchange(app, code)).ticket).email, GRACE);
+});
+
+codes('are accompanied by the state of the app', async ({ app }) => {
+  const { url } = await app.as(GRACE).apps.launch({ app_slug: 'sales', state: 'a b&code=x' });
+
+  assert.is(new URL(url).searchParams.get('state'), 'a b&code=x');
+  assert.equal(new URL(url).searchParams.getAll('code').length, 1);
 });
 
 codes('expire after 60 seconds by the clock of the database', async ({ app }) => {

@@ -143,7 +143,8 @@ export const launchPages: Pages = {
     const app_slug = pathParameter(context, 'app_slug');
     const stack = queryParameter(context, 'stack');
     if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
-    const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack }));
+    const state = queryParameter(context, 'state');
+    const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack, state }));
     if (value && leadsToApi(value.url)) return sendLaunchRefusal(context, app_slug, null);
     if (value) {
       forgetEmbedSession(context.reply, app_slug, context.isSecure);

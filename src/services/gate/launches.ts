@@ -12,6 +12,8 @@ import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.
 
 const LAUNCH_CODE_MS = MINUTE_MS;
 
+type Launch = { appSlug: string; stackSlug: string | null; state: string | undefined };
+
 /** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: UnitOfWork) => {
   const { em, clock, appUrl, origin, anonymousLimits } = unit;
@@ -22,25 +24,24 @@ export const createLaunches = (unit: UnitOfWork) => {
      * The address that opens an app, with a code if it leads to the app's own site.
      * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`, `second-factor-required`
      */
-    launch: async (actor: Actor, appSlug: string, stackSlug: string | null): Promise<string> => {
+    launch: async (actor: Actor, { appSlug, stackSlug, state }: Launch): Promise<string> => {
       const found = await appRows(em, actor, clock.now())
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
       const user = { kind: 'user', userId: actor.id, proof: proofOf(actor) } as const;
       const subject = { ...user, appId: found.id, stackSlug };
       const opening = await tickets.requireOpening(subject);
-      return withLaunchCode(appUrlOf(opening, appUrl), () =>
-        em.transactional((tx) => createLaunchCode(tx, subject, clock.now())),
-      );
+      const createCode = () => em.transactional((tx) => createLaunchCode(tx, subject, clock.now()));
+      return withLaunchCode(appUrlOf(opening, appUrl), createCode, state);
     },
 
     /**
-     * Exchanges a code for a ticket. Also uses up a code that is refused: in the hands of another app, it has leaked.
+     * Exchanges a code for a ticket, once. Another app does not use it up.
      * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
-      const used = isSecret(code) ? await redeemCode(em, code) : undefined;
-      if (!used || used.expires_at <= clock.now() || used.slug !== appSlug) {
+      const used = isSecret(code) ? await redeemCode(em, code, appSlug) : undefined;
+      if (!used || used.expires_at <= clock.now()) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
         // Only wrong codes are limited: visitors of the app must not be able to block its launches.
         await anonymousLimits.addFailure('launch', origin.address ?? '');
@@ -78,13 +79,14 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject, now: Date
 };
 
 /** Of concurrent exchanges, one gets the row. */
-const redeemCode = (em: Em, code: string) =>
+const redeemCode = (em: Em, code: string, appSlug: string) =>
   kysely(em)
     .deleteFrom('launch_codes')
     .using('apps')
     .where('launch_codes.digest', '=', tokenDigest(code))
     .whereRef('apps.id', '=', 'launch_codes.app_id')
-    .returning(['app_id', 'apps.slug', 'user_id', 'access_view_use_id', 'stack_slug'])
+    .where('apps.slug', '=', appSlug)
+    .returning(['app_id', 'user_id', 'access_view_use_id', 'stack_slug'])
     .returning(['methods', 'auth_time', 'expires_at'])
     .executeTakeFirst();
 
@@ -106,11 +108,18 @@ const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode):
 export const appUrlOf = ({ app_id, app_slug, launch_url }: Opening, template: string): string =>
   launch_url === '' ? template.replaceAll('{slug}', app_slug).replaceAll('{id}', app_id) : launch_url;
 
-/** Adds a code to the query of a URL. A path of Steward itself needs none. */
-export const withLaunchCode = async (appUrl: string, createCode: () => Promise<string>): Promise<string> => {
+/**
+ * Adds a code to the query of a URL. A path of Steward itself needs none.
+ * @param state what the app wants back beside it, to know that its own visitor began the launch
+ */
+export const withLaunchCode = async (
+  appUrl: string,
+  createCode: () => Promise<string>,
+  state?: string,
+): Promise<string> => {
   const url = URL.parse(appUrl);
   if (url === null) return appUrl;
-  const code = await createCode();
-  url.search = url.search === '' ? `?code=${code}` : `${url.search}&code=${code}`;
+  const added = new URLSearchParams({ code: await createCode(), ...(state && { state }) });
+  url.search = url.search === '' ? `?${added}` : `${url.search}&${added}`;
   return url.href;
 };
