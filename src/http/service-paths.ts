@@ -137,9 +137,10 @@ const serveJwks = (app: FastifyInstance, { readPublicKeys, jwksMaxAgeSeconds }: 
   });
 };
 
+/** The tag is weak, so that the text may be compressed. */
 const sendJsonWithEtag = (reply: FastifyReply, json: string) => {
   const etag = etagOf({}, json);
-  reply.header('etag', etag);
+  reply.header('etag', `W/${etag}`);
   if (isNotModified(reply.request, etag)) return reply.code(304).send();
   return reply.type('application/json; charset=utf-8').send(json);
 };

@@ -30,7 +30,13 @@ compression.before(async ({ app }) => {
 });
 
 compression('preserves the content over REST, tRPC and in streams', async ({ app }) => {
-  const paths = ['/jb/users/', '/jb/users/?app=sales', BATCH, `/jb/apps/${SALES}/usage/?window=60`];
+  const paths = [
+    '/openapi.json',
+    '/jb/users/',
+    '/jb/users/?app=sales',
+    BATCH,
+    `/jb/apps/${SALES}/usage/?window=60`,
+  ];
   for (const path of [...paths, '/jb/clients/1/users/invitations/']) {
     const plain = await app.send(`GET ${path}`, { as: STAFF });
     assert.ok(plain.rawPayload.length > 1_024, path);
@@ -44,6 +50,17 @@ compression('preserves the content over REST, tRPC and in streams', async ({ app
       assert.ok(response.rawPayload.length < plain.rawPayload.length / 2, path);
     }
   }
+});
+
+compression('of the OpenAPI document keeps its tag, with which it is not sent again', async ({ app }) => {
+  const headers = { 'accept-encoding': 'gzip' };
+  const { etag } = (await app.send('GET /openapi.json', { headers })).headers;
+  const again = await app.send('GET /openapi.json', {
+    headers: { ...headers, 'if-none-match': String(etag) },
+  });
+
+  assert.match(String(etag), /^W\/"/);
+  assert.equal([again.statusCode, again.body], [304, '']);
 });
 
 compression('applies only to large responses for clients that accept it', async ({ app }) => {

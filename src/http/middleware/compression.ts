@@ -87,7 +87,7 @@ const REFUSED = /(?<![\w*-])([\w*-]+)\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?=,|$)/g;
  * `ETag`, which identifies the uncompressed bytes; those are small.
  */
 const mayCompress = ({ url, routeOptions }: FastifyRequest, reply: FastifyReply): boolean => {
-  if (!COMPRESSIBLE_PATHS.test(url) || reply.hasHeader('etag')) return false;
+  if (!COMPRESSIBLE_PATHS.test(url) || /^"/.test(String(reply.getHeader('etag') ?? ''))) return false;
   return isTrpcPath(url)
     ? !proceduresInPath(url).some((name) => mayContainSecrets(name) || isSubscription(name))
     : !uncompressedRoutes.has(routeOptions.url ?? '');

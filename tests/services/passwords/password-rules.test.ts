@@ -62,6 +62,13 @@ const EXAMPLES: [rule: string, policy: Partial<PasswordPolicy>, accepted: string
   ['characters', {}, ['é😀\n\t\x07', ''], ['a\0b', 'a\ud83d', '\ude00a', '\ude00\ud83d']],
 ];
 
+rules('look for names and common passwords in the first 256 characters only', () => {
+  const noise = 'x9'.repeat(128);
+
+  assert.ok(failedRules(`${noise.slice(20)}lovelace`, { allowCommon: false }).includes('personal'));
+  assert.not.ok(failedRules(`${noise}lovelace`, { allowCommon: false }).includes('personal'));
+});
+
 for (const [rule, policy, accepted, rejected] of EXAMPLES) {
   rules(`accept and reject passwords by the rule ${rule}`, () => {
     for (const password of accepted) assert.not.ok(failedRules(password, policy).includes(rule), password);
