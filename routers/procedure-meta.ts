@@ -1,14 +1,25 @@
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
-import type { ProblemCode } from '../src/lib/problems.ts';
+import { type ProblemCode, roleRequired } from '../src/lib/problems.ts';
+import type { Actor } from '../src/services/access/actor.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
 /** What `OpenApiMeta` does not cover. Base procedures set the first two, `routesOf` the rest. */
 export type ProcedureMeta = {
   /** The roles that may call the procedure, as text; by default all users. */
-  role?: string;
+  role?: string | undefined;
+  /** Whether the actor has one of them. */
+  mayCall?: ((actor: Actor) => boolean) | undefined;
   /** Whether it requires no credentials. */
   isPublic?: boolean;
   rest?: RestMeta;
+};
+
+/** Of a large body that has not been read yet. @throws Problem `forbidden` */
+export const requireRole = (
+  { role = '', mayCall }: Pick<ProcedureMeta, 'role' | 'mayCall'>,
+  actor: Actor,
+): void => {
+  if (mayCall && !mayCall(actor)) throw roleRequired(role);
 };
 
 /** Settings of the REST path of a procedure. */

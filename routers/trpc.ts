@@ -138,7 +138,8 @@ export const protectedProcedure = procedureFor(() => true);
 /** Requires a role that allows one of the actions in some client. The service checks the client of the call. */
 export const allowedTo = (...actions: readonly Action[]) => {
   const role = rolesThatMay(...actions);
-  return procedureFor((actor) => actions.some((action) => can(actor, action)), role).meta({ role });
+  const mayCall = (actor: Actor): boolean => actions.some((action) => can(actor, action));
+  return procedureFor(mayCall, role).meta({ role, mayCall });
 };
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */

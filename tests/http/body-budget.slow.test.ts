@@ -3,7 +3,7 @@ import { type OutgoingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 
 const budget = appSuite('body budget');
@@ -57,17 +57,22 @@ const fillRoom = async (app: TestApp, room: number, upload: Upload) => {
   };
 };
 
-budget('accepts 32 MiB at a time from authenticated callers and answers more with 503', async ({ app }) => {
-  const upload = { headers: { 'content-length': 16 * MIB }, token: await app.tokenOf(STAFF) };
+budget(
+  'gives half of 32 MiB to one caller, answers more with 503, and keeps the rest for others',
+  async ({ app }) => {
+    const headers = { 'content-length': 16 * MIB };
+    for (const path of [USAGE, '/trpc/usage.record']) {
+      const leave = await fillRoom(app, 1, { path, headers, token: await app.tokenOf(STAFF) });
+      const other = await begin(app, { path, headers, token: await app.tokenOf(ACME) });
+      other.outgoing.end(Buffer.alloc(16 * MIB, ' '));
+      assert.match(await other.answered, '"status":400');
+      await leave();
+    }
+  },
+);
 
-  const leave = await fillRoom(app, 2, { path: USAGE, ...upload });
-  await leave();
-  const leaveAgain = await fillRoom(app, 2, { path: '/trpc/usage.record', ...upload });
-  await leaveAgain();
-});
-
-budget('has separate 8 MiB for anonymous callers', async ({ app }) => {
-  const leave = await fillRoom(app, 8, {
+budget('has separate 8 MiB for anonymous callers, half for each network', async ({ app }) => {
+  const leave = await fillRoom(app, 4, {
     path: '/trpc/sessions.create',
     headers: { 'content-length': MIB },
   });
@@ -81,14 +86,29 @@ budget('has separate 8 MiB for anonymous callers', async ({ app }) => {
   await leave();
 });
 
-budget('counts a body of unknown length as the limit of its path', async ({ app }) => {
+budget('counts what arrives of a body of unknown length', async ({ app }) => {
   const token = await app.tokenOf(STAFF);
-  const leave = await fillRoom(app, 2, { path: USAGE, headers: { 'content-length': 16 * MIB }, token });
+  const headers = { 'transfer-encoding': 'chunked' };
+  const idle = await Promise.all(
+    Array.from({ length: 5 }, () => begin(app, { path: USAGE, headers, token })),
+  );
+  const full = await begin(app, { path: USAGE, headers, token });
+  full.outgoing.write(Buffer.alloc(15 * MIB, ' '));
+  const [more] = idle;
+  more?.outgoing.write(Buffer.alloc(15 * MIB, ' '));
 
-  const { answered } = await begin(app, { path: USAGE, headers: { 'transfer-encoding': 'chunked' }, token });
+  assert.match((await Promise.race([full.answered, more?.answered])) ?? '', OVERLOADED);
+  for (const { outgoing } of [...idle, full]) outgoing.destroy();
+});
 
-  assert.match(await answered, OVERLOADED);
-  await leave();
+budget('refuses a large body of a user without the role before it is read', async ({ app }) => {
+  const token = await app.tokenOf(ADA);
+  for (const path of [USAGE, '/trpc/usage.record'])
+    for (const headers of [{ 'content-length': 16 * MIB }, { 'transfer-encoding': 'chunked' }]) {
+      const { outgoing, answered } = await begin(app, { path, headers, token });
+      assert.match(await answered, /"status":403.*forbidden/);
+      outgoing.destroy();
+    }
 });
 
 budget('is released when the response has been sent', async ({ app }) => {

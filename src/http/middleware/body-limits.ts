@@ -1,5 +1,7 @@
+import { Transform } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
+import { networkOf } from '../../services/rate-limits/counters.ts';
 
 type Hookable = Pick<FastifyInstance, 'addHook'>;
 
@@ -22,35 +24,75 @@ const SMALL_BYTES = 16 * 1024;
 const AUTHENTICATED_BYTES = 32 * 1024 * 1024;
 /** Separate, so that anonymous uploads cannot block those of authenticated callers. */
 const ANONYMOUS_BYTES = 8 * 1024 * 1024;
+/** Of a budget, for one user or one network: the others keep the rest. */
+const SHARE = 0.5;
 
-/** The upper bound of the body's size according to the headers; 0 if there is no body. */
-const bodyBytes = (request: FastifyRequest): number =>
-  request.headers['transfer-encoding'] === undefined
-    ? Number(request.headers['content-length'] ?? 0)
-    : request.routeOptions.bodyLimit;
+const isChunked = ({ headers }: FastifyRequest): boolean => headers['transfer-encoding'] !== undefined;
 
-export const hasLargeBody = (request: FastifyRequest): boolean => bodyBytes(request) > SMALL_BYTES;
+const declaredBytes = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0);
+
+/** Whether the body is, or may become, larger than those that are not counted. */
+export const hasLargeBody = (request: FastifyRequest): boolean =>
+  isChunked(request) || declaredBytes(request) > SMALL_BYTES;
 
 /**
- * Limits the memory that all request bodies take together. A large body that exceeds the budget is refused before it is read;
- * its share is released when the response has been sent.
+ * Limits the memory that all request bodies take together, and those of each caller. A body of known length is refused before it is read;
+ * of a chunked one, what arrives is counted. All of it is released when the response has been sent.
  */
 const limitBodyMemory = (app: Hookable): void => {
-  const authenticated = { freeBytes: AUTHENTICATED_BYTES };
-  const anonymous = { freeBytes: ANONYMOUS_BYTES };
-  app.addHook('preParsing', (request, reply, _payload, done) => {
-    const bytes = bodyBytes(request);
+  const authenticated = createBudget(AUTHENTICATED_BYTES);
+  const anonymous = createBudget(ANONYMOUS_BYTES);
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const bytes = declaredBytes(request);
     // Fastify refuses a body over the limit of its route without reading it.
-    if (bytes <= SMALL_BYTES || bytes > request.routeOptions.bodyLimit) return done();
-    const budget = request.state.userId === undefined ? anonymous : authenticated;
-    if (bytes > budget.freeBytes) return done(new Problem('overloaded', TOO_MANY_BODIES));
-    budget.freeBytes -= bytes;
-    reply.raw.once('close', () => {
-      budget.freeBytes += bytes;
-    });
-    done();
+    if (!hasLargeBody(request) || bytes > request.routeOptions.bodyLimit) return done();
+    const { userId } = request.state;
+    const budget = userId === undefined ? anonymous : authenticated;
+    const caller = userId === undefined ? networkOf(request.ip) : String(userId);
+    let taken = 0;
+    const take = (bytes: number): Problem | null => {
+      if (!budget.take(caller, bytes)) return new Problem('overloaded', TOO_MANY_BODIES);
+      taken += bytes;
+      return null;
+    };
+    reply.raw.once('close', () => budget.release(caller, taken));
+    if (isChunked(request)) return done(null, payload.pipe(createMeter(take)));
+    const refusal = take(bytes);
+    if (refusal) done(refusal);
+    else done();
   });
 };
+
+const createBudget = (totalBytes: number) => {
+  const takenBy = new Map<string, number>();
+  let freeBytes = totalBytes;
+  return {
+    /** Whether there is room. */
+    take: (caller: string, bytes: number): boolean => {
+      const taken = (takenBy.get(caller) ?? 0) + bytes;
+      if (bytes > freeBytes || taken > totalBytes * SHARE) return false;
+      freeBytes -= bytes;
+      takenBy.set(caller, taken);
+      return true;
+    },
+    release: (caller: string, bytes: number): void => {
+      freeBytes += bytes;
+      const left = (takenBy.get(caller) ?? 0) - bytes;
+      if (left > 0) takenBy.set(caller, left);
+      else takenBy.delete(caller);
+    },
+  };
+};
+
+/** Passes chunks on as long as there is room for them. */
+const createMeter = (take: (bytes: number) => Problem | null): Transform =>
+  new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      const refusal = take(chunk.length);
+      if (refusal) done(refusal);
+      else done(null, chunk);
+    },
+  });
 
 const TOO_MANY_BODIES = { detail: 'Too many large uploads are in progress. Try again shortly.' };
 

@@ -24,6 +24,7 @@ export type Endpoint = {
   isPublic: boolean;
   /** Undefined if every authenticated user may call it. */
   role: string | undefined;
+  mayCall: ProcedureMeta['mayCall'];
   tags: readonly string[];
   summary: string;
   description: string | undefined;
@@ -55,6 +56,7 @@ const procedureEndpoints = (): Endpoint[] => {
       output,
       isPublic: meta.isPublic ?? false,
       role: meta.role,
+      mayCall: meta.mayCall,
       tags: meta.openapi.tags ?? [],
       summary: meta.openapi.summary ?? '',
       description: meta.openapi.description,

@@ -86,6 +86,8 @@ const namedMessages = (field: string, messages: string[]): string[] =>
 
 /** A failure as a problem. Fastify's own errors have a status. */
 export const problemOfHttpError = (error: unknown): Problem => {
+  // Fastify gives a status also to those that end the reading of a body.
+  if (error instanceof Problem) return error;
   if (error instanceof Error && 'statusCode' in error && Number(error.statusCode) < 500) {
     const code = 'code' in error ? FASTIFY_PROBLEMS[String(error.code)] : undefined;
     return new Problem(code ?? 'malformed-body', { cause: error });

@@ -3,6 +3,7 @@ import { fastifyRequestHandler } from '@trpc/server/adapters/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
+import { requireRole } from '../../../routers/procedure-meta.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { MAX_BATCH_SIZE } from '../../lib/trpc-limits.ts';
@@ -12,7 +13,7 @@ import { logFault } from '../middleware/request-logger.ts';
 import { REST_ENDPOINTS } from '../rest/endpoints.ts';
 import { limitJsonComplexity } from '../rest/input.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { isProtected, proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
+import { isProtected, metaOf, proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
 
 type TrpcDeps = ContextDeps & { clock: Clock };
 
@@ -54,7 +55,9 @@ const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: Co
   app.addHook('onRequest', async (request) => {
     if (!hasLargeBody(request) || !proceduresInPath(request.url).every(isProtected)) return;
     const context = contextOf(request, deps);
-    if (!(await context.findActor())) throw context.unauthenticated();
+    const actor = await context.findActor();
+    if (!actor) throw context.unauthenticated();
+    for (const name of proceduresInPath(request.url)) requireRole(metaOf(name), actor);
   });
 };
 

@@ -24,6 +24,8 @@ export const isQuery = (name: string): boolean => procedures[name]?._def.type ==
 
 export const isSubscription = (name: string): boolean => procedures[name]?._def.type === 'subscription';
 
+export const metaOf = (name: string): ProcedureMeta => procedures[name]?.meta ?? {};
+
 /** Whether the procedure exists and requires credentials. */
 export const isProtected = (name: string): boolean => {
   const meta = procedures[name]?.meta;
