@@ -79,7 +79,7 @@ export const grantsRouter = router({
       }),
     )
     .mutation(async ({ ctx, input }) => {
-      ctx.timeLimit.liftForBulk(input.grants.length);
+      ctx.timeLimit.lift();
       return { results: await ctx.services.grants.extend(ctx.actor, input.grants, input.expires_at) };
     }),
 

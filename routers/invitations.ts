@@ -123,7 +123,7 @@ export const invitationsRouter = router({
     )
     .output(InvitationsBulkResultOutput)
     .mutation(({ ctx, input }) => {
-      ctx.timeLimit.liftForBulk(input.ids.length);
+      ctx.timeLimit.lift();
       return ctx.services.bulkInvitations.update(ctx.actor, input, ctx.idempotencyKey());
     }),
 

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { csvLine, csvRecords } from '../src/lib/csv-line.ts';
 import { Download } from '../src/lib/files.ts';
 import { freeForm } from '../src/lib/json-value.ts';
-import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import type { ChangedField } from '../src/services/users/user-update.ts';
 import { appIdentity } from './apps.ts';
@@ -260,7 +259,7 @@ export const usersRouter = router({
   bulkUpdate: route(adminProcedure, 'POST', '/jb/users/bulk/', {
     summary: 'Change many users',
     description:
-      'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `offboard` ends all that the users have, by the rules of `DELETE /jb/users/{email}/`. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
+      'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `offboard` ends all that the users have, by the rules of `DELETE /jb/users/{email}/`. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again. If the response was lost, the audit trail names the `operation` of each change, which can be undone.',
     problems: ['undo-expired', 'not-found'],
     handlesIdempotency: true,
     example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
@@ -269,7 +268,7 @@ export const usersRouter = router({
     .output(BulkResultOutput)
     .mutation(async ({ ctx, input }) => {
       const request = toBulkRequest(input);
-      ctx.timeLimit.liftForBulk(input.emails?.length ?? MAX_BULK_USERS);
+      ctx.timeLimit.lift();
       return bulkResultOutput(
         await ctx.services.bulkUpdates.update(ctx.actor, request, ctx.idempotencyKey()),
       );

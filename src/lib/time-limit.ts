@@ -32,10 +32,10 @@ export const createTimeLimit = (ms: number) => {
       if (hasPassed) throw tooSlow();
     },
 
-    /** For work that may take as long as it needs, such as a download. */
+    /** For work that may take as long as it needs: a download, or rows that are changed one after another. */
     lift,
 
-    /** Bulk calls may take longer than others; only their single statements are limited. */
+    /** Many elements in one transaction may take longer; only their single statements are limited. */
     liftForBulk: (elements: number): void => {
       if (elements > MAX_LIMITED_ELEMENTS) lift();
     },
