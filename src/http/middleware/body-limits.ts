@@ -1,7 +1,7 @@
 import { Transform } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { networkOf } from '../../lib/ip-networks.ts';
 import { Problem } from '../../lib/problems.ts';
-import { networkOf } from '../../services/rate-limits/counters.ts';
 
 type Hookable = Pick<FastifyInstance, 'addHook'>;
 

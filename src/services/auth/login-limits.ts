@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { networkOf } from '../../lib/ip-networks.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import {
   createPacer,
   createWindowCounter,
   hashKey,
-  networkOf,
   secondsLeft,
   type WindowCount,
 } from '../rate-limits/counters.ts';

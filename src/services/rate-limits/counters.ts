@@ -111,16 +111,6 @@ export const hashKey = (text: string): string => createHash('sha256').update(tex
 export const secondsLeft = ({ msLeft }: Pick<WindowCount, 'msLeft'>): number =>
   Math.max(1, Math.ceil(msLeft / 1000));
 
-/** The IPv4 address, or the /64 network of an IPv6 address: one customer owns all addresses in it. */
-export const networkOf = (address: string): string => {
-  if (!address.includes(':') || address.includes('.')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const groups = head.split(':').filter(Boolean);
-  const trailing = tail.split(':').filter(Boolean);
-  const zeros = Array(Math.max(0, 8 - groups.length - trailing.length)).fill('0');
-  return [...groups, ...(address.includes('::') ? zeros : []), ...trailing].slice(0, 4).join(':');
-};
-
 /** On one instance, of all keys. Each holds a connection of its caller, and none of the database. */
 const MAX_WAITING = 500;
 

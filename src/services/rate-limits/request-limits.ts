@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import { MINUTE_MS } from '../../lib/clock.ts';
+import { networkOf } from '../../lib/ip-networks.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Credential } from '../access/actor.ts';
-import { createWindowCounter, networkOf } from './counters.ts';
+import { createWindowCounter } from './counters.ts';
 
 /** An instance reserves a twentieth of the limit at a time: one write per request would cost more than most requests. */
 const RESERVATIONS_PER_WINDOW = 20;
