@@ -1,6 +1,8 @@
 import cluster from 'node:cluster';
 import { statfs } from 'node:fs/promises';
 import type { Config } from './config/config.ts';
+import { Settings } from './config/settings.ts';
+import { findUnknownSettings } from './config/unknown-settings.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, createOperatorOutput, logUnhandledRejections } from './lib/logger.ts';
 import { NEVER, openDatabaseHost } from './server/database-host.ts';
@@ -27,6 +29,8 @@ export const serve = async (settings: Config): Promise<void> => {
   const logger = createLogger(logLevel, { format, hasTraces: settings.tracing !== null });
   const { printLine } = createOperatorOutput(logger, { format });
   logUnhandledRejections(logger);
+  for (const { isSimilar, message, action } of findUnknownSettings(process.env, Object.keys(Settings.shape)))
+    if (isSimilar) logger.warn(`${message} ${action}`);
 
   const isSingleProcess = settings.workers === 1;
   const onUpgrade = (from: string, to: string): void =>

@@ -152,7 +152,8 @@ export const judgeBackups = (
   { backupAgeSeconds: ageSeconds, backupFailures: failures }: BackupState,
   intervalHours: number | null,
 ): Result => {
-  if (intervalHours === null) return ok('No backups are scheduled: BACKUP_TARGET is not set.');
+  if (intervalHours === null)
+    return warning('No backups are scheduled.', 'Set BACKUP_TARGET: see docs/backup.md.');
   if (failures > 0)
     return warning(`Scheduled backups that failed since the last good one: ${failures}.`, ACTION);
   if (ageSeconds === null)

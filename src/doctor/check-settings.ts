@@ -1,40 +1,16 @@
 import { availableParallelism } from 'node:os';
-import leven from 'leven';
 import type { Config } from '../config/config.ts';
+import { findUnknownSettings } from '../config/unknown-settings.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { ok, type Result, warning } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables with these prefixes are meant for the service, because nothing else uses them. */
-const OWN_PREFIX = /^(APP_STORE|ARGON2|DATABASE|INVITATION|MAIL|METRICS|SMTP|STEWARD)_/;
-/** Kubernetes sets these for a service that is called `steward`. */
-const SERVICE_LINK = /^STEWARD_(SERVICE_|PORT(_|$))/;
-const MAX_TYPOS = 2;
-/** Shorter names are similar to too many others: `HOST` and `HOME`. */
-const MIN_SIMILAR_LENGTH = 6;
-
 /** Looks for variables that are probably misspelled settings, and for settings that contradict each other. */
 export const checkSettings = (config: Config, env: Environment, names: readonly string[]): Result[] => {
-  const found = [...unknownSettings(env, names), ...contradictions(config, env)];
+  const unknown = findUnknownSettings(env, names).map(({ message, action }) => warning(message, action));
+  const found = [...unknown, ...contradictions(config, env)];
   return found.length > 0 ? found : [ok('All settings are valid and consistent.')];
-};
-
-const unknownSettings = (env: Environment, names: readonly string[]): Result[] =>
-  Object.keys(env)
-    .filter((name) => !names.includes(name) && !SERVICE_LINK.test(name))
-    .flatMap((name) => {
-      const similar = similarSetting(name, names);
-      if (similar === undefined && !OWN_PREFIX.test(name)) return [];
-      const hint = similar === undefined ? 'See docs/settings.md' : `Use ${similar}`;
-      return warning(`${name} is not a setting and has no effect.`, `${hint}, or remove it.`);
-    });
-
-const similarSetting = (name: string, names: readonly string[]): string | undefined => {
-  const bare = name.replace(/^STEWARD_/, '');
-  if (bare !== name && names.includes(bare)) return bare;
-  if (name.length < MIN_SIMILAR_LENGTH) return undefined;
-  return names.find((known) => known.length >= MIN_SIMILAR_LENGTH && leven(name, known) <= MAX_TYPOS);
 };
 
 type Rule = { applies: boolean; message: string; action: string };

@@ -6,7 +6,13 @@ const HOUR_S = 3_600;
 const findings = suite('steward doctor: backups');
 
 for (const [what, state, intervalHours, status, message] of [
-  ['none scheduled', { backupAgeSeconds: null, backupFailures: 0 }, null, 'ok', 'BACKUP_TARGET is not set'],
+  [
+    'none scheduled',
+    { backupAgeSeconds: null, backupFailures: 0 },
+    null,
+    'warning',
+    'No backups are scheduled',
+  ],
   ['none yet', { backupAgeSeconds: null, backupFailures: 0 }, 24, 'warning', 'no scheduled backup yet'],
   ['a recent one', { backupAgeSeconds: 35 * HOUR_S, backupFailures: 0 }, 24, 'ok', 'is 35 h old'],
   ['an overdue one', { backupAgeSeconds: 37 * HOUR_S, backupFailures: 0 }, 24, 'warning', 'is 37 h old'],
