@@ -60,7 +60,7 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
 
 const CSRF_COOKIE = 'csrftoken';
 const CSRF_COOKIES = /(?:^|;)\s*csrftoken=([^;\s]*)/g;
-const CSRF_HEADER = 'x-csrftoken';
+export const CSRF_HEADER = 'x-csrftoken';
 /** The form field of pages, which cannot set a header. */
 export const CSRF_FIELD = 'csrf_token';
 
@@ -87,12 +87,11 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
     return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, credential)));
   };
 
-  /** Sets a new token, for pages as a cookie and for clients as a header. After a login `credential` is the new session, not that of the request. */
+  /** Sets a new token. After a login `credential` is the new session, not that of the request. */
   const renew = (reply: FastifyReply, credential: string): string => {
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
     const token = `${nonce}.${macOf(nonce, credential)}`;
     reply.setCookie(CSRF_COOKIE, token, { path: '/', sameSite: 'lax', secure });
-    reply.header(CSRF_HEADER, token);
     return token;
   };
 

@@ -10,6 +10,7 @@ import type { Services } from '../../services/index.ts';
 import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import { preconditionOf } from './conditional-requests.ts';
 import {
+  CSRF_HEADER,
   type Csrf,
   openCookie,
   readSession,
@@ -208,7 +209,11 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
       // A login that waited in this browser is over, also one of another account.
       if (challenge.value !== null) challenge.forget();
       session.keep(secret, sessionMaxDays * DAY_MINUTES);
-      return csrf.renew(request.state.reply, secret);
+      const { reply } = request.state;
+      const token = csrf.renew(reply, secret);
+      // Clients do not read cookies.
+      reply.header(CSRF_HEADER, token);
+      return token;
     },
     forgetSession: session.forget,
     keepDevice: (value) => {
