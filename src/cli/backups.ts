@@ -120,7 +120,7 @@ export const restoreFile = async (
     await release().catch(() => undefined);
     throw error;
   });
-  const { secretKey } = checked;
+  const { secretKey, keyFault } = checked;
   const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore: a file with this name may exist already.
@@ -132,7 +132,7 @@ export const restoreFile = async (
   return [
     `Restored ${describe(checked)}`,
     ...foreign.map((table) => `The table ${table} is not one of Steward: its rows were not restored.`),
-    ...(options.newKey ? [NEW_KEY] : []),
+    ...(keyFault === null ? [] : [NEW_KEY]),
   ];
 };
 
@@ -190,9 +190,10 @@ const checkRestorable = async (config: Config, open: OpenBackup, { keyFile, newK
     throw invalidInput(
       'The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.',
     );
-  const fault = newKey ? null : await keyFaultOf(config, checked);
-  if (fault !== null) throw invalidInput(`${fault} Or restore with --new-key: ${LOST_WITH_KEY}.`);
-  return checked;
+  const keyFault = await keyFaultOf(config, checked);
+  if (keyFault !== null && !newKey)
+    throw invalidInput(`${keyFault} Or restore with --new-key: ${LOST_WITH_KEY}.`);
+  return { ...checked, keyFault };
 };
 
 /**

@@ -55,8 +55,13 @@ const limitBodyMemory = (app: Hookable): void => {
       taken += bytes;
       return null;
     };
-    reply.raw.once('close', () => budget.release(caller, taken));
-    if (isChunked(request)) return done(null, payload.pipe(createMeter(take)));
+    const meter = isChunked(request) ? createMeter(take) : null;
+    reply.raw.once('close', () => {
+      budget.release(caller, taken);
+      // A lost connection does not end it.
+      meter?.destroy();
+    });
+    if (meter) return done(null, payload.pipe(meter));
     const refusal = take(bytes);
     if (refusal) done(refusal);
     else done();
