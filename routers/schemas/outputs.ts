@@ -15,7 +15,7 @@ export const integers = <Name extends string>(names: readonly Name[]) =>
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();
 
-/** Free-form JSON in responses, opaque to the serializers of tRPC unless they have to tell its bigints from numbers. */
+/** Free-form JSON in responses, opaque to the serializers of tRPC unless it has bigints, which they must mark. */
 export const AnyObject = z
   .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
   .transform(freeForm)

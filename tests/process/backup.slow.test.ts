@@ -57,7 +57,7 @@ commands(
 
     const sealed = await restore('without-key', {});
     const wrong = await restore('without-key', another);
-    const told = await restore('new-key', another, '--new-key');
+    const renewed = await restore('new-key', another, '--new-key');
     const right = await restore('with-setting', { SECRET_KEY });
 
     for (const { code } of [sealed, wrong]) assert.is(code, 1);
@@ -67,8 +67,8 @@ commands(
     );
     assert.match(wrong.stderr, /^SECRET_KEY is not the key of the service that was backed up\. Or .+\n$/);
     assert.not.ok((await readdir(folder.path)).includes('without-key'), 'nothing was created');
-    assert.is(told.code, 0, told.stderr);
-    assert.match(told.stdout, /\nThe secret key is another one: .+\n$/);
+    assert.is(renewed.code, 0, renewed.stderr);
+    assert.match(renewed.stdout, /\nThe secret key is another one: .+\n$/);
     assert.is(right.code, 0, right.stderr);
   },
 );

@@ -107,7 +107,7 @@ const activeRules = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message
     return message === false ? [] : [{ ...rule, message }];
   });
 
-/** Bounds the comparisons, which anyone may ask for: a name behind so many characters is no weakness. */
+/** Limits the work of a check, which anonymous callers may request. A name after so long a text makes it no weaker. */
 const MAX_COMPARED = 256;
 
 const truncate = (password: string): string => password.slice(0, MAX_COMPARED);
