@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { setApp, ticketOf } from '../support/access-views.ts';
+import { openView, setApp, ticketOf } from '../support/access-views.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
@@ -38,7 +38,11 @@ views('an admin creates a view, opens the app as it, sees the use, and revokes i
   assert.match(await dialog.getByLabel('HTML for another page').inputValue(), `<iframe src="${url}"`);
   const opened = page.context().waitForEvent('page');
   await dialog.getByRole('link', { name: 'Open the link' }).click();
-  await (await opened).waitForURL(/\/avatars\/S\.svg\?code=/);
+  const link = await opened;
+  await link.getByText('can be opened 2 times').waitFor();
+  await assertLooksGood(link, 'open-access-view');
+  await link.getByRole('button', { name: 'Open Sales' }).click();
+  await link.waitForURL(/\/avatars\/S\.svg\?code=/);
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: `Show the view for ${GRACE}` }).click();
   await dialog.getByText('Active, used 1 of 2.').waitFor();
@@ -59,7 +63,7 @@ views('an admin creates a view, opens the app as it, sees the use, and revokes i
 views('staff see views and their uses, without links and without changing them', async ({ app, browser }) => {
   await setApp(app, { launch_url: LAUNCH_URL });
   const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
-  await app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } });
+  await openView(app, key);
   const email = 'inactive-link@acme.test';
   await app.as(ACME).users.create({ email, apps: [SALES] });
   await app.as(ACME).accessViews.create({ app: 'sales', user: email });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { setApp } from '../support/access-views.ts';
+import { openView, setApp } from '../support/access-views.ts';
 import { fillLists, readEndpoints } from '../support/every-read.ts';
 import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
@@ -16,8 +16,6 @@ const CSV = { accept: 'text/csv' };
 
 const create = (app: TestApp, input = {}) => app.as(ACME).accessViews.create({ app: 'sales', ...input });
 
-const open = (app: TestApp, key: string) => app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } });
-
 const storedKeys = async (app: TestApp): Promise<string[]> => {
   const db = app.db();
   const current = await db.selectFrom('access_views').select('key').execute();
@@ -27,7 +25,7 @@ const storedKeys = async (app: TestApp): Promise<string[]> => {
 
 views('have no key in any format of the list and of the uses, and over tRPC', async ({ app }) => {
   const { id, key } = await create(app, { autorotate: true, allowed_uses_cnt: 0 });
-  assert.is((await open(app, key)).statusCode, 303);
+  assert.is((await openView(app, key)).statusCode, 303);
   const keys = await storedKeys(app);
   assert.ok(keys.includes(key));
   const uses = `${PATH}${id}/usage/`;
@@ -48,7 +46,7 @@ views('have no key in any format of the list and of the uses, and over tRPC', as
 
 views('leave no key in anything that staff can read, and neither do their uses', async ({ app }) => {
   const { key } = await create(app, { user: ADA });
-  assert.is((await open(app, key)).statusCode, 303);
+  assert.is((await openView(app, key)).statusCode, 303);
   const keys = await storedKeys(app);
 
   for (const { path } of readEndpoints())

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { openedView, setApp, setClient, ticketOf, usedView } from '../support/access-views.ts';
+import { openedView, openView, setApp, setClient, ticketOf, usedView } from '../support/access-views.ts';
 import { ACME, ADA, appSuite, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -152,7 +152,7 @@ for (const [state, change] of Object.entries(STATES)) {
           .tickets.exchange({ code, app: 'sales' })
           .then(() => 'issued', codeOf),
         active: (await app.as(ROOT).tickets.introspect({ token: ticket })).active,
-        view: (await app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } })).statusCode,
+        view: (await openView(app, key)).statusCode,
       };
       const expected = EXPECTED[expectedAnswer(person, change)];
       assert.equal(actual, expected, `${kind}, ${state}`);

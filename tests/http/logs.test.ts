@@ -57,7 +57,7 @@ logs('name no key of an access view, no code and no cookie of an embed', async (
   const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
   const headers = { accept: 'text/html', authorization: `Token ${await app.tokenOf(ACME)}` };
 
-  const opened = await logged.server.inject({ method: 'GET', url: `/v/${key}/`, headers });
+  const opened = await logged.server.inject({ method: 'POST', url: `/v/${key}/`, headers });
   const paths = [
     `/v/${key}`,
     `/v/%${key.charCodeAt(0).toString(16)}${key.slice(1)}/`,

@@ -118,6 +118,31 @@ views('keeps an embed session in a partitioned cookie, no longer than the view',
   }
 });
 
+views('whose uses are counted asks before it opens, but not in a frame', async ({ app }) => {
+  const { key } = await createView(app, { user: ADA, allowed_uses_cnt: 2 });
+  const follow = (headers: Headers = {}) =>
+    app.send(`GET !/v/${key}/`, { headers: { ...PERSON, 'sec-fetch-mode': 'navigate', ...headers } });
+  const asked = await follow({ 'sec-fetch-dest': 'document' });
+
+  assert.is(asked.statusCode, 200);
+  assert.match(asked.body, 'This link of Acme Analytics can be opened 2 times.');
+  assert.match(asked.body, `<form method="post" action="/v/${key}/"><button>Open Sales</button></form>`);
+  assert.is(asked.headers['set-cookie'], undefined);
+  assert.is((await viewOf(app, key)).usages_cnt, 0);
+
+  assert.is((await openView(app, key)).statusCode, 303);
+  assert.is((await follow(FRAME)).statusCode, 303);
+  assert.match((await follow()).body, 'This link was already used');
+  assert.is((await viewOf(app, key)).usages_cnt, 2);
+});
+
+views('without a limit, and one for a platform, open at once', async ({ app }) => {
+  const { key } = await createView(app, { allowed_uses_cnt: 0 });
+  const { url } = await app.as(ACME).accessViews.embed({ app: 'sales', email: ADA });
+  for (const path of [`/v/${key}/`, new URL(url).pathname])
+    assert.is((await app.send(`GET !${path}`, { headers: PERSON })).statusCode, 303);
+});
+
 views('does not count HEAD, prefetches, previews and programs as uses', async ({ app }) => {
   const { key } = await createView(app);
   // A browser would use the empty response to a prefetch for the person's request, unless it is an error.

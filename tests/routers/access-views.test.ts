@@ -393,7 +393,9 @@ views(
 
     await app.orm.em.fork().transactional(async (tx) => {
       await sql`select from users where email = ${user} for update`.execute(kysely(tx));
-      const outcome = await app.openServices().viewOpening.open({ key, userAgent: 'test', visitor: null });
+      const outcome = await app
+        .openServices()
+        .viewOpening.open({ key, userAgent: 'test', visitor: null, isConfirmed: true });
       assert.is('refusal' in outcome && outcome.refusal, 'not-granted');
     });
   },

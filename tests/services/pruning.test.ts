@@ -11,7 +11,7 @@ import {
   pruneInvitations,
   pruneOperations,
 } from '../../src/services/pruning.ts';
-import { setApp } from '../support/access-views.ts';
+import { openView, setApp } from '../support/access-views.ts';
 import { failureOf } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN } from '../support/usage.ts';
@@ -152,8 +152,6 @@ pruning.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com
 const embed = async (app: TestApp): Promise<string> =>
   (await app.as(ACME).accessViews.embed({ app: 'sales', email: ADA })).url.slice(-33, -1);
 
-const open = (app: TestApp, key: string) => app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } });
-
 pruning(
   'embeds: deletes ended sessions, and views for one use when all that they opened has ended',
   async ({ app }) => {
@@ -166,7 +164,7 @@ pruning(
         .execute();
     const [recent, old] = [await embed(app), await embed(app)];
     const { key: listed } = await app.as(ACME).accessViews.create({ app: 'sales' });
-    for (const key of [recent, old, listed]) assert.is((await open(app, key)).statusCode, 303);
+    for (const key of [recent, old, listed]) assert.is((await openView(app, key)).statusCode, 303);
     await expireAgo(recent, 11.9);
     await expireAgo(old, 12.1);
     await expireAgo(listed, 1_000);

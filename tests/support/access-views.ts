@@ -96,8 +96,9 @@ export const PERSON = {
 };
 export type Headers = Record<string, string | undefined>;
 
+/** A person opens a view. The link of one whose uses are counted shows a button; this is what it sends. */
 export const openView = (app: TestApp, key: string, headers: Headers = {}) =>
-  app.send(`GET !/v/${key}/`, { headers: { ...PERSON, ...headers } });
+  app.send(`POST !/v/${key}/`, { headers: { ...PERSON, ...headers } });
 
 export type NewView = Parameters<ReturnType<TestApp['as']>['accessViews']['create']>[0];
 

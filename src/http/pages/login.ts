@@ -16,6 +16,7 @@ import {
   localPath,
   loginPath,
   redirectTo,
+  TO_ANY_SITE,
 } from './page-layout.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
 import { offersPasskeys, passkeyArea } from './passkeys.ts';
@@ -188,7 +189,7 @@ const sendLogin = async (context: PageContext, target: LoginTarget, state: Login
       button: 'Continue',
       aside: html`<a href="/login/?${query.toString()}">Log in with a password</a>`,
       // Chromium checks the redirect to the provider, too. In private networks, providers may have `http://`.
-      formAction: "'self' http: https:",
+      formAction: TO_ANY_SITE,
     });
   }
   const isSsoRequired = problem?.code === 'sso-required';

@@ -7,7 +7,7 @@ import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
 import { sendProblem } from '../rest/problem-document.ts';
 import { logoutForm } from './login.ts';
 import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
-import { loginPath, mailLink, redirectTo, stepUpPath } from './page-layout.ts';
+import { loginPath, mailLink, redirectTo, stepUpPath, TO_ANY_SITE } from './page-layout.ts';
 import { formatDateTime, userMessage } from './parts.ts';
 
 /** `/v/{key}/` opens the app of an access view. */
@@ -18,21 +18,32 @@ export const accessViewPages: Pages = {
     if (isAutomatic(request)) return reply.code(emptyStatus(request)).send();
     if (!/text\/html/i.test(request.headers.accept ?? ''))
       return sendProblem(reply, new Problem('not-acceptable', { detail: NO_BROWSER }));
-    const key = pathParameter(context, 'key');
-    const userAgent = request.headers['user-agent'] ?? '';
-    const visitor = await context.currentActor().catch(() => null);
-    const { viewOpening } = context.openServices();
-    const { value, problem } = await attempt(() => viewOpening.open({ key, userAgent, visitor }));
-    if (problem)
-      return context.sendCard({
-        title: problem.status === 404 ? 'Invalid link' : 'This link cannot be opened now',
-        body: html`<p>${problem.status === 404 ? UNKNOWN : userMessage(problem)}</p>`,
-        problem,
-      });
-    if ('refusal' in value) return sendRefusal(context, value);
+    // Pages of an app are no mails that a scanner reads, and a click in each frame would be one too many.
+    return openView(context, { isConfirmed: request.headers['sec-fetch-dest'] === 'iframe' });
+  },
+
+  // Without a CSRF token, so that it needs no cookies: who has the key may open the app.
+  'POST /v/:key/': (context) => openView(context, { isConfirmed: true }),
+};
+
+const openView = async (context: PageContext, { isConfirmed }: { isConfirmed: boolean }) => {
+  const { request, reply } = context;
+  const key = pathParameter(context, 'key');
+  const userAgent = request.headers['user-agent'] ?? '';
+  const visitor = await context.currentActor().catch(() => null);
+  const { viewOpening } = context.openServices();
+  const { value, problem } = await attempt(() => viewOpening.open({ key, userAgent, visitor, isConfirmed }));
+  if (problem)
+    return context.sendCard({
+      title: problem.status === 404 ? 'Invalid link' : 'This link cannot be opened now',
+      body: html`<p>${problem.status === 404 ? UNKNOWN : userMessage(problem)}</p>`,
+      problem,
+    });
+  if ('location' in value) {
     keepEmbedSession(reply, value.appSlug, value.session, context.isSecure);
     return redirectTo(reply, value.location, 'no-referrer');
-  },
+  }
+  return sendRefusal(context, value);
 };
 
 const UNKNOWN =
@@ -67,13 +78,16 @@ const emptyStatus = (request: FastifyRequest): number => {
   return request.method === 'HEAD' ? 200 : 204;
 };
 
+const timesOf = ({ allowedUses }: RefusedView) => (allowedUses > 1 ? `${allowedUses} times` : 'once');
+
 const sendRefusal = async (context: PageContext, view: RefusedView) => {
   const { client_name, support_email, embed_origins } = view;
   const { title, status, text } = await describe(context, view);
   const body = html`${text}
-${support_email !== '' && html`<p>You can also contact ${mailLink(support_email)}.</p>`}`;
+${support_email !== '' && html`<p>Questions? Contact ${mailLink(support_email)}.</p>`}`;
   const brand = { client_name, support_email: '' };
-  return context.sendCard({ brand, title, body, status, frameAncestors: embed_origins });
+  const formAction = TO_ANY_SITE;
+  return context.sendCard({ brand, title, body, status, formAction, frameAncestors: embed_origins });
 };
 
 type Description = { title: string; status: number; text: Html };
@@ -86,8 +100,9 @@ const describe = async (context: PageContext, view: RefusedView): Promise<Descri
     text: html`<p>${text}</p>`,
   });
   const expiry = formatDateTime(view.expiresAt ?? new Date(0));
-  const uses = view.allowedUses > 1 ? `${view.allowedUses} times` : 'once';
   switch (refusal) {
+    case 'unconfirmed':
+      return { title: `Open ${app}`, status: 200, text: confirmation(context, view) };
     case 'revoked':
       return say(410, 'This link was revoked', `${client} has deactivated it. Ask them for a new one.`);
     case 'expired':
@@ -96,7 +111,7 @@ const describe = async (context: PageContext, view: RefusedView): Promise<Descri
       return say(
         410,
         'This link was already used',
-        `It could be opened ${uses}. Ask ${client} for a new one.`,
+        `It could be opened ${timesOf(view)}. Ask ${client} for a new one.`,
       );
     case 'wrong-network':
       return say(
@@ -123,6 +138,11 @@ const describe = async (context: PageContext, view: RefusedView): Promise<Descri
     }
   }
 };
+
+/** Scanners of mails follow links, even as a whole browser. They send no forms. */
+const confirmation = ({ request }: PageContext, view: RefusedView): Html =>
+  html`<p>This link of ${view.client_name} can be opened ${timesOf(view)}.</p>
+<form method="post" action="${request.url}"><button>Open ${view.app_label}</button></form>`;
 
 /** The link opens the app as a person of whom its client demands a second factor. They may be logged in already, or somebody else. */
 const loginForView = (

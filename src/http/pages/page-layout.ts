@@ -159,6 +159,9 @@ const webUrl = (location: string): string | null => {
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
 };
 
+/** The `form-action` sources for a form that may lead to any app. */
+export const TO_ANY_SITE = "'self' http: https:";
+
 /**
  * The `form-action` sources for a form that redirects to `destination`. Chromium checks every redirect after a form
  * against this directive, including redirects by the other host, so the directive allows its scheme rather than the host.
@@ -167,7 +170,7 @@ export const formActionSources = (destination: string): string => {
   const isLaunch = destination.startsWith('/launch/');
   const scheme = URL.parse(destination)?.protocol;
   if (scheme === undefined && !isLaunch) return "'self'";
-  return scheme === 'https:' ? "'self' https:" : "'self' http: https:";
+  return scheme === 'https:' ? "'self' https:" : TO_ANY_SITE;
 };
 
 /** The login page that continues to `next`. @param flag a parameter that is only present or not */

@@ -109,7 +109,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
      * @throws Problem `not-found`, `throttled`, `overloaded`
      */
     open: async (visit: Visit) => {
-      const { key, visitor } = visit;
+      const { key, visitor, isConfirmed } = visit;
       const caller = origin.address ?? '';
       const known = KEY.test(key) ? await findView(em, key, clock.now(), address) : undefined;
       if (!known) {
@@ -117,7 +117,10 @@ export const createViewOpening = (unit: UnitOfWork) => {
         await anonymousLimits.addFailure('view', caller);
         throw notFound('access view');
       }
-      if (known.refusal !== null) return refuse(known, { refusal: known.refusal, loginStep: null }, visitor);
+      // A platform opens one of its own at once; others are sent by mail.
+      const asks = known.allowed_uses > 0 && !known.is_one_time && !isConfirmed;
+      const refusal = known.refusal ?? (asks ? 'unconfirmed' : null);
+      if (refusal !== null) return refuse(known, { refusal, loginStep: null }, visitor);
       if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, caller);
       await ensureMonths(em, [clock.now()]);
       const useOnce = () => em.transactional((tx) => use(tx, known, visit));
@@ -173,9 +176,9 @@ const recordUse = async ({ clock, audit, erasureKeys }: UnitOfWork, tx: Em, open
   telemetry.usage.publish(() => ({ inserted: 1, duplicates: 0 }));
 };
 
-/** Why a view does not open its app. */
+/** Why a view does not open its app, or not yet. */
 type ViewRefusal =
-  | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address' | 'needs-factor')
+  | ('unconfirmed' | 'revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address' | 'needs-factor')
   | Exclude<AppAccess, 'allowed'>;
 
 const isExpired = (now: Date) => condition`coalesce(expires_at <= ${now}::timestamptz, false)`;
@@ -185,7 +188,7 @@ const isUsedUp = condition`(allowed_uses > 0 and uses >= allowed_uses)`;
 const findView = (em: Em, key: string, now: Date, address: string | null) =>
   kysely(em)
     .selectFrom('access_views')
-    .select(['id', 'app_id', 'user_id', 'allowed_uses', 'expires_at'])
+    .select(['id', 'app_id', 'user_id', 'allowed_uses', 'expires_at', 'is_one_time'])
     .select(
       sql<ViewRefusal | null>`case when not is_active then 'revoked' when ${isExpired(now)} then 'expired'
         when ${isUsedUp} then 'used-up' when not ${isInNetwork(address)} then 'wrong-network' end`.as(
@@ -213,8 +216,8 @@ const countUse = (tx: Em, key: string, now: Date, address: string | null) =>
     .returning(['autorotate', 'show_header', 'show_footer', 'language_code'])
     .executeTakeFirst();
 
-/** `visitor`: who is logged in in the browser. */
-type Visit = { key: string; userAgent: string; visitor: Actor | null };
+/** `visitor`: who is logged in in the browser. `isConfirmed`: whether a view whose uses are counted is to be used. */
+type Visit = { key: string; userAgent: string; visitor: Actor | null; isConfirmed: boolean };
 
 const MAX_USER_AGENT_LENGTH = 255;
 
