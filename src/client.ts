@@ -9,6 +9,7 @@ export {
   isForeignAnswer,
   isProblem,
   isUnreachable,
+  type Problem,
   type ProblemError,
   requestId,
   retryAfterSeconds,
@@ -23,5 +24,24 @@ export {
   type StewardClient,
   type StewardClientOptions,
 } from './client/steward-client.ts';
+export type {
+  AccessRequest,
+  App,
+  AuditEntry,
+  Client,
+  Grant,
+  Group,
+  Invitation,
+  InvitationDetails,
+  Membership,
+  RouterInputs,
+  RouterOutputs,
+  Session,
+  Site,
+  Token,
+  UsageEntry,
+  User,
+  Webhook,
+} from './client/types.ts';
 export type { FieldErrors, ProblemCode } from './lib/problems.ts';
 export { MAX_BATCH_SIZE } from './lib/trpc-limits.ts';

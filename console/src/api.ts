@@ -1,13 +1,11 @@
 import { type AppRouter, createStewardClient, isProblem, isUnreachable } from '@steward/client';
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import { reportReachable, reportUnreachable } from './connection.ts';
 import { noteOwnChange } from './live/own-changes.ts';
 import { noteServerTime } from './server-clock.ts';
 
-export type Inputs = inferRouterInputs<AppRouter>;
-export type Outputs = inferRouterOutputs<AppRouter>;
+export type { RouterInputs as Inputs, RouterOutputs as Outputs } from '@steward/client';
 
 export const steward = createStewardClient({
   fetch: async (address, init) => {

@@ -3,12 +3,16 @@ import type { FieldErrors, ProblemCode } from '../lib/problems.ts';
 import type { AppRouter } from './app-router.ts';
 import { ForeignAnswer, type StewardResponse, Unreachable } from './responses.ts';
 
+/** Why Steward has refused a call: `error.data.problem`. */
+export type Problem<Code extends ProblemCode = ProblemCode> = {
+  code: Code;
+  fields?: FieldErrors | undefined;
+  retryAfterSeconds?: number | undefined;
+};
+
 /** The error of a call that Steward has refused. `error.message` is readable by users. */
 export type ProblemError<Code extends ProblemCode = ProblemCode> = TRPCClientError<AppRouter> & {
-  data: {
-    httpStatus: number;
-    problem: { code: Code; fields?: FieldErrors | undefined; retryAfterSeconds?: number | undefined };
-  };
+  data: { httpStatus: number; problem: Problem<Code> };
 };
 
 /** Whether Steward has refused the call; with `codes`, whether with one of them. */

@@ -1,10 +1,10 @@
 import type { TRPCClient } from '@trpc/client';
-import type { inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from './app-router.ts';
 import { isProblem, retryAfterSeconds } from './errors.ts';
+import type { RouterOutputs } from './types.ts';
 
 /** What happened. Its `type` tells the shape of its `data`. */
-export type StewardEvent = inferRouterOutputs<AppRouter>['events']['list'][number];
+export type StewardEvent = RouterOutputs['events']['list'][number];
 export type EventType = StewardEvent['type'];
 export type EventOf<T extends EventType> = Extract<StewardEvent, { type: T }>;
 

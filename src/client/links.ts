@@ -9,13 +9,13 @@ import {
   TRPCClientError,
   type TRPCLink,
 } from '@trpc/client';
-import type { inferRouterOutputs } from '@trpc/server';
 import { observable } from '@trpc/server/observable';
 import superjson from 'superjson';
 import { MAX_BATCH_SIZE } from '../lib/trpc-limits.ts';
 import type { AppRouter } from './app-router.ts';
 import { isProblem } from './errors.ts';
 import type { Send, StewardResponse } from './responses.ts';
+import type { RouterOutputs } from './types.ts';
 
 /** Options of a single call, passed as `{ context: … }`. Such a call is not batched. */
 export type CallContext = {
@@ -34,14 +34,16 @@ const SLOW_CALLS: ReadonlySet<string> = new Set(['attention.get', 'usage.summary
 /** What the console requests just before it renders: a batch would be sent after that. */
 const IMMEDIATE_CALLS: ReadonlySet<string> = new Set(['access.grid', 'usage.report', 'users.people']);
 
-type Outputs = inferRouterOutputs<AppRouter>;
 type Streamed = {
-  [Noun in keyof Outputs & string]: {
-    [Verb in keyof Outputs[Noun] & string]: Extract<Outputs[Noun][Verb], AsyncIterable<unknown>> extends never
+  [Noun in keyof RouterOutputs & string]: {
+    [Verb in keyof RouterOutputs[Noun] & string]: Extract<
+      RouterOutputs[Noun][Verb],
+      AsyncIterable<unknown>
+    > extends never
       ? never
       : `${Noun}.${Verb}`;
-  }[keyof Outputs[Noun] & string];
-}[keyof Outputs & string];
+  }[keyof RouterOutputs[Noun] & string];
+}[keyof RouterOutputs & string];
 
 /** Calls that stream page by page. `satisfies` reports missing ones. A subscription has a link of its own. */
 const STREAMED_CALLS = {

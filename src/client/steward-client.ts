@@ -1,10 +1,10 @@
 import { createTRPCClient, type Operation, retryLink, type TRPCClient } from '@trpc/client';
-import type { inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from './app-router.ts';
 import { isProblem } from './errors.ts';
 import { createEvents, type Events } from './events.ts';
 import { createCsrfTokens, createLinks } from './links.ts';
 import { type Send, withResponseChecks } from './responses.ts';
+import type { RouterOutputs } from './types.ts';
 
 export type StewardClientOptions = {
   /** Base URL of the service, such as `https://steward.example.com`, or its path on this site. Default in a browser: the origin of the page. */
@@ -23,7 +23,7 @@ export type Credentials = ({ email: string } | { username: string }) & {
 };
 
 /** The user of a session. */
-export type LoggedIn = inferRouterOutputs<AppRouter>['sessions']['create']['user'];
+export type LoggedIn = RouterOutputs['sessions']['create']['user'];
 
 /** Declared explicitly, so that the declaration file does not inline every procedure. */
 export type StewardClient = {
