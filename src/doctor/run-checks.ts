@@ -1,5 +1,5 @@
-import { access, constants, stat, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createEventSinks, type EventSink } from '../adapters/event-sinks/event-sink.ts';
 import { openMailer } from '../adapters/mail/mailer.ts';
 import { probePackageStore } from '../adapters/package-store/package-store.ts';
@@ -7,6 +7,7 @@ import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { Settings } from '../config/settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { closestExisting, probeFolder } from '../lib/files.ts';
 import { checkExpiry } from './certificates.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
@@ -81,17 +82,15 @@ const checkDataDir = async ({ dataDir, secretKey, database }: Config): Promise<R
 
 /** Reports one finding for a folder that the service writes to, and creates if it is missing. */
 const checkFolder = async (setting: string, folder: string): Promise<Result> => {
-  const existing = await closestExisting(folder);
   try {
-    await access(existing, constants.W_OK | constants.X_OK);
+    await probeFolder(folder);
   } catch (error) {
-    const what = existing === folder ? folder : `${folder} cannot be created in ${existing}, which`;
     return failure(
-      `${what} is not writable for uid ${process.getuid?.()} (${reasonOf(error)}).`,
-      `Change the owner of ${existing}, or set another ${setting}.`,
+      `${folder} cannot be written by uid ${process.getuid?.()} (${reasonOf(error)}).`,
+      `Make it writable, or set another ${setting}.`,
     );
   }
-  const { bavail, bsize } = await statfs(existing);
+  const { bavail, bsize } = await statfs(await closestExisting(folder));
   const free = bavail * bsize;
   const message = `${folder} has ${formatBytes(free)} of free disk space.`;
   const action =
@@ -99,11 +98,6 @@ const checkFolder = async (setting: string, folder: string): Promise<Result> => 
   if (free < FULL_BYTES) return failure(message, action);
   return free < LOW_BYTES ? warning(message, action) : ok(message);
 };
-
-const closestExisting = async (path: string): Promise<string> =>
-  (await nullIfMissing(stat(path))) === null && dirname(path) !== path
-    ? closestExisting(dirname(path))
-    : path;
 
 const formatBytes = (bytes: number): string =>
   bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
@@ -139,7 +133,7 @@ const checkPackageStore = async ({ appStore, dataDir }: Config) => {
   if (writeError === null) return [ok(`${location} can be read and written.`), ...space];
   return warning(
     `${location} can be read, but not written (${reasonOf(writeError)}).`,
-    'Use other credentials for `steward apps publish`; the service itself only reads.',
+    `${appStore.kind === 's3' ? 'Use other credentials' : 'Make it writable'} for \`steward apps publish\`; the service itself only reads.`,
   );
 };
 

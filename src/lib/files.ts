@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { errorCodeOf } from './errno.ts';
+import { errorCodeOf, nullIfMissing } from './errno.ts';
 import { invalidInput } from './problems.ts';
 
 /**
@@ -43,6 +43,29 @@ export const isFolder = (dir: string): Promise<boolean> =>
     (stats) => stats.isDirectory(),
     () => false,
   );
+
+/** The folder, or the closest one above that exists. */
+export const closestExisting = async (path: string): Promise<string> =>
+  (await nullIfMissing(stat(path))) === null && dirname(path) !== path
+    ? closestExisting(dirname(path))
+    : path;
+
+/**
+ * Proves that a folder can be written to, or, if it is missing, that one above it can: writes a file there and removes it. Permission bits
+ * prove nothing, for root least of all.
+ */
+export const probeFolder = async (dir: string): Promise<void> => {
+  const file = join(await closestExisting(dir), `.probe.${randomUUID()}.tmp`);
+  try {
+    await writeFile(file, '', { flag: 'wx', flush: true });
+  } catch (error) {
+    // On a full disk the file exists.
+    await rm(file, { force: true }).catch(() => {});
+    // The name of the file says nothing to the operator.
+    throw error instanceof Error ? Object.assign(error, { path: dirname(file) }) : error;
+  }
+  await rm(file);
+};
 
 /** The SHA-256 of a file in hexadecimal digits. */
 export const sha256OfFile = async (file: string): Promise<string> => {

@@ -2,6 +2,8 @@ import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { probePackageStore } from '../../src/adapters/package-store/package-store.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import {
   CHECKSUM_FORMS,
   createFolderPackageStore,
@@ -121,6 +123,25 @@ folder('is unavailable if a checksum cannot be read', async () => {
   await mkdir(`${file}.sha256`);
 
   await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
+});
+
+folder(
+  'is probed by a file that does not stay, also where the first publication would create it',
+  async () => {
+    await using scratch = await makeScratchFolder();
+
+    for (const dir of [scratch.path, scratch.join('new', 'packages')])
+      assert.equal(await probePackageStore({ kind: 'folder', dir }), { readError: null, writeError: null });
+
+    assert.equal(await readdir(scratch.path), []);
+  },
+);
+
+folder('cannot be written where its folder cannot be created, whatever root is permitted', async () => {
+  const { readError, writeError } = await probePackageStore({ kind: 'folder', dir: '/proc/packages' });
+
+  assert.is(readError, null);
+  assert.instance(writeError, Error);
 });
 
 folder.after(() => sources[Symbol.asyncDispose]());

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreLocation } from '../../config/store-config.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
-import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
+import { ensureDirectory, probeFolder, syncDirectory } from '../../lib/files.ts';
 import {
   isSlug,
   type PackageName,
@@ -76,7 +76,7 @@ const openFiles = async (location: StoreLocation): Promise<PackageFiles> => {
 type ProbeResult = { readError: unknown; writeError: unknown };
 
 /**
- * Reads the listing of a store, and writes a file that is not a package.
+ * Reads the listing of a store, and writes a file that is not a package. A missing folder is not created: the first publication does so.
  * @returns the errors, null for what works
  */
 export const probePackageStore = async (location: StoreLocation): Promise<ProbeResult> => {
@@ -292,14 +292,4 @@ export const openFolder = (dir: string): PackageFiles => {
     },
     toCause: (error) => error,
   };
-};
-
-/** Writes a file and removes it. A missing folder is not created: the first publication does so. */
-const probeFolder = async (dir: string): Promise<void> => {
-  const file = join(dir, `.probe.${randomUUID()}.tmp`);
-  try {
-    await nullIfMissing(writeFile(file, '', { flag: 'wx', flush: true }));
-  } finally {
-    await rm(file, { force: true });
-  }
 };
