@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { copyFile, cp, glob, readFile } from 'node:fs/promises';
+import { copyFile, cp, glob, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ import manifest from '../../packaging/client/package.json' with { type: 'json' }
 import { ticketOf } from '../support/access-views.ts';
 import { browserSuite, fillLogin } from '../support/browser.ts';
 import { CHROMIUM } from '../support/environment.ts';
-import { compile, installInto, installWorkspace } from '../support/packaging.ts';
+import { compile, describe, installInto, installWorkspace } from '../support/packaging.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { addressOf, appSuite, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
 
@@ -133,6 +133,26 @@ for (const [name, options] of Object.entries(MODULES)) {
     for (const error of errors) assert.ok(error.length < 400, error);
   });
 }
+
+client('describes each procedure where an editor shows it', async () => {
+  const compilerOptions = { strict: true, module: 'nodenext', noEmit: true, types: [] };
+  await writeFile(
+    join(installed.app, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: ['typed.ts'] }),
+  );
+  const [list, stream] = await describe(installed.app, 'typed.ts', ['api.sites.list', 'api.events.stream']);
+  const declarations = 'node_modules/@steward/client/dist/packaging/procedures.d.ts';
+  const lines = (await readFile(join(installed.app, declarations), 'utf8')).split('\n');
+  const verbs = lines.flatMap((line, index) => (/^ {16}type: "/.test(line) ? [index - 1] : []));
+
+  assert.is(list, 'List sites.\n\nFor all users.');
+  assert.match(stream ?? '', /^Stream events\./);
+  assert.ok(verbs.length > 200);
+  assert.equal(
+    verbs.filter((index) => !lines[index - 1]?.endsWith('*/')),
+    [],
+  );
+});
 
 client('has the same types as the sources', async () => {
   const target = ['--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024,esnext.array'];

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { API } from 'typescript/unstable/sync';
 import { makeOncePerRun, makeScratchFolder } from './files.ts';
 
 export const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
@@ -20,6 +21,22 @@ export const compile = (cwd: string, file: string, options: string[]) =>
       }),
     );
   });
+
+/** What an editor shows for each of these expressions of a file, by the tsconfig.json beside it. */
+export const describe = async (cwd: string, file: string, expressions: string[]): Promise<string[]> => {
+  const api = new API({ cwd });
+  try {
+    const [project] = api.updateSnapshot({ openProjects: [join(cwd, 'tsconfig.json')] }).getProjects();
+    const source = await readFile(join(cwd, file), 'utf8');
+    return expressions.map((expression) => {
+      const end = source.indexOf(expression) + expression.length - 1;
+      const symbol = project?.checker.getSymbolAtPosition(join(cwd, file), end);
+      return symbol ? (project?.checker.getDocumentationCommentOfSymbol(symbol) ?? '') : '';
+    });
+  } finally {
+    api.close();
+  }
+};
 
 const run = promisify(execFile);
 const PROJECT = join(import.meta.dirname, '../..');
