@@ -7,6 +7,10 @@
 --     http-request deny deny_status 503 unless { var(txn.steward_admitted) -m bool }
 --     http-response add-header Content-Security-Policy "frame-ancestors %[var(txn.steward_frame_ancestors)]"
 --     default_backend apps
+--   backend apps
+--     # Ends WebSockets that are silent.
+--     timeout tunnel 1h
+--     server app 127.0.0.1:4010
 
 local ASKED_WITH = { "cookie", "authorization", "accept", "host" }
 local TIMEOUT_MS = 5000
@@ -18,6 +22,8 @@ local ENCODED_AGAIN = { "%%25[25]", "%%25%%[25]*3[25]" }
 
 local function is_ambiguous(path)
   local lower = path:lower()
+  -- A `%` that encodes nothing.
+  if lower:gsub("%%%x%x", ""):find("%", 1, true) then return true end
   for _, part in ipairs(AMBIGUOUS) do
     if lower:find(part, 1, true) then return true end
   end
@@ -56,9 +62,17 @@ local function remove_credentials(txn, headers)
   if #kept > 0 then txn.http:req_add_header("cookie", table.concat(kept, "; ")) end
 end
 
+-- A proxy drops the headers that this one names, also those of Steward.
+local function replace_connection(txn, headers)
+  local is_websocket = headers["upgrade"] and headers["upgrade"][0]:lower() == "websocket"
+  txn.http:req_del_header("connection")
+  if is_websocket then txn.http:req_set_header("connection", "upgrade") end
+end
+
 core.register_action("steward_gate", { "http-req" }, function(txn, steward)
   local headers = txn.http:req_get_headers()
   remove_claims(txn, headers)
+  replace_connection(txn, headers)
   local path = txn.sf:path() or ""
   if is_ambiguous(path) then return refuse(txn, 400, {}, "Ambiguous path.\n") end
   local slug = path:match("^/([a-z0-9_-]+)/")

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
+import { type ClientRequest, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { decodeJwt } from 'jose';
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
@@ -18,6 +20,14 @@ const startApp = async (port: number) => {
     const body = (await Array.fromAsync(request)).join('');
     response.end(JSON.stringify({ url: request.url, headers: request.headers, body }));
   });
+  server.on('upgrade', ({ headers }, socket) => {
+    const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    const accept = createHash('sha1').update(key).digest('base64');
+    const answer = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+    answer.push(`Sec-WebSocket-Accept: ${accept}`, `X-User: ${headers['x-steward-user']}`);
+    socket.write(`${answer.join('\r\n')}\r\n\r\n`);
+    socket.pipe(socket);
+  });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return { [Symbol.asyncDispose]: async () => void server.close() };
@@ -32,14 +42,23 @@ const startProxy = async (name: GateProxy, { service, app }: { service: number; 
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   /** Without the normalization of `fetch`. */
+  const ask = (path: string, headers: Record<string, string>, port = ports.proxy) =>
+    httpRequest({ host: 'localhost', family: 4, port, path, headers }).end();
   const statusOf = async (path: string, headers: Record<string, string>, port = ports.proxy) => {
-    const request = httpRequest({ host: 'localhost', family: 4, port, path, headers }).end();
-    const [response] = await once(request, 'response');
+    const [response] = await once(ask(path, headers, port), 'response');
     response.resume();
     return response.statusCode;
   };
-  return { ...proxy, ports, send, statusOf };
+  return { ...proxy, ports, send, ask, statusOf };
 };
+
+/** The response, with the socket if the protocol was switched. */
+const answerTo = (request: ClientRequest) =>
+  new Promise<{ response: IncomingMessage; socket: Duplex | null }>((resolve, reject) => {
+    request.once('upgrade', (response, socket) => resolve({ response, socket }));
+    request.once('response', (response) => resolve({ response, socket: null }));
+    request.once('error', reject);
+  });
 
 type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
@@ -121,6 +140,37 @@ for (const name of GATE_PROXIES) {
     },
   );
 
+  gate('lets no caller drop what it adds', async ({ ask, logIn }) => {
+    const dropped = 'X-Steward-User, X-Steward-Client, X-Steward-Roles, X-Steward-Ticket';
+    for (const connection of [`close, ${dropped}`, `keep-alive, ${dropped}`]) {
+      const headers = { ...(await logIn('ada@acme.test')), connection };
+      const [response] = await once(ask('/sales/', headers), 'response');
+      const app = JSON.parse((await Array.fromAsync(response)).join(''));
+      assert.is(app.headers['x-steward-user'], 'ada@acme.test');
+      assert.is(app.headers['x-steward-roles'], 'member');
+      assert.not.match(String(app.headers.connection ?? ''), /steward/i);
+    }
+  });
+
+  gate('passes on the WebSocket of a person who may open the app', async ({ ask, statusOf, logIn }) => {
+    const websocket = {
+      connection: 'keep-alive, Upgrade, X-Steward-User',
+      upgrade: 'WebSocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    };
+    const headers = { ...(await logIn('ada@acme.test')), ...websocket };
+    const { response, socket } = await answerTo(ask('/sales/', headers));
+    assert.is(response.statusCode, 101);
+    assert.is(response.headers['x-user'], 'ada@acme.test');
+    socket?.write('hello');
+    assert.equal(await once(socket ?? response, 'data'), [Buffer.from('hello')]);
+    socket?.destroy();
+
+    const stranger = { ...(await logIn('edsger@globex.test')), ...websocket };
+    assert.is(await statusOf('/sales/', stranger), 403);
+  });
+
   gate('passes no credentials of Steward on to the app', async ({ send, tokenOf, logIn }) => {
     const token = await tokenOf('ada@acme.test');
     for (const scheme of ['Token', 'bearer', 'JWT']) {
@@ -146,7 +196,16 @@ for (const name of GATE_PROXIES) {
     for (const part of between)
       for (const path of [`/churn/${part}/sales/x`, `/sales/${part}/churn/x`])
         assert.is(await statusOf(path, headers), 400, path);
-    for (const path of ['/sales/..', '/sales/.', '/sales/..?a=1', '/churn/..%2fsales/x', '//sales/'])
+    for (const path of [
+      '/sales/..',
+      '/sales/.',
+      '/sales/..?a=1',
+      '/churn/..%2fsales/x',
+      '//sales/',
+      '/sales/%',
+      '/sales/%2',
+      '/sales/%zz',
+    ])
       assert.is(await statusOf(path, headers), 400, path);
     for (const path of [
       '/sales/..x/a.b?path=/../%2e;//',

@@ -178,10 +178,7 @@ const haproxy = async (ports: GatePorts, folder: string, changeScript = (script:
   timeout client 10s
   timeout connect 2s
   timeout server 10s
-${documented}
-backend apps
-  server app 127.0.0.1:4010
-`;
+${documented}`;
   return adapt(example, ports);
 };
 
