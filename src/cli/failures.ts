@@ -1,6 +1,6 @@
 import { InvalidSettings } from '../config/config.ts';
 import { DISK_FULL, INSUFFICIENT_PRIVILEGE, problemOfDatabaseError } from '../db/database-errors.ts';
-import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
+import { causeInWords, errorCodeOf, OperatorError, reasonOf, withRemedy } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 
 const FAILURE = 1;
@@ -19,28 +19,15 @@ export const linesOf = (error: unknown): string[] => {
   if (error instanceof OperatorError) return [error.message];
   if (errorCodeOf(error) === DISK_FULL)
     return [`${NO_DISK_SPACE} Free space and try again (${reasonOf(error)}).`];
-  if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
+  if (isDatabaseFailure(error))
+    return [withRemedy(`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`, error)];
   if (errorCodeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
-  return [fileFailure(error) ?? error.stack ?? error.message];
+  if (causeInWords(error) !== null) return [withRemedy(`${reasonOf(error)}.`, error)];
+  return [error.stack ?? error.message];
 };
 
 const PRIVILEGES =
   'The role needs USAGE and CREATE on its schema, and must own the tables of Steward: grant usage, create on schema public to ROLE.';
-
-const FILE_FAILURES: Record<string, string> = {
-  ENOENT: 'No such file or folder.',
-  ENOTDIR: 'Part of the path is not a folder.',
-  EISDIR: 'Is a folder.',
-  EACCES: 'Permission denied.',
-  EPERM: 'Permission denied.',
-};
-
-/** File system errors have a path. */
-const fileFailure = (error: Error): string | null => {
-  if (!('path' in error)) return null;
-  const reason = FILE_FAILURES[errorCodeOf(error) ?? ''];
-  return reason === undefined ? error.message : `${error.path}: ${reason}`;
-};
 
 /** Omits messages that the sentence already contains. */
 const fieldLines = ({ message: sentence, fields = {} }: Problem): string[] =>

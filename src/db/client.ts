@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls';
 import pg from 'pg';
 import type { Connection, DatabaseTls, HostAddress } from '../config/connection.ts';
-import { errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { causeInWords, errorCodeOf, reasonOf } from '../lib/errno.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** SQLSTATE invalid_password. */
@@ -112,8 +112,9 @@ class CannotConnect extends Error {
   readonly code = '08001';
 
   constructor(server: string | null, cause: unknown) {
-    const reason = reasonOf(cause);
-    super(server === null ? reason : `${server}: ${reason}`, { cause });
+    super(server === null ? reasonOf(cause) : `${server}: ${causeInWords(cause) ?? reasonOf(cause)}`, {
+      cause,
+    });
     this.name = 'CannotConnect';
   }
 }

@@ -6,7 +6,7 @@ import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { Settings } from '../config/settings.ts';
-import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { nullIfMissing, reasonOf, remedyOf } from '../lib/errno.ts';
 import { closestExisting, probeFolder } from '../lib/files.ts';
 import { checkExpiry } from './certificates.ts';
 import { checkDatabase } from './check-database.ts';
@@ -29,7 +29,7 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
   };
   const findings = Object.entries(checks).map(async ([check, running]) => {
     const results = await running.catch((error: unknown) =>
-      failure(`The check failed (${reasonOf(error)}).`, 'Report this message.'),
+      failure(`The check failed (${reasonOf(error)}).`, remedyOf(error) ?? 'Report this message.'),
     );
     return findingsOf(check, results);
   });
@@ -87,7 +87,7 @@ const checkFolder = async (setting: string, folder: string): Promise<Result> => 
   } catch (error) {
     return failure(
       `${folder} cannot be written by uid ${process.getuid?.()} (${reasonOf(error)}).`,
-      `Make it writable, or set another ${setting}.`,
+      `${remedyOf(error) ?? 'Make it writable.'} Or set another ${setting}.`,
     );
   }
   const { bavail, bsize } = await statfs(await closestExisting(folder));

@@ -1,3 +1,7 @@
+import { isIPv6 } from 'node:net';
+import { constants } from 'node:os';
+import { getSystemErrorMessage } from 'node:util';
+
 /** The code of a failed system call (`ENOENT`), or a SQLSTATE. */
 export const errorCodeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
@@ -9,11 +13,71 @@ export const nullIfMissing = <T>(work: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-/** The message of an error. A host with several addresses fails with an error for each, which has no message itself. */
-export const reasonOf = (cause: unknown): string => {
-  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
-  return cause instanceof Error ? cause.message : String(cause);
+type SystemError = Error & {
+  errno: number;
+  syscall: string;
+  path?: string;
+  address?: string;
+  port?: number;
+  hostname?: string;
 };
+
+const isSystemError = (error: Error): error is SystemError =>
+  'errno' in error && typeof error.errno === 'number' && 'syscall' in error;
+
+/** Where Node's words are none, or those of the C library. */
+const WORDS: Record<number, string> = {
+  [-constants.errno.EDQUOT]: 'disk quota exceeded',
+  [-constants.errno.EISDIR]: 'is a directory',
+  [-3008]: 'no such host',
+  [-3001]: 'no name server answers',
+};
+
+const placeOf = ({ path, address, port, hostname, syscall }: SystemError): string =>
+  path ?? (address && port ? addressText(address, port) : (address ?? hostname ?? syscall));
+
+const addressText = (address: string, port: number): string =>
+  `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+
+/** Why a system call failed, in words: `read-only file system`. Null for other errors. */
+export const causeInWords = (error: unknown): string | null =>
+  error instanceof Error && isSystemError(error)
+    ? (WORDS[error.errno] ?? getSystemErrorMessage(error.errno))
+    : null;
+
+/**
+ * The message of an error, for operators. Of a failed system call, the place and the cause in words: `/srv/data: read-only file system`.
+ * A host with several addresses fails with an error for each, which has no message itself.
+ */
+export const reasonOf = (cause: unknown): string => {
+  if (cause instanceof AggregateError) return [...new Set(cause.errors.map(reasonOf))].join('; ');
+  if (!(cause instanceof Error)) return String(cause);
+  return isSystemError(cause) ? `${placeOf(cause)}: ${causeInWords(cause)}` : cause.message;
+};
+
+const PERMISSION = `Give uid ${process.getuid?.()} access to it.`;
+const REMEDIES: Record<string, string> = {
+  EACCES: PERMISSION,
+  EPERM: PERMISSION,
+  EROFS: 'Make it writable: with systemd, by ReadWritePaths= of the unit; in a container, by its volume.',
+  ENOSPC: 'Free space, or enlarge the disk.',
+  EDQUOT: 'Free space, or raise the quota.',
+  ECONNREFUSED: 'Check that the server runs at this address.',
+  ENOTFOUND: 'Check the name of the host.',
+  EAI_AGAIN: 'Check the network and the name servers of this machine.',
+  EADDRNOTAVAIL: 'Set an address of this machine.',
+};
+
+/** What the operator can do about a failed system call, or about one that caused the error. Null if it depends on what was called. */
+export const remedyOf = (error: unknown): string | null => {
+  if (!(error instanceof Error)) return null;
+  const [first] = error instanceof AggregateError ? error.errors : [];
+  return REMEDIES[errorCodeOf(error) ?? ''] ?? remedyOf(first ?? error.cause);
+};
+
+/** A sentence about an error, followed by its remedy, if there is one. */
+export const withRemedy = (sentence: string, error: unknown): string =>
+  [sentence, remedyOf(error) ?? []].flat().join(' ');
 
 /** A failure that the operator can fix. The message is one line for the operator. */
 export class OperatorError extends Error {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { errorCodeOf, nullIfMissing } from './errno.ts';
+import { causeInWords, errorCodeOf, nullIfMissing, withRemedy } from './errno.ts';
 import { invalidInput } from './problems.ts';
 
 /**
@@ -24,17 +24,15 @@ export const ensureDirectory = async (dir: string, mode?: number): Promise<void>
   } catch (error) {
     // Another process may have created it.
     if (await isFolder(dir)) return;
-    const code = errorCodeOf(error) ?? 'unknown';
-    throw invalidInput(`The folder ${dir} cannot be created: ${REASONS[code] ?? code}.`, error);
+    const reason = REASONS[errorCodeOf(error) ?? ''] ?? causeInWords(error);
+    throw invalidInput(withRemedy(`The folder ${dir} cannot be created: ${reason}.`, error), error);
   }
 };
 
+/** What the words of the system would not explain. */
 const REASONS: Record<string, string> = {
   EEXIST: 'a file or a broken link has this name',
   ENOENT: 'the file system does not allow it',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
 };
 
 /** Whether there is such a folder. */

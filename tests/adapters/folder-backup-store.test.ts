@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/backup-store.ts';
@@ -34,7 +35,11 @@ stores('writes a file that only its owner can read, under its name once it is co
 stores('leaves nothing after a failure, and names the reason of a full disk', async () => {
   await using folder = await makeScratchFolder();
   const store = createFolderBackupStore(folder.path);
-  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+    code: 'ENOSPC',
+    errno: -constants.errno.ENOSPC,
+    syscall: 'write',
+  });
   const fail = (error: Error) =>
     store
       .write(NAME, async (target) => {
@@ -48,7 +53,10 @@ stores('leaves nothing after a failure, and names the reason of a full disk', as
   const failure = await fail(full);
 
   assert.instance(failure, BackupStoreError);
-  assert.match(String(failure), /: no space is left on the disk\. Nothing was left there\.$/);
+  assert.match(
+    String(failure),
+    /: no space left on device\. Nothing was left there\. Free space, or enlarge the disk\.$/,
+  );
   assert.equal(await readdir(folder.path), []);
 });
 

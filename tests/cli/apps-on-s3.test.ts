@@ -56,8 +56,8 @@ commands('name APP_STORE and the reason in one line if the store is unavailable'
   ] as const;
   await server.stop();
   const down = [
-    [await runInProcess(['apps', 'list', 'routes'], settings), /ECONNREFUSED/],
-    [await runInProcess(publish, settings, folder.path), /ECONNREFUSED/],
+    [await runInProcess(['apps', 'list', 'routes'], settings), /connection refused/],
+    [await runInProcess(publish, settings, folder.path), /connection refused/],
   ] as const;
 
   for (const [outcome, reason] of [...outcomes, ...down]) {

@@ -43,7 +43,7 @@ folders('names the path that prevents the folder, and why', async () => {
     ]),
     [
       scratch.join('x'.repeat(256)),
-      `The folder ${scratch.join('x'.repeat(256))} cannot be created: ENAMETOOLONG.`,
+      `The folder ${scratch.join('x'.repeat(256))} cannot be created: name too long.`,
     ],
   ];
 

@@ -171,7 +171,10 @@ commands('refuses in one line, and creates nothing', async ({ folder, file }) =>
   };
 
   assert.match(await refused(['restore', cut]), /^This is not a complete backup \(.+\)\.\n$/);
-  assert.match(await refused(['restore', folder.join('none.tar')]), /none\.tar: No such file or folder\.\n$/);
+  assert.match(
+    await refused(['restore', folder.join('none.tar')]),
+    /none\.tar: no such file or directory\.\n$/,
+  );
   assert.is(
     await refused(['restore', file], { BACKUP_PASSPHRASE: 'wrong' }),
     'BACKUP_PASSPHRASE is not the passphrase of this backup.\n',

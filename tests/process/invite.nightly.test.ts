@@ -167,7 +167,7 @@ invite('refuses a missing file', async (context) => {
   const missing = await runCommand(['invite', 'none.csv', '--client', '1'], settings, context.folder.path);
 
   assertRefused(missing, 1);
-  assert.is(missing.stderr, 'none.csv: No such file or folder.\n');
+  assert.is(missing.stderr, 'none.csv: no such file or directory.\n');
 });
 
 invite('starts the database itself after the service has stopped', async (context) => {

@@ -15,7 +15,7 @@ messages('name a missing file in one line', async () => {
   const settings = { DATA_DIR: folder.join('data'), APP_STORE: `file:${folder.join('store')}` };
 
   for (const [args, line] of [
-    [['import-django', 'nofile.json'], 'nofile.json: No such file or folder.\n'],
+    [['import-django', 'nofile.json'], 'nofile.json: no such file or directory.\n'],
     [['apps', 'publish', 'no.file'], 'no.file cannot be read.\n'],
   ] as const) {
     const outcome = await runCommand([...args], settings, folder.path);

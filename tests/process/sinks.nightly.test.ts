@@ -88,8 +88,8 @@ sinks('starts and answers while no sink takes events, says so once, and names no
     // A busy machine comes here after the 40 s in which the third one must answer.
     .filter((line) => line.includes('a sink takes no events') && !line.includes('"sink":"syslog"'));
   assert.is(log.length, 2, log.join('\n'));
-  assert.match(log.join(), /"sink":"file","reason":"ENOENT: no such file or directory/);
-  assert.match(log.join(), /"sink":"http","reason":"connect ECONNREFUSED/);
+  assert.match(log.join(), /"sink":"file","reason":"[^"]+: no such file or directory"/);
+  assert.match(log.join(), /"sink":"http","reason":"[^"]+: connection refused"/);
   assert.not.match(
     service.output.stdout + service.output.stderr,
     /a-secret-of-the-collector|path-with-a-secret/,
@@ -97,8 +97,8 @@ sinks('starts and answers while no sink takes events, says so once, and names no
   assert.ok((peakMemoryMb(service.pid) ?? 0) < 400);
   const { lines, stdout } = await examine(settings);
   const failures = lines('failure', 'event sinks').join('\n');
-  assert.match(failures, /EVENT_FILE cannot be used \(ENOENT/);
-  assert.match(failures, /EVENT_HTTP_URL cannot be used \(connect ECONNREFUSED/);
+  assert.match(failures, /EVENT_FILE cannot be used \(\/.+: no such file or directory\)/);
+  assert.match(failures, /EVENT_HTTP_URL cannot be used \(.+: connection refused\)/);
   assert.match(lines('ok', 'event sinks').join('\n'), /events wait for the sink http\./);
   assert.not.match(stdout, /a-secret-of-the-collector|path-with-a-secret/);
   // It ends, even if something still waits.

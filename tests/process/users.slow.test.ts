@@ -55,7 +55,7 @@ users('export names a folder that does not exist in one line', async ({ settings
   );
 
   assert.is(code, 1);
-  assert.match(stderr, /^\S+\.partial: No such file or folder\.\n$/);
+  assert.match(stderr, /^\S+\.partial: no such file or directory\.\n$/);
 });
 
 users('erase needs the address again, and keeps the last superuser', async ({ settings, database }) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { StoreLocation } from '../../config/store-config.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { BackupStoreError, errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { BackupStoreError, causeInWords, errorCodeOf, nullIfMissing, withRemedy } from '../../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
 
 /** Drafts that a killed backup left: those that are certainly abandoned were removed. */
@@ -63,10 +63,9 @@ export const createFolderBackupStore = (dir: string): BackupStore => {
         await syncDirectory(dir);
         return size;
       } catch (error) {
-        const reason = DISK_FAILURES[errorCodeOf(error) ?? ''];
-        if (reason === undefined) throw error;
-        const line = `The backup cannot be written to ${dir}: ${reason}. Nothing was left there.`;
-        throw new BackupStoreError(line, { cause: error });
+        if (!DISK_FAILURES.has(errorCodeOf(error) ?? '')) throw error;
+        const line = `The backup cannot be written to ${dir}: ${causeInWords(error)}. Nothing was left there.`;
+        throw new BackupStoreError(withRemedy(line, error), { cause: error });
       } finally {
         await rm(draft, { force: true });
       }
@@ -102,11 +101,5 @@ export const createFolderBackupStore = (dir: string): BackupStore => {
   };
 };
 
-const DISK_FAILURES: Record<string, string> = {
-  ENOSPC: 'no space is left on the disk',
-  EDQUOT: 'the disk quota is exceeded',
-  EFBIG: 'the file would be too large for the file system',
-  EIO: 'the disk failed',
-  EACCES: 'permission denied',
-  EROFS: 'it is read-only. With systemd, add ReadWritePaths= to the unit',
-};
+/** Those of the database, which produces the backup, are passed on. */
+const DISK_FAILURES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EACCES', 'EROFS']);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../config/connection.ts';
-import { errorCodeOf } from '../../lib/errno.ts';
+import { errorCodeOf, reasonOf } from '../../lib/errno.ts';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError } from './errors.ts';
@@ -128,7 +128,7 @@ const isReady = async (connection: Connection): Promise<boolean> => {
   } catch (cause) {
     if (!REFUSED_LOGINS.has(errorCodeOf(cause) ?? '')) return false;
     throw new EmbeddedPostgresError(
-      `The embedded database refuses to log Steward in (${cause instanceof Error ? cause.message : cause}). Restore DATA_DIR from one backup, with its database-password.`,
+      `The embedded database refuses to log Steward in (${reasonOf(cause)}). Restore DATA_DIR from one backup, with its database-password.`,
       { cause },
     );
   }

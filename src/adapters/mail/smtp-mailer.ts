@@ -1,4 +1,5 @@
 import { createTransport, type NodemailerError } from 'nodemailer';
+import { reasonOf } from '../../lib/errno.ts';
 import { isLoopback } from '../../lib/ip-networks.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
 import { hostOf } from '../../lib/urls.ts';
@@ -61,7 +62,7 @@ export const createSmtpMailer = ({ url, concurrency, timeoutsMs }: SmtpOptions):
         }).verify();
         return { accepted: server.login === null ? 'connection' : 'login' };
       } catch (error) {
-        return { reason: reasonOf(failureOf(error), server) };
+        return { reason: describe(failureOf(error), server) };
       }
     },
 
@@ -107,17 +108,17 @@ export const readSmtpUrl = (url: string): SmtpServer => {
 /** Bad sequence of commands, and missing login or TLS (RFC 4954 §6, RFC 3207 §4): not caused by the mail. */
 const SESSION_ERRORS = new Set([503, 530]);
 
-type Failure = Pick<NodemailerError, 'message'> & Partial<NodemailerError>;
+type Failure = Error & Partial<NodemailerError>;
 
 /** Whether a failed attempt should be retried, and a reason that may be shown to administrators. */
 export const deliveryOfFailure = (error: unknown, server: SmtpServer): Delivery => ({
   outcome: isPermanent(failureOf(error)) ? 'refused' : 'failed',
   cause: causeOf(failureOf(error)),
-  reason: reasonOf(failureOf(error), server),
+  reason: describe(failureOf(error), server),
 });
 
 const failureOf = (error: unknown): Failure =>
-  error instanceof Error ? error : { message: 'The mail could not be sent.' };
+  error instanceof Error ? error : new Error('The mail could not be sent.');
 
 /** Codes of nodemailer and of Node's sockets. */
 const CAUSES: Record<string, DeliveryFailure> = {
@@ -158,10 +159,12 @@ const isPermanent = ({ command, responseCode = 0, response = '' }: Failure): boo
 };
 
 /** Why the server cannot be used or refused a mail. */
-const reasonOf = ({ message, code, responseCode }: Failure, { login }: SmtpServer): string =>
-  code === 'EAUTH' || code === 'ENOAUTH'
+const describe = (failure: Failure, { login }: SmtpServer): string => {
+  const { code, responseCode } = failure;
+  return code === 'EAUTH' || code === 'ENOAUTH'
     ? `The mail server refused the login${responseCode ? ` (${responseCode})` : ''}.`
-    : reasonFrom(message, secretsOf(login));
+    : reasonFrom(reasonOf(failure), secretsOf(login));
+};
 
 /** The login as it is, and as PLAIN (RFC 4616) and LOGIN encode it. */
 const secretsOf = (login: SmtpServer['login']): string[] => {

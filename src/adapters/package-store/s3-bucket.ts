@@ -11,6 +11,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { z } from 'zod';
 import type { StoreLocation } from '../../config/store-config.ts';
+import { reasonOf } from '../../lib/errno.ts';
 import { endWith, tracing } from '../../lib/tracing.ts';
 import type { PackageFiles } from './package-store.ts';
 
@@ -183,7 +184,7 @@ const messageOf = (error: Error): string => {
   }
   // Its message includes the endpoint, which may contain a password.
   if (error.name === 'EndpointError') return 'The endpoint of the bucket is not valid.';
-  return error.name === 'Error' ? error.message : `${error.name}: ${error.message}`;
+  return error.name === 'Error' ? reasonOf(error) : `${error.name}: ${error.message}`;
 };
 
 /** What the client adds to an error that was caused by a response, even by one that it could not parse. */
