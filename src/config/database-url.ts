@@ -2,7 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { errorCodeOf } from '../lib/errno.ts';
+import { causeInWords } from '../lib/errno.ts';
+import { withoutBrackets } from '../lib/urls.ts';
 import type { Connection, DatabaseTls, HostAddress } from './connection.ts';
 
 const SCHEME = /^postgres(ql)?:\/\//;
@@ -52,7 +53,7 @@ export const parseDatabaseUrl = (url: string): Connection => {
 const readAuthority = (authority: string) =>
   authority.split(',').map((part) => {
     const [, host = '', port = ''] = HOST.exec(part) ?? [];
-    if (HOST.test(part) && /^\d*$/.test(port)) return { host: decode(host.replace(/^\[|\]$/g, '')), port };
+    if (HOST.test(part) && /^\d*$/.test(port)) return { host: decode(withoutBrackets(host)), port };
     throw new TypeError(
       `${MALFORMED}; a port must be a number, and / ? # @ : within the password must be percent-encoded`,
     );
@@ -69,7 +70,7 @@ const hostsOf = (
     throw new TypeError('must have one port, or one for each host');
   const [first = DEFAULT_HOST, ...others] = names;
   const at = (name: string, index: number): HostAddress => ({
-    host: name || DEFAULT_HOST,
+    host: withoutBrackets(name) || DEFAULT_HOST,
     port: portOf((given.length === 1 ? given[0] : given[index]) ?? ''),
   });
   return [at(first, 0), ...others.map((name, index) => at(name, index + 1))];
@@ -192,7 +193,7 @@ const readParameterFile = (name: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new TypeError(`${name} cannot be read (${errorCodeOf(cause) ?? 'unknown error'})`, { cause });
+    throw new TypeError(`${name} cannot be read (${causeInWords(cause) ?? 'unknown error'})`, { cause });
   }
 };
 

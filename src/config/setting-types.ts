@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { withAsciiDomain } from '../lib/email-address.ts';
+import { withoutBrackets } from '../lib/urls.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
 /** What `parse` makes of a text. It returns what `fail` returns if it cannot. */
@@ -28,6 +29,8 @@ const flagText = z
 
 export const flag = (fallback: boolean) => flagText.default(fallback);
 export const optionalFlag = flagText.optional();
+
+export const listenAddress = z.string().overwrite(withoutBrackets).default('127.0.0.1');
 
 /** The number of trusted proxies in front, or their addresses (`10.0.0.0/8,127.0.0.1`). */
 export const trustedProxies = z

@@ -8,6 +8,7 @@ import {
   emailAddress,
   flag,
   httpUrl,
+  listenAddress,
   mailServerUrl,
   nameServers,
   trustedProxies,
@@ -26,17 +27,14 @@ export const PUBLISHED_DEMO_PASSWORD = 'steward-demo-1';
  */
 export const Settings = z.object({
   PORT: wholeNumber(0, 65_535, 8000).describe('Port to listen on; `0` picks a free port'),
-  HOST: z
-    .string()
-    .default('127.0.0.1')
-    .meta({ description: 'Address to listen on', valueType: 'IP address or host name' }),
+  HOST: listenAddress.meta({ description: 'Address to listen on', valueType: 'IP address or host name' }),
   WORKERS: wholeNumber(1, 64, 1).describe(
     'Number of processes that serve requests: see [workers.md](workers.md)',
   ),
   METRICS_PORT: wholeNumber(0, 65_535, 0).describe(
     'Port of `GET /metrics` for Prometheus; `0` serves no metrics: see [metrics.md](metrics.md)',
   ),
-  METRICS_HOST: z.string().default('127.0.0.1').meta({
+  METRICS_HOST: listenAddress.meta({
     description: 'Address on which the metrics are served: one that only Prometheus reaches',
     valueType: 'IP address or host name',
   }),

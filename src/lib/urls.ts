@@ -1,8 +1,11 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** The host of a URL, where an IPv6 address stands in brackets. */
-export const hostOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.replace(/^\[(.*)\]$/, '$1');
+/** An address as sockets and resolvers take it: an IPv6 address without the brackets that it has in URLs. */
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
+
+/** The host of a URL. */
+export const hostOf = ({ hostname }: Pick<URL, 'hostname'>): string => withoutBrackets(hostname);
 
 /** Allows every site. */
 export const ANY_ORIGIN = '*';

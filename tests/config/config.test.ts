@@ -19,6 +19,14 @@ config('has the documented defaults', () => {
   assert.equal([read.tokenIdleDays, read.invitationMs, read.demo], [90, 14 * DAY_MS, false]);
 });
 
+config('takes an IPv6 address to listen on with or without brackets', () => {
+  for (const address of ['[::1]', '::1']) {
+    const { host, metricsHost } = readConfig({ HOST: address, METRICS_HOST: address });
+
+    assert.equal([host, metricsHost], ['::1', '::1']);
+  }
+});
+
 config('refuses a mail server whose login is not percent-encoded', () => {
   for (const login of ['me:100%', '50%zz:secret', 'me%:25x'])
     assert.equal(settingsFaults({ SMTP_URL: `smtp://${login}@mail.test` }), [

@@ -51,6 +51,7 @@ urls('reads several hosts, each with its port', () => {
     port: 6000,
     fallbackHosts: [{ host: 'h2', port: 6000 }],
   });
+  assert.is(read('/db?host=[::1]').host, '::1');
   assert.equal(read('/db?host=h1,h2&port=6000,6001').fallbackHosts, [{ host: 'h2', port: 6001 }]);
 });
 
@@ -111,7 +112,7 @@ urls('refuses unsupported parameters by name, without the value', ({ folder }) =
     ['h/db?sslmode=verify-full', 'sslrootcert must be set with sslmode=verify-full: a file, or system'],
     ['h/db?sslrootcert=hunter2', 'sslrootcert and sslcert need sslmode=require, verify-ca or verify-full'],
     ['h/db?sslmode=require&sslrootcert=system', 'sslrootcert=system needs sslmode=verify-full'],
-    ['h/db?sslmode=verify-ca&sslrootcert=/hunter2', 'sslrootcert cannot be read (ENOENT)'],
+    ['h/db?sslmode=verify-ca&sslrootcert=/hunter2', 'sslrootcert cannot be read (no such file or directory)'],
     [
       `h/db?sslmode=verify-ca&sslrootcert=${folder.join('text')}`,
       'sslrootcert must be a file of PEM certificates',
