@@ -8,9 +8,11 @@ import {
   isUnreachable,
   requestId,
   retryAfterSeconds,
+  type StewardClient,
 } from '../../src/client.ts';
+import { createRecordedFetch } from '../support/http-clients.ts';
 import { failureOf, rejectsAs } from '../support/rejects.ts';
-import { ACME, ADA, addressOf, appSuite } from '../support/test-app.ts';
+import { ACME, ADA, addressOf, appSuite, DEMO_PASSWORD, EDSGER, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const errors = appSuite('client errors');
@@ -55,6 +57,23 @@ errors(
     assert.equal(fieldErrors(missing), {});
   },
 );
+
+errors('have a message for people when the login has ended', async ({ app }) => {
+  const url = await addressOf(app);
+  const browser = createRecordedFetch();
+  const inBrowser = createStewardClient({ url, fetch: browser.send });
+  await inBrowser.loginWithSession({ email: EDSGER, password: DEMO_PASSWORD });
+  const withToken = createStewardClient({ url, token: await app.tokenOf(EDSGER) });
+  await app.as(ROOT).sessions.revokeAll({ email: EDSGER });
+  const messageOf = async ({ api }: StewardClient) =>
+    (await rejectsAs(api.sites.list.query(), 'unauthenticated')).message;
+
+  assert.is(await messageOf(inBrowser), 'The session is invalid or expired. Log in again.');
+  assert.is(await messageOf(withToken), 'Your login has ended. Log in again.');
+  await inBrowser.logout();
+  browser.cookies.clear();
+  assert.is(await messageOf(inBrowser), 'You are not logged in. Log in to continue.');
+});
 
 errors('have retryAfterSeconds for throttled logins', async ({ app }) => {
   const steward = createStewardClient({ url: await addressOf(app) });

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
+import { isTrpcPath } from '../trpc/trpc-protocol.ts';
 
 type BrowserCookie = 'session' | 'device' | 'challenge' | 'passkey' | 'sso';
 
@@ -50,12 +51,16 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
   const { authorization } = request.headers;
   if (readSession(request, isSecure) !== null)
     return new Problem('unauthenticated', { detail: 'The session is invalid or expired. Log in again.' });
-  if (authorization === undefined)
-    return new Problem('unauthenticated', { detail: `No credentials were sent. ${HOW_TO_SEND}` });
-  const detail = TOKEN_SCHEME.test(authorization)
-    ? `The token is invalid or expired. ${HOW_TO_RENEW}`
-    : `Unknown authorization scheme. ${HOW_TO_SEND}`;
-  return new Problem('unauthenticated', { detail });
+  const hasToken = authorization !== undefined && TOKEN_SCHEME.test(authorization);
+  // Front ends show messages to people, and the client sends the header for them.
+  if (isTrpcPath(request.url))
+    return new Problem('unauthenticated', {
+      detail: hasToken ? 'Your login has ended. Log in again.' : 'You are not logged in. Log in to continue.',
+    });
+  if (hasToken)
+    return new Problem('unauthenticated', { detail: `The token is invalid or expired. ${HOW_TO_RENEW}` });
+  const what = authorization === undefined ? 'No credentials were sent.' : 'Unknown authorization scheme.';
+  return new Problem('unauthenticated', { detail: `${what} ${HOW_TO_SEND}` });
 };
 
 const CSRF_COOKIE = 'csrftoken';
