@@ -2,7 +2,6 @@
  * Entry point of `@steward/client`: a client with the types of every procedure, and constants that the client shares with
  * the server. It contains no server code.
  */
-export { default as transformer } from 'superjson';
 export type { AppRouter } from './client/app-router.ts';
 export {
   fieldErrors,
@@ -24,6 +23,7 @@ export {
   type StewardClient,
   type StewardClientOptions,
 } from './client/steward-client.ts';
+export { transformer } from './client/transformer.ts';
 export type {
   AccessRequest,
   App,

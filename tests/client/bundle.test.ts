@@ -1,7 +1,9 @@
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import manifest from '../../packaging/client/package.json' with { type: 'json' };
 import { CLIENT_SOURCE } from '../fixtures/steward-from-sources.ts';
 
 const bundle = suite('client bundle');
@@ -42,9 +44,39 @@ bundle('is smaller than 20 KB including tRPC, and contains no server code', asyn
     'copy-anything',
     'eventsource',
     'eventsource-parser',
-
     'superjson',
   ]);
+});
+
+/** The sources, with the side effects that the manifest of the package states. */
+const asPackaged: Plugin = {
+  name: 'as-packaged',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path),
+      sideEffects: manifest.sideEffects,
+    }));
+  },
+};
+
+bundle('has less than 1 KB if it only recognizes problems, without superjson and tRPC', async () => {
+  const contents = "export { fieldErrors, isProblem } from './client.ts';";
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir: dirname(CLIENT_SOURCE), loader: 'ts' },
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    plugins: [asPackaged],
+  });
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
+
+  assert.equal(
+    inputs.filter((path) => path.includes('node_modules')),
+    [],
+  );
+  assert.ok((outputFiles[0]?.contents.length ?? Infinity) < 1000);
 });
 
 bundle.run();
