@@ -9,7 +9,7 @@ import { ByEmail, EmailKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
-import { adminProcedure, protectedProcedure, router } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, visitorProcedure } from './trpc.ts';
 
 const route = routesOf('Sessions', { hasSecrets: true });
 
@@ -51,27 +51,30 @@ export const sessionsRouter = router({
 
   /**
    * `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. `methods` are those of the
-   * login, by RFC 8176; empty for a token.
+   * login, by RFC 8176; empty for a token. Null for visitors.
    */
-  current: route(protectedProcedure, 'GET', '/session/', {
+  current: route(visitorProcedure, 'GET', '/session/', {
     summary: 'Get the current user',
     description:
       'With the policies for second factors that concern the user: from when on a login needs one that the user does not have.',
   })
     .input(NoInput)
     .output(
-      z.object({
-        user: UserOutput,
-        roles: RolesOutput,
-        app_url: z.string(),
-        sends_mail: z.boolean(),
-        methods: z.array(z.string()),
-        second_factor: FactorStatusOutput,
-        sso: SsoOutput.nullable(),
-      }),
+      z
+        .object({
+          user: UserOutput,
+          roles: RolesOutput,
+          app_url: z.string(),
+          sends_mail: z.boolean(),
+          methods: z.array(z.string()),
+          second_factor: FactorStatusOutput,
+          sso: SsoOutput.nullable(),
+        })
+        .nullable(),
     )
     .query(async ({ ctx }) => {
       const { actor, services, baseUrl, appUrl } = ctx;
+      if (!actor) return null;
       const [user, second_factor, connection] = await Promise.all([
         services.users.get(actor, actor.email),
         services.secondFactors.status(actor),

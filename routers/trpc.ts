@@ -135,6 +135,13 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
 
 export const protectedProcedure = procedureFor(() => true);
 
+/** For queries that tell a front end whether someone is logged in: visitors have the actor null. REST answers them 401. */
+export const visitorProcedure = t.procedure
+  .use(withTimeLimit(true))
+  .use(async ({ ctx, next }) =>
+    next({ ctx: { actor: await ctx.findActor(), services: ctx.openServices() } }),
+  );
+
 /** Requires a role that allows one of the actions in some client. The service checks the client of the call. */
 export const allowedTo = (...actions: readonly Action[]) => {
   const role = rolesThatMay(...actions);

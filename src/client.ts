@@ -29,6 +29,7 @@ export type {
   App,
   AuditEntry,
   Client,
+  CurrentSession,
   Grant,
   Group,
   Invitation,

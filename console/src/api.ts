@@ -1,5 +1,5 @@
-import { type AppRouter, createStewardClient, isProblem, isUnreachable } from '@steward/client';
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { type AppRouter, createStewardClient, isProblem, isUnreachable, type Problem } from '@steward/client';
+import { MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import { reportReachable, reportUnreachable } from './connection.ts';
 import { noteOwnChange } from './live/own-changes.ts';
@@ -28,7 +28,7 @@ const handleError = (error: unknown): void => {
 };
 
 /** Whether the session was read before. */
-const isLoggedIn = (): boolean => queryClient.getQueryData(trpc.sessions.current.queryKey()) !== undefined;
+const isLoggedIn = (): boolean => queryClient.getQueryData(sessionQuery.queryKey) !== undefined;
 
 /** @param hasEnded so that the page says why the user has to log in */
 const loginUrl = (hasEnded: boolean): string => {
@@ -50,3 +50,14 @@ export const queryClient = new QueryClient({
 
 /** Typed query and mutation options of every procedure: `trpc.users.get.queryOptions({ email })`. */
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client: steward.api, queryClient });
+
+/** No screen is for visitors: for the console, an ended session is the error that every other call gets. */
+export const sessionQuery = queryOptions({
+  queryKey: trpc.sessions.current.queryKey() as readonly unknown[],
+  queryFn: async () => {
+    const session = await steward.api.sessions.current.query();
+    if (session !== null) return session;
+    const problem: Problem = { code: 'unauthenticated' };
+    throw Object.assign(new Error('Log in to continue.'), { data: { problem } });
+  },
+});

@@ -1,5 +1,5 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
-import { queryClient, trpc } from './api.ts';
+import { queryClient, sessionQuery } from './api.ts';
 
 /**
  * A screen that its first visit loads. If that fails although the service answers, the service has a newer console, and the
@@ -13,9 +13,7 @@ export const lazyScreen = <Module extends Record<string, unknown>, Name extends 
   lazyRouteComponent(
     () =>
       load().catch(async (error: unknown) => {
-        await queryClient.fetchQuery(
-          trpc.sessions.current.queryOptions(undefined, { staleTime: 0, retry: false }),
-        );
+        await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0, retry: false });
         throw error;
       }),
     name,

@@ -8,12 +8,12 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queryClient, trpc } from './api.ts';
+import { queryClient, sessionQuery } from './api.ts';
 import { router } from './router.tsx';
 import { cssVariables, theme } from './theme/theme.ts';
 
 // Before React renders: the frame of every screen waits for the session, and the screen for its script.
-void queryClient.prefetchQuery(trpc.sessions.current.queryOptions());
+void queryClient.prefetchQuery(sessionQuery);
 void router.load();
 
 const root = document.getElementById('root');

@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { accessFilter } from './access/access-filter.ts';
 import { prefetchAccess } from './access/access-query.ts';
-import { queryClient, trpc } from './api.ts';
+import { queryClient, sessionQuery, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
@@ -23,7 +23,7 @@ import { reportOf, type UsageFilter, usageFilter } from './usage/usage-filter.ts
 import { deliveriesFilter, webhooksFilter } from './webhooks/webhook-search.ts';
 
 const isViewer = (): boolean => {
-  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  const session = queryClient.getQueryData(sessionQuery.queryKey);
   return session !== undefined && canView(session.roles);
 };
 

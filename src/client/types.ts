@@ -6,6 +6,9 @@ export type RouterInputs = inferRouterInputs<AppRouter>;
 /** The output of each procedure: `RouterOutputs['users']['get']`. */
 export type RouterOutputs = inferRouterOutputs<AppRouter>;
 
+/** The user who is logged in, and what they may do. */
+export type CurrentSession = NonNullable<RouterOutputs['sessions']['current']>;
+
 // By the names that they have in the OpenAPI document.
 export type AccessRequest = RouterOutputs['requests']['get'];
 export type App = RouterOutputs['apps']['get'];

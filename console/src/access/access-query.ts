@@ -1,5 +1,5 @@
 import { keepPreviousData } from '@tanstack/react-query';
-import { type Outputs, queryClient, trpc } from '../api.ts';
+import { type Outputs, queryClient, sessionQuery, trpc } from '../api.ts';
 import { administers, canAdminister, type Roles } from '../layout/roles.ts';
 import type { AccessFilter } from './access-filter.ts';
 
@@ -31,7 +31,7 @@ const WAIT_MS = 150;
  * browser.
  */
 export const prefetchAccess = async (filter: AccessFilter): Promise<void> => {
-  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  const session = queryClient.getQueryData(sessionQuery.queryKey);
   if (!session || !canAdminister(session.roles)) return;
   await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
   const all = queryClient.getQueryData(trpc.clients.list.queryKey({})) ?? [];

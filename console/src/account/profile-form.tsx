@@ -1,16 +1,14 @@
 import { Avatar, Group, Stack, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { fieldErrors } from '@steward/client';
+import { fieldErrors, type User } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Outputs, trpc } from '../api.ts';
+import { trpc } from '../api.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { changed, joined } from '../components/form-fields.ts';
 import { useDraft } from '../components/use-draft.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf, DRAWN_AVATAR } from '../people/avatar-of.ts';
 import classes from './account.module.css';
-
-type User = Outputs['sessions']['current']['user'];
 
 /** As the form shows them: a color with `#`, and no URL of a drawn avatar. */
 const valuesOf = ({ first_name, last_name, profile_color, profile_avatar }: User) => ({

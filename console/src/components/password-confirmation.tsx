@@ -1,5 +1,5 @@
 import { Button, Group, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
-import { fieldErrors, isProblem } from '@steward/client';
+import { type CurrentSession, fieldErrors, isProblem } from '@steward/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useCallback, useState } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
@@ -78,7 +78,7 @@ const Prompt = ({ onConfirmed, onClose }: Props) => {
   );
 };
 
-type ProviderProps = { sso: NonNullable<Outputs['sessions']['current']['sso']>; onClose: () => void };
+type ProviderProps = { sso: NonNullable<CurrentSession['sso']>; onClose: () => void };
 
 /** People who log in with an identity provider may have no password here. */
 const ProviderPrompt = ({ sso, onClose }: ProviderProps) => {

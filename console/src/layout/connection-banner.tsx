@@ -3,7 +3,7 @@ import { IconCloudOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { queryClient, trpc } from '../api.ts';
+import { queryClient, sessionQuery } from '../api.ts';
 import { useIsReachable } from '../connection.ts';
 
 const RETRY_MS = 3_000;
@@ -12,9 +12,7 @@ const RETRY_MS = 3_000;
 export const ConnectionBanner = () => {
   const isReachable = useIsReachable();
   const router = useRouter();
-  useQuery(
-    trpc.sessions.current.queryOptions(undefined, { refetchInterval: isReachable ? false : RETRY_MS }),
-  );
+  useQuery({ ...sessionQuery, refetchInterval: isReachable ? false : RETRY_MS });
   useEffect(() => {
     if (isReachable) return;
     return () => reload(router);

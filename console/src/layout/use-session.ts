@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { trpc } from '../api.ts';
+import { sessionQuery } from '../api.ts';
 
 /** The user who is logged in, and what they may do. */
-export const useSession = () => useSuspenseQuery(trpc.sessions.current.queryOptions()).data;
+export const useSession = () => useSuspenseQuery(sessionQuery).data;

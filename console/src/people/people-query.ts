@@ -1,5 +1,5 @@
 import { keepPreviousData } from '@tanstack/react-query';
-import { queryClient, trpc } from '../api.ts';
+import { queryClient, sessionQuery, trpc } from '../api.ts';
 import { canView } from '../layout/roles.ts';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 
@@ -18,6 +18,6 @@ export const peopleQuery = (filter: PeopleFilter) =>
 
 /** Requests the first page before the screen renders its new filter, which takes longer than the service. */
 export const prefetchPeople = (filter: PeopleFilter): void => {
-  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  const session = queryClient.getQueryData(sessionQuery.queryKey);
   if (session && canView(session.roles)) void queryClient.prefetchInfiniteQuery(peopleQuery(filter));
 };

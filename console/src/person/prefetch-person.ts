@@ -1,4 +1,4 @@
-import { queryClient, trpc } from '../api.ts';
+import { queryClient, sessionQuery, trpc } from '../api.ts';
 import { canView } from '../layout/roles.ts';
 
 /**
@@ -6,7 +6,7 @@ import { canView } from '../layout/roles.ts';
  * step. A failure is reported by the screen, which asks again.
  */
 export const prefetchPerson = async (email: string): Promise<void> => {
-  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  const session = queryClient.getQueryData(sessionQuery.queryKey);
   if (!session || !canView(session.roles)) return;
   await Promise.all([
     queryClient.prefetchQuery({ ...trpc.users.get.queryOptions({ email }), retry: false }),

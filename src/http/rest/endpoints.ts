@@ -40,7 +40,9 @@ const procedureEndpoints = (): Endpoint[] => {
     const { inputParser, outputParser } = getInputOutputParsers(procedure);
     // The package's types say that both are objects. `prefault({})` makes the input optional.
     const schema: z.ZodType = inputParser;
-    const output: z.ZodType | undefined = outputParser;
+    const result: z.ZodType | undefined = outputParser;
+    // Null is the result for visitors: REST answers 401 instead.
+    const output = result instanceof z.ZodNullable ? (result.unwrap() as z.ZodType) : result;
     const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     if (!output) throw new TypeError(`${path} must declare its output`);

@@ -74,6 +74,8 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
       isPage ? limitListInput(endpoint, input) : input,
       signal,
     );
+    // The login may have ended since the request began.
+    if (result === null) throw ctx.unauthenticated();
     if (isEventStream) return sendEventStream(reply, result as AsyncIterable<Tracked>); // what a subscription returns
     return await sendResult(endpoint, reply, { content: contentOf(result), type, baseUrl: deps.baseUrl });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Field } from './field.tsx';
-import { loginFlag, messageOf, steward, useTRPC } from './steward.ts';
+import { messageOf, steward, useTRPC } from './steward.ts';
 
 export const LoginForm = () => {
   const trpc = useTRPC();
@@ -8,10 +8,7 @@ export const LoginForm = () => {
   const login = useMutation({
     mutationFn: (form: FormData) =>
       steward.loginWithSession({ email: String(form.get('email')), password: String(form.get('password')) }),
-    onSuccess: async () => {
-      loginFlag.set();
-      await queryClient.fetchQuery(trpc.sessions.current.queryOptions());
-    },
+    onSuccess: () => queryClient.fetchQuery(trpc.sessions.current.queryOptions()),
   });
   return (
     // `onSubmit` rather than `action`: React resets a form after its action, and the address would be lost.

@@ -18,12 +18,3 @@ export const queryClient = new QueryClient({
 
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : 'Something went wrong.';
-
-const LOGGED_IN = 'steward-logged-in';
-
-/** Scripts cannot read the session cookie. This flag spares first visitors a request that fails with 401. */
-export const loginFlag = {
-  isSet: (): boolean => localStorage.getItem(LOGGED_IN) !== null,
-  set: (): void => localStorage.setItem(LOGGED_IN, '1'),
-  clear: (): void => localStorage.removeItem(LOGGED_IN),
-};
