@@ -43,14 +43,18 @@ export const withTimings =
     return response;
   };
 
+/** A `Request` of Fetch, what Next.js returns as `{ headers: await headers() }`, or the request of a server on Node. */
+type BrowserRequest = { headers: Headers | { cookie?: string | undefined } };
+
 /**
  * For server-side rendering: makes requests with the cookies of the browser's request, and so as its user. Create one client
  * for each request; a shared one would mix users.
  */
-export const withCookiesOf =
-  ({ headers: { cookie } }: { headers: { cookie?: string | undefined } }, send: Send): Send =>
-  (url, init) => {
+export const withCookiesOf = ({ headers: received }: BrowserRequest, send: Send): Send => {
+  const cookie = received instanceof Headers ? received.get('cookie') : received.cookie;
+  return (url, init) => {
     const headers = new Headers(init?.headers);
-    if (cookie !== undefined) headers.set('cookie', cookie);
+    if (cookie) headers.set('cookie', cookie);
     return send(url, { ...init, headers });
   };
+};

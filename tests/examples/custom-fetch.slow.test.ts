@@ -91,10 +91,20 @@ customFetch('withCookiesOf makes requests as the user of the browser, changes to
     password: DEMO_PASSWORD,
   });
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
-  const { api } = createStewardClient({ url, fetch: withCookiesOf({ headers: { cookie } }, fetch) });
+  const requests = { node: { headers: { cookie } }, fetch: new Request(url, { headers: { cookie } }) };
+  for (const [last_name, request] of Object.entries(requests)) {
+    const { api } = createStewardClient({ url, fetch: withCookiesOf(request, fetch) });
 
-  assert.is((await api.sessions.current.query()).user.email, ACME);
-  assert.is((await api.users.update.mutate({ email: GRACE, last_name: 'Rendered' })).last_name, 'Rendered');
+    assert.is((await api.sessions.current.query())?.user.email, ACME);
+    assert.is((await api.users.update.mutate({ email: GRACE, last_name })).last_name, last_name);
+  }
+});
+
+customFetch('withCookiesOf makes requests of a visitor without a cookie', async ({ app }) => {
+  const url = await addressOf(app);
+  const { api } = createStewardClient({ url, fetch: withCookiesOf(new Request(url), fetch) });
+
+  assert.is(await api.sessions.current.query(), null);
 });
 
 customFetch.run();
