@@ -43,13 +43,14 @@ export const createLogger = (
     },
   };
   const output = destination ?? pino.destination(1);
-  return pino(options, format === 'json' ? output : textLines(output));
+  const isTerminal = !destination && process.stdout.isTTY;
+  return pino(options, format === 'json' ? output : textLines(output, isTerminal));
 };
 
-const textLines = (output: DestinationStream): DestinationStream => {
+const textLines = (output: DestinationStream, isTerminal: boolean): DestinationStream => {
   // Honors NO_COLOR and FORCE_COLOR.
-  const hasColors = process.stdout.isTTY && process.stdout.hasColors();
-  return { write: (json) => output.write(formatLogLine(json, { hasColors })) };
+  const hasColors = isTerminal && process.stdout.hasColors();
+  return { write: (json) => output.write(formatLogLine(json, { isTerminal, hasColors })) };
 };
 
 /** Keeps the process running: an unhandled rejection is a bug, but must not abort all other requests. */
@@ -61,23 +62,26 @@ type Output = { isTTY?: boolean; write(text: string): unknown };
 type OperatorOutput = { format: LogFormat; stdout?: Output; stderr?: Output };
 
 /**
- * Prints lines for the operator: as they are, or as log entries if standard output must contain only JSON lines. Secrets
- * go to standard error unless standard output is a terminal, because logs are stored.
+ * Prints lines for the operator: as they are on a terminal that shows the log as text, otherwise as log entries, which have a time. Secrets
+ * then go to standard error, because logs are stored.
  */
 export const createOperatorOutput = (
   logger: Pick<Logger, 'info'>,
   { format, stdout = process.stdout, stderr = process.stderr }: OperatorOutput,
-) => ({
-  printLine: (line: string): void => {
-    if (format === 'text') stdout.write(`${line}\n`);
-    // Indentation and empty lines are only for the eye.
-    else if (line.trim() !== '') logger.info(line.trim());
-  },
+) => {
+  const isForPeople = stdout.isTTY && format === 'text';
+  return {
+    printLine: (line: string): void => {
+      if (isForPeople) stdout.write(`${line}\n`);
+      // Indentation and empty lines are only for the eye.
+      else if (line.trim() !== '') logger.info(line.trim());
+    },
 
-  printSecret: (line: string): void => {
-    (stdout.isTTY && format === 'text' ? stdout : stderr).write(`${line}\n`);
-  },
-});
+    printSecret: (line: string): void => {
+      (isForPeople ? stdout : stderr).write(`${line}\n`);
+    },
+  };
+};
 
 type Entry = { time: number; level: number; msg?: string; err?: LoggedError; [field: string]: unknown };
 type LoggedError = { type?: string; message?: string; stack?: string };
@@ -95,15 +99,17 @@ const ERROR_LEVEL = 50;
 /** Fields of each entry that are of no use on a terminal. */
 const OMITTED = new Set(['pid', 'hostname', 'reqId', 'user_id', 'trace_id', 'span_id']);
 
+type Style = { isTerminal: boolean; hasColors: boolean };
+
 /**
- * Formats a JSON line of the log for a terminal: time, level, and for a response the method, path, status and duration in
+ * Formats a JSON line of the log for people: time (in a file with the date, in UTC), level, and for a response the method, path, status and duration in
  * milliseconds. Only errors have more than one line: the stack follows, indented.
  * @param json an entry as pino writes it
  */
-export const formatLogLine = (json: string, { hasColors }: { hasColors: boolean }): string => {
+export const formatLogLine = (json: string, { isTerminal, hasColors }: Style): string => {
   const { time, level, msg = '', err, ...fields }: Entry = JSON.parse(json);
   const [name, color] = LEVELS[level as keyof typeof LEVELS] ?? LEVELS[30]; // only pino's own levels are used
-  const head = `${clockTime(time)} ${name.padEnd(5)}`;
+  const head = `${isTerminal ? clockTime(time) : new Date(time).toISOString()} ${name.padEnd(5)}`;
   const text = `${describe(msg, fields)}${describeError(msg, err)}`;
   // Colors are added last, so that no other text can contain any.
   const line = hasColors

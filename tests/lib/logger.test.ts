@@ -37,15 +37,15 @@ for (const isTTY of [true, false])
     assert.equal(outputOn(isTTY, 'json'), { log: ['listens'], stdout: '', stderr: 'password\n' });
   });
 
-output('writes no secret to a file that has the log as text', () => {
-  assert.equal(outputOn(false, 'text'), { log: [], stdout: '\n  listens\n', stderr: 'password\n' });
+output('writes log entries, which have a time, and no secret to a file that has the log as text', () => {
+  assert.equal(outputOn(false, 'text'), { log: ['listens'], stdout: '', stderr: 'password\n' });
 });
 
 output.run();
 
 const text = suite('log lines as text');
 
-const TIME = '[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}';
+const TIME = '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z';
 
 /** What a logger with the format `text` writes. */
 const logged = (log: (logger: ReturnType<typeof createLogger>) => void): string => {
@@ -88,7 +88,10 @@ text('have the message of an error, and its stack only below errors', () => {
 text('contain no character that a terminal obeys', () => {
   const line = logged((logger) => logger.info({ path: 'a\u001b[2J\u009b\u202e\nb' }, 'bell \u0007'));
 
-  assert.is(line.slice('00:00:00.000 '.length), 'info  bell \ufffd path=a\ufffd[2J\ufffd\ufffd b\n');
+  assert.is(
+    line.slice('2026-01-01T00:00:00.000Z '.length),
+    'info  bell \ufffd path=a\ufffd[2J\ufffd\ufffd b\n',
+  );
 });
 
 text('keep secrets out, as JSON lines do', () => {
@@ -101,8 +104,21 @@ text('keep secrets out, as JSON lines do', () => {
 text('have colors only if the terminal has', () => {
   const json = JSON.stringify({ level: 40, time: 0, msg: 'slow' });
 
-  assert.match(formatLogLine(json, { hasColors: true }), '\u001b[33m');
-  assert.not.match(formatLogLine(json, { hasColors: false }), '\u001b');
+  assert.match(formatLogLine(json, { isTerminal: true, hasColors: true }), '\u001b[33m');
+  assert.not.match(formatLogLine(json, { isTerminal: true, hasColors: false }), '\u001b');
+});
+
+text('have the date in a file, and only the time on a terminal', () => {
+  const json = JSON.stringify({ level: 30, time: Date.UTC(2026, 2, 1, 12), msg: 'started' });
+
+  assert.is(
+    formatLogLine(json, { isTerminal: false, hasColors: false }),
+    '2026-03-01T12:00:00.000Z info  started\n',
+  );
+  assert.match(
+    formatLogLine(json, { isTerminal: true, hasColors: false }),
+    /^\d\d:00:00\.000 info {2}started\n$/,
+  );
 });
 
 text.run();
