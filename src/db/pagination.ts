@@ -58,7 +58,7 @@ export const pageOfRows = <DB, TB extends keyof DB, O>(
     .select(sql.ref(key).as('key'))
     .limit(page.size)
     .offset((page.number - 1) * page.size);
-  return rows.where(condition`${sql.ref(key)} in (${keys})`);
+  return rows.where(condition`${sql.ref(key)} = any(array(${keys}))`);
 };
 
 /** The rows after a cursor, if they are ordered by this key; all rows without a cursor. */

@@ -7,8 +7,6 @@ import {
   appAccess,
   clientVisibleTo,
   groupsGiving,
-  hasGlobalRole,
-  isAppOpeningMember,
   isNotErased,
   liveGrants,
   strongestRole,
@@ -18,7 +16,7 @@ import { appRows, requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressOf } from '../users/addresses.ts';
 import { readTarget } from '../users/user-locks.ts';
-import { accessEndsAt, decideAccess, hasAccess, type Opening, openingsByUser } from './app-access.ts';
+import { accessEndsAt, decideAccess, hasAccessToOne, type Opening, openingsByUser } from './app-access.ts';
 
 /** A way in which a person has an app. Times and people are null where nothing recorded them, and for roles. */
 type AccessPath = {
@@ -150,14 +148,7 @@ const peopleOf = (
     .select(['g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason'])
     .where('apps.id', '=', appId)
     .where('users.is_active', '=', true)
-    .where(hasAccess(now))
-    // Without it, PostgreSQL would decide for every user of the installation.
-    .where(
-      condition`users.id in (
-        select user_id from ${appAccess(now)} a where a.app_id = ${appId}
-        union select user_id from memberships where client_id = ${clientId} and ${isAppOpeningMember()}
-        union select id from users where ${hasGlobalRole()})`,
-    )
+    .where(hasAccessToOne(now, { appId, clientId }))
     .orderBy('users.email');
 
 type Explained = Opening & { is_member_active: boolean | null };

@@ -2,7 +2,15 @@ import { type RawBuilder, sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { type Condition, condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { appAccess, GROUP_ACCESS, liveGrants, openingRoles, opensByRole } from '../access/visibility.ts';
+import {
+  appAccess,
+  GROUP_ACCESS,
+  hasGlobalRole,
+  isAppOpeningMember,
+  liveGrants,
+  openingRoles,
+  opensByRole,
+} from '../access/visibility.ts';
 import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../auth/factor-policy.ts';
 import type { SessionProof } from '../auth/methods.ts';
 import { fullName } from '../users/user-rows.ts';
@@ -89,6 +97,16 @@ export const openingsByView = (em: Em, now: Date, isWanted: Condition, isUse: Co
 export const hasAccess = (now: Date) => condition`(${opensByRole()}
   or coalesce(memberships.is_active_member, true)
     and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
+
+/** SQL: `hasAccess` to this app, by a set that is made once. Of many users, PostgreSQL would compare each with the grants of all apps. */
+export const hasAccessToOne = (
+  now: Date,
+  { appId, clientId }: { appId: string; clientId: number },
+) => condition`
+  ((${opensByRole()} or coalesce(memberships.is_active_member, true)) and users.id in (
+    select user_id from ${appAccess(now)} g where g.app_id = ${appId}
+    union select user_id from memberships where client_id = ${clientId} and ${isAppOpeningMember()}
+    union select id from users where ${hasGlobalRole()}))`;
 
 /** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */
 export const accessEndsAt = (now: Date) => sql<Date | null>`
