@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { API } from 'typescript/unstable/sync';
+import { API } from 'typescript/unstable/async';
 import { makeOncePerRun, makeScratchFolder } from './files.ts';
 
 export const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
@@ -23,18 +23,22 @@ export const compile = (cwd: string, file: string, options: string[]) =>
   });
 
 /** What an editor shows for each of these expressions of a file, by the tsconfig.json beside it. */
-export const describe = async (cwd: string, file: string, expressions: string[]): Promise<string[]> => {
+export const describe = async (cwd: string, name: string, expressions: string[]): Promise<string[]> => {
+  const file = join(cwd, name);
+  const source = await readFile(file, 'utf8');
+  const ends = expressions.map((expression) => source.indexOf(expression) + expression.length - 1);
   const api = new API({ cwd });
   try {
-    const [project] = api.updateSnapshot({ openProjects: [join(cwd, 'tsconfig.json')] }).getProjects();
-    const source = await readFile(join(cwd, file), 'utf8');
-    return expressions.map((expression) => {
-      const end = source.indexOf(expression) + expression.length - 1;
-      const symbol = project?.checker.getSymbolAtPosition(join(cwd, file), end);
-      return symbol ? (project?.checker.getDocumentationCommentOfSymbol(symbol) ?? '') : '';
-    });
+    const snapshot = await api.updateSnapshot({ openProjects: [join(cwd, 'tsconfig.json')] });
+    const checker = snapshot.getProjects()[0]?.checker;
+    const symbols = (await checker?.getSymbolAtPosition(file, ends)) ?? [];
+    return await Promise.all(
+      symbols.map(
+        async (symbol) => (symbol && (await checker?.getDocumentationCommentOfSymbol(symbol))) ?? '',
+      ),
+    );
   } finally {
-    api.close();
+    await api.close();
   }
 };
 
