@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
@@ -9,6 +10,8 @@ import { CLIENT_SOURCE } from '../fixtures/steward-from-sources.ts';
 const bundle = suite('client bundle');
 
 const MAX_BYTES = 20_000;
+
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} KB`;
 
 bundle('is smaller than 20 KB including tRPC, and contains no server code', async () => {
   const { outputFiles, metafile } = await build({
@@ -32,6 +35,13 @@ bundle('is smaller than 20 KB including tRPC, and contains no server code', asyn
   );
 
   const sizeBytes = loaded.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+  const minifiedBytes = loaded.reduce((sum, { contents }) => sum + contents.length, 0);
+  const document = await readFile(join(import.meta.dirname, '../../docs/trpc.md'), 'utf8');
+  const row = `| ${kilobytes(minifiedBytes)} | ${kilobytes(sizeBytes)} |`;
+  assert.ok(
+    document.includes(`all other exports, including tRPC ${row}`),
+    `docs/trpc.md does not say ${row}`,
+  );
   assert.is(outputFiles.length, loaded.length + 1);
   assert.ok(sizeBytes > 1000 && sizeBytes < MAX_BYTES, `${sizeBytes} bytes`);
   assert.equal(

@@ -1,3 +1,5 @@
-// Importing these files registers their suites.
-import '../../docs/examples/testing/front-end.test.ts';
-import '../../docs/examples/testing/procedures.test.ts';
+import '../fixtures/steward-from-sources.ts';
+
+// Importing these files registers their suites. Not by `import` statements, which would resolve before the hook is registered.
+await import('../../docs/examples/testing/front-end.test.ts');
+await import('../../docs/examples/testing/procedures.test.ts');

@@ -63,3 +63,23 @@ const createClosingApp = async (deps: Omit<Parameters<typeof createApp>[0], 'sec
 };
 
 forms.run();
+
+const rewrites = appSuite('sessions behind the rewrites of Next.js', { TRUST_PROXY: '1' });
+
+rewrites('are compared with X-Forwarded-Host', async ({ app }) => {
+  const response = await app.send('POST /session/', {
+    payload: { username: ADA, password: DEMO_PASSWORD },
+    headers: {
+      ...{ host: '10.0.0.5:8000', origin: 'http://localhost:3000', 'sec-fetch-site': 'same-origin' },
+      ...{
+        'x-forwarded-for': '127.0.0.1',
+        'x-forwarded-host': 'localhost:3000',
+        'x-forwarded-proto': 'http',
+      },
+    },
+  });
+
+  assert.is(response.statusCode, 200, response.body);
+});
+
+rewrites.run();

@@ -3,6 +3,7 @@
 import * as assert from 'uvu/assert';
 import { createStewardClient, fieldErrors, type StewardClient } from '../../../src/client.ts';
 import { ACME, ADA, appSuite, createInjectFetch, DEMO_PASSWORD } from '../../../tests/support/test-app.ts';
+import { fakeSteward, Refusal } from './fake-steward.ts';
 
 const frontEnd = appSuite('example: front-end code on the real router');
 
@@ -24,13 +25,30 @@ frontEnd('adds a user, and shows the message of a taken address', async ({ app }
   assert.is(await invite(steward, ADA), 'A user with this email address already exists.');
 });
 
-frontEnd('answers a call without a service', async () => {
-  // One result for each call of the batch, in the form of superjson.
-  const result = [{ id: 1, domain: 'localhost:8000', name: 'Local' }];
-  const send = async () => Response.json([{ result: { data: { json: result } } }]);
-  const { api } = createStewardClient({ url: 'http://steward.test', fetch: send });
+frontEnd('shows the error of a field, without a service', async () => {
+  const fetch = fakeSteward({
+    users: {
+      create: ({ email }) => {
+        throw new Refusal('invalid-input', 'Some of the input is invalid.', {
+          email: [`No address: ${email}`],
+        });
+      },
+    },
+  });
+  const steward = createStewardClient({ url: 'http://steward.test', fetch });
 
-  assert.equal(await api.sites.list.query(), result);
+  assert.is(await invite(steward, 'nobody'), 'No address: nobody');
+});
+
+frontEnd('answers the calls of a batch without a service', async () => {
+  const fetch = fakeSteward({
+    sites: { list: () => [{ id: 1, domain: 'localhost:8000', name: 'Local' }] },
+    sessions: { current: () => null },
+  });
+  const { api } = createStewardClient({ url: 'http://steward.test', fetch });
+  const [[site], session] = await Promise.all([api.sites.list.query(), api.sessions.current.query()]);
+
+  assert.equal([site?.name, session], ['Local', null]);
 });
 
 frontEnd.run();
