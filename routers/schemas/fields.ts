@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findJsonProblem, isStorableText } from '../../src/lib/json-value.ts';
-import { trimInvisible } from '../../src/lib/typed-text.ts';
+import { readInstant, trimInvisible } from '../../src/lib/typed-text.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
 import { Instant } from './outputs.ts';
 
@@ -115,9 +115,9 @@ export const DEFAULT_WINDOW_DAYS = 30;
 
 export const UsageWindow = WindowDays.default(DEFAULT_WINDOW_DAYS);
 
-const IsoInstant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-
 const INVALID_INSTANT = 'Must be a time such as 2026-01-31T12:00:00Z.';
+
+const IsoInstant = z.string().transform(readInstant).pipe(InstantKey);
 
 /** A time in a body: a `Date` over tRPC, ISO 8601 with its offset over REST. */
 export const BodyInstant = z

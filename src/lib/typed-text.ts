@@ -20,6 +20,26 @@ const asciiDigit = (digit: string): string => {
   return String(value);
 };
 
+/** A space instead of the `T`, as Python writes it, and instead of the `+`, which a URL turns into one. */
+const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+ -]\d\d(?::?\d\d)?)$/i;
+
+/** A time of ISO 8601 with its UTC offset, as Python, Django and JavaScript write it; null if it is none. */
+export const readInstant = (text: string): Date | null => {
+  const [, day = '', time, zone = ''] = INSTANT.exec(text.trim()) ?? [];
+  if (!isCalendarDate(day)) return null;
+  const offset = zone
+    .replace(' ', '+')
+    .replace(/(\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
+  const instant = new Date(`${day}T${time}${offset}`);
+  return Number.isNaN(instant.getTime()) ? null : instant;
+};
+
+/** Excludes dates such as 2026-02-30, which `Date` would read as March 2. */
+export const isCalendarDate = (text: string): boolean => {
+  const day = new Date(text);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+};
+
 const INVISIBLE = /[\s\p{Cf}]/u;
 
 /** Without spaces and invisible characters at both ends: mail programs and documents add them to what is copied. */

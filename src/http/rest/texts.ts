@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../../lib/exact-json.ts';
 import { Problem } from '../../lib/problems.ts';
+import { isCalendarDate, readInstant } from '../../lib/typed-text.ts';
 import { unwrapSchema } from './endpoints.ts';
 
 /** The fields of an object, by their names. */
@@ -92,22 +93,13 @@ const parseJsonText = (text: string): unknown => {
 const parseBoolean = (text: string): string | boolean =>
   /^(true|false)$/i.test(text) ? text.toLowerCase() === 'true' : text;
 
-/** A date, or a time with its UTC offset. */
-const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
-
 /** Text that does not parse is kept as it is, and fails in the schema with a proper message. */
 const parseText = (type: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
   if (type === 'number' && /^-?\d+$/.test(text)) return clampToSafeInteger(Number(text));
   if (type === 'boolean') return parseBoolean(text);
-  if (type === 'date' && ISO_8601.test(text) && isCalendarDate(text.slice(0, 10))) return new Date(text);
+  if (type === 'date') return isCalendarDate(text) ? new Date(text) : (readInstant(text) ?? text);
   return text;
-};
-
-/** Excludes dates such as 2026-02-30, which `Date` would read as March 2. */
-const isCalendarDate = (text: string): boolean => {
-  const day = new Date(text);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 };
 
 /** Numbers beyond the safe integers are out of range for every id and count, so the exact value does not matter. */
