@@ -1,0 +1,262 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
+import { CHURN, collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
+
+const usage = appSuite('usage');
+
+type Report = Awaited<ReturnType<ReturnType<TestApp['as']>['usage']['report']>>;
+
+/** The entries of these apps on days from `start` to `end`. */
+const logOf = async (app: TestApp, apps: string[]) => {
+  const pages = await Promise.all(
+    apps.map(async (app_id) => collectPages(await app.as(STAFF).usage.listByApp({ app_id, window: 3650 }))),
+  );
+  const log = pages
+    .flat()
+    .map(({ email, timestamp }) => ({ email, day: timestamp.toISOString().slice(0, 10) }));
+  return (start: string, end: string) => log.filter(({ day }) => day >= start && day <= end);
+};
+
+const sum = (rows: Report) => rows.reduce((total, { actions }) => total + actions, 0);
+
+const at = (time: string, email: string) => ({ ...logEntry(0, email), occurredAt: new Date(time) });
+
+usage.before(async ({ app }) => {
+  const borders = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00Z', '2026-11-16T00:00:00Z'];
+  const entries = [...borders, '2026-11-18T09:00:00Z'].map((time) => at(time, 'border@x.test'));
+  await writeUsage(app.orm.em.fork(), SALES, entries, NOON);
+  await writeUsage(app.orm.em.fork(), FLEET, [logEntry(1, ADA), logEntry(40, ADA)], NOON);
+});
+
+usage(
+  'report has actions and distinct users of an app for each period and its counterpart',
+  async ({ app }) => {
+    const entriesOf = await logOf(app, [SALES]);
+    const countOf = (start: string, end: string) => {
+      const entries = entriesOf(start, end);
+      return [entries.length, new Set(entries.map(({ email }) => email)).size];
+    };
+    for (const interval of ['day', 'week', 'month'] as const) {
+      const rows = await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 3 });
+
+      assert.is(rows.length, 3);
+      for (const row of rows) {
+        assert.equal([row.actions, row.users], countOf(row.start, row.end), `${interval} ${row.start}`);
+        assert.equal(
+          [row.previous_actions, row.previous_users],
+          countOf(row.previous_start, row.previous_end),
+          `${interval} ${row.previous_start}`,
+        );
+        assert.is(row.actions_change, row.actions - row.previous_actions);
+        assert.is(row.users_change, Number(row.users) - Number(row.previous_users));
+      }
+    }
+  },
+);
+
+usage('report begins months on the first and weeks on Monday, in UTC', async ({ app }) => {
+  const rangesOf = async (interval: 'week' | 'month') =>
+    (await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 2 })).map(({ start, end }) => [
+      start,
+      end,
+    ]);
+
+  assert.equal(await rangesOf('month'), [
+    ['2026-11-01', '2026-11-21'],
+    ['2026-10-01', '2026-10-31'],
+  ]);
+  assert.equal(await rangesOf('week'), [
+    ['2026-11-16', '2026-11-21'],
+    ['2026-11-09', '2026-11-15'],
+  ]);
+});
+
+usage('report keeps the last moment of a month apart from the first of the next', async ({ app }) => {
+  const subject = { client: 1, periods: 2, interval: 'month' } as const;
+  const before = await app.as(ACME).usage.report(subject);
+  const entries = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'];
+  await writeUsage(
+    app.orm.em.fork(),
+    CHURN,
+    entries.map((time) => at(time, 'late@x.test')),
+    NOON,
+  );
+  const after = await app.as(ACME).usage.report(subject);
+
+  assert.equal(
+    after.map(({ actions }, index) => actions - (before[index]?.actions ?? 0)),
+    [2, 1],
+  );
+});
+
+usage(
+  'report sums all apps of a client, and all that the caller administers without a filter',
+  async ({ app }) => {
+    const whole = { interval: 'month', periods: 5 } as const;
+    const [acme, globex] = [await logOf(app, [SALES, CHURN]), await logOf(app, [FLEET])];
+    const [ofAcme, ofGlobex] = [acme, globex].map((log) => log('2026-07-01', '2026-11-21').length);
+
+    const byClient = await app.as(STAFF).usage.report({ client: 1, ...whole });
+
+    assert.is(sum(byClient), ofAcme);
+    assert.equal(
+      byClient.map(({ users, previous_users, users_change }) => [users, previous_users, users_change]),
+      Array.from({ length: 5 }, () => [null, null, null]),
+    );
+    assert.is(sum(await app.as(ACME).usage.report(whole)), ofAcme);
+    assert.is(sum(await app.as(GLOBEX).usage.report(whole)), ofGlobex);
+    assert.is(sum(await app.as(ROOT).usage.report(whole)), Number(ofAcme) + Number(ofGlobex));
+  },
+);
+
+usage(
+  'report counts a person in an app, in a client, or in all apps that the caller administers',
+  async ({ app }) => {
+    const days = { periods: 30 };
+    const count = async (as: string, subject: object) =>
+      sum(await app.as(as).usage.report({ email: ADA, ...subject, ...days }));
+    const inSales = await count(ACME, { app_id: SALES });
+    const inChurn = await count(ACME, { app_id: CHURN });
+
+    assert.ok(inSales > 0 && inChurn > 0);
+    assert.is(await count(ACME, {}), inSales + inChurn, 'the fleet is not theirs to see');
+    const inFleet = await count(STAFF, { client: 2 });
+    assert.ok(inFleet > 0);
+    assert.is(await count(STAFF, {}), inSales + inChurn + inFleet);
+  },
+);
+
+usage('report counts a stack of an app', async ({ app }) => {
+  const stacks = ['a0a91e46', 'b1b82f57', 'none'];
+  const [overview, trends, none] = await Promise.all(
+    stacks.map(async (stack) => sum(await app.as(ACME).usage.report({ app_id: SALES, stack }))),
+  );
+  const { stacks: top } = await app.as(ACME).usage.top({ app_id: SALES, window: 30 });
+
+  const found = top.filter(({ stack }) => stacks.includes(stack));
+  assert.equal(found.map(({ stack, actions }) => [stack, actions]).toSorted(), [
+    [stacks[0], overview],
+    [stacks[1], trends],
+  ]);
+  assert.is(none, 0);
+});
+
+usage(
+  'report is refused to members, for what the caller does not administer, and for impossible filters',
+  async ({ app }) => {
+    const { usage } = app.as(ACME);
+    await rejectsWith(app.as(ADA).usage.report({}), 'forbidden');
+    await rejectsWith(usage.report({ client: 2 }), 'not-found');
+    await rejectsWith(usage.report({ app_id: FLEET }), 'not-found');
+    await rejectsWith(usage.report({ email: GLOBEX }), 'not-found');
+    const invalid = [
+      [{ client: 1, app_id: SALES }, 'client'],
+      [{ stack: 'a0a91e46' }, 'stack'],
+      [{ app_id: SALES, stack: 'a0a91e46', email: GRACE }, 'stack'],
+    ] as const;
+    for (const [input, field] of invalid) {
+      const { fields } = await rejectsWith(usage.report(input), 'invalid-input');
+      assert.equal(Object.keys(fields ?? {}), [field]);
+    }
+  },
+);
+
+usage('report is a CSV file with the rows of the table, and has pages', async ({ app }) => {
+  const path = `/jb/usage/report/?client=1&interval=week&periods=4`;
+  const rows = await app.as(ACME).usage.report({ client: 1, interval: 'week', periods: 4 });
+  const csv = await app.send(`GET ${path}&format=csv`, { as: ACME });
+  const page = await app.send(`GET ${path}&page=2&page_size=3`, { as: ACME });
+
+  const [header = '', ...lines] = csv.body.trimEnd().split('\r\n');
+  assert.is(header, Object.keys(rows[0] ?? {}).join(','));
+  assert.equal(
+    lines,
+    rows.map((row) => Object.values(row).join(',')),
+  );
+  assert.equal(page.json(), rows.slice(3));
+  assert.is(page.headers['x-count'], '4');
+});
+
+const PERSON = 'of-two-apps@x.test';
+
+const dayAgo = (days: number) => new Date(NOON.getTime() - days * DAY_MS).toISOString().slice(0, 10);
+
+usage.before(async ({ app }) => {
+  const em = app.orm.em.fork();
+  for (const id of [SALES, CHURN])
+    await writeUsage(em, id, [logEntry(0, PERSON), logEntry(27, PERSON)], NOON);
+  await writeUsage(em, CHURN, [logEntry(28, 'only-before@x.test'), logEntry(56, 'long-ago@x.test')], NOON);
+  await writeUsage(em, FLEET, [logEntry(30, EDSGER)], NOON);
+});
+
+/** Counts the entries of the log on the days from `first` to `last` days ago. */
+const countsOf = async (app: TestApp, apps: string[], first: number, last: number) => {
+  const logs = await Promise.all(
+    apps.map(async (app_id) => {
+      const log = await collectPages(await app.as(STAFF).usage.listByApp({ app_id, window: 3650 }));
+      return log.map((entry) => ({ ...entry, app_id }));
+    }),
+  );
+  const counted = logs.flat().filter(({ timestamp }) => {
+    const day = timestamp.toISOString().slice(0, 10);
+    return day >= dayAgo(first) && day <= dayAgo(last);
+  });
+  const distinct = (key: 'email' | 'app_id') => new Set(counted.map((entry) => entry[key])).size;
+  return { actions: counted.length, users: distinct('email'), used_apps: distinct('app_id') };
+};
+
+usage(
+  'summary counts a person of several apps once, today included, beside the days before',
+  async ({ app }) => {
+    for (const [as, apps, window] of [
+      [ACME, [SALES, CHURN], 28],
+      [GLOBEX, [FLEET], 28],
+      [ROOT, [SALES, CHURN, FLEET], 28],
+      [ROOT, [SALES, CHURN, FLEET], 7],
+    ] as const) {
+      const counted = await app.as(as).usage.summary({ window });
+      const now = await countsOf(app, [...apps], window - 1, 0);
+      const before = await countsOf(app, [...apps], 2 * window - 1, window);
+
+      assert.equal(counted, {
+        ...now,
+        previous_actions: before.actions,
+        previous_users: before.users,
+        previous_used_apps: before.used_apps,
+      });
+    }
+  },
+);
+
+usage('summary counts one client, and nothing without usage', async ({ app }) => {
+  const ofAcme = await app.as(ACME).usage.summary({});
+  assert.ok(ofAcme.users > 0 && ofAcme.previous_users > 0);
+  assert.equal(await app.as(ROOT).usage.summary({ client: 1 }), ofAcme);
+  const site = await app.as(ROOT).sites.create({ domain: 'unused.test', name: 'Unused' });
+  const { id } = await app.as(ROOT).clients.create({ name: 'Unused', site: site.id });
+  assert.equal([...new Set(Object.values(await app.as(ROOT).usage.summary({ client: id })))], [0]);
+});
+
+usage(
+  'summary is refused to members, and for clients that the caller does not administer',
+  async ({ app }) => {
+    await rejectsWith(app.as(ADA).usage.summary({}), 'forbidden');
+    await rejectsWith(app.as(ACME).usage.summary({ client: 2 }), 'not-found');
+  },
+);
+
+usage.run();
