@@ -1,8 +1,9 @@
 import cluster from 'node:cluster';
-import { statfs } from 'node:fs/promises';
+import { fullDisk } from './adapters/embedded-postgres/index.ts';
 import type { Config } from './config/config.ts';
 import { Settings } from './config/settings.ts';
 import { findUnknownSettings } from './config/unknown-settings.ts';
+import { hasDiskSpace } from './lib/files.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, createOperatorOutput, logUnhandledRejections } from './lib/logger.ts';
 import { NEVER, openDatabaseHost } from './server/database-host.ts';
@@ -68,15 +69,7 @@ export const serve = async (settings: Config): Promise<void> => {
 const describeDatabaseLoss = async ({ dataDir }: Config): Promise<string> =>
   (await hasDiskSpace(dataDir))
     ? 'the embedded database exited'
-    : `the embedded database exited: DATA_DIR ${dataDir} is on a full disk. Free space and restart the service.`;
-
-/** A WAL segment: PostgreSQL stops if it cannot create another. */
-const NEEDED_BYTES = 16 * 1024 * 1024;
-
-const hasDiskSpace = async (folder: string): Promise<boolean> => {
-  const stats = await statfs(folder).catch((_unavailable: unknown) => null);
-  return stats === null || stats.bavail * stats.bsize >= NEEDED_BYTES;
-};
+    : `the embedded database exited: ${fullDisk(dataDir)}`;
 
 const serveInProcess = async (deps: ServerDeps, printLine: (line: string) => void) => {
   const { startServer } = await loadServer();

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -63,6 +63,15 @@ export const probeFolder = async (dir: string): Promise<void> => {
     throw error instanceof Error ? Object.assign(error, { path: dirname(file) }) : error;
   }
   await rm(file);
+};
+
+/** A WAL segment: PostgreSQL stops if it cannot create another. */
+const NEEDED_BYTES = 16 * 1024 * 1024;
+
+/** Whether PostgreSQL can run in a folder. */
+export const hasDiskSpace = async (folder: string): Promise<boolean> => {
+  const stats = await statfs(folder).catch((_unavailable: unknown) => null);
+  return stats === null || stats.bavail * stats.bsize >= NEEDED_BYTES;
 };
 
 /** The SHA-256 of a file in hexadecimal digits. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   attachToEmbeddedPostgres,
   DataDirInUse,
+  fullDisk,
   hasCluster,
   startEmbeddedPostgres,
   waitForAttached,
@@ -11,8 +12,10 @@ import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
 import { resolveTlsMode } from '../db/client.ts';
-import { DISK_FULL, problemOfDatabaseError } from '../db/database-errors.ts';
-import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
+import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { causeInWords, OperatorError, reasonOf, withRemedy } from '../lib/errno.ts';
+import { hasDiskSpace } from '../lib/files.ts';
+import { NO_DISK_SPACE } from '../lib/problems.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */
 export type DatabaseHost = {
@@ -61,6 +64,14 @@ export const openDatabaseHost = async (config: Config, options: Options = {}): P
       lost: NEVER,
     };
   }
+  try {
+    return await openEmbedded(config, options);
+  } catch (error) {
+    throw nameFolder(await nameFullDisk(error, config), config);
+  }
+};
+
+const openEmbedded = async (config: Config, options: Options): Promise<DatabaseHost> => {
   if (!options.isRestore) await requireUnmarkedFolder(config.dataDir);
   // Before the server starts: a rejected key must not leave it running.
   const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
@@ -74,8 +85,27 @@ export const openDatabaseHost = async (config: Config, options: Options = {}): P
       onUpgrade: options.onUpgrade,
     },
   });
-  const connection = { ...server.connection, preparesStatements };
+  const connection = { ...server.connection, preparesStatements: config.preparesStatements };
   return { connection, secretKey, stop: server.stop, lost: server.exited };
+};
+
+/** The names of files in DATA_DIR say nothing to the operator. */
+const nameFolder = (error: unknown, { dataDir }: Config): unknown => {
+  const cause = causeInWords(error);
+  if (cause === null) return error;
+  const placed = reasonOf(error);
+  const isElsewhere = placed.startsWith('/') && !placed.startsWith(dataDir);
+  const sentence = `DATA_DIR ${dataDir} cannot be used (${isElsewhere ? placed : cause}).`;
+  return new OperatorError(withRemedy(sentence, error), { cause: error });
+};
+
+/** Names the folder whose disk is full, if the embedded database has failed because of it. */
+export const nameFullDisk = async (error: unknown, { database, dataDir }: Config): Promise<unknown> => {
+  const problem = problemOfDatabaseError(error);
+  if (database || problem?.code !== 'database-unavailable') return error;
+  return problem.message === NO_DISK_SPACE || !(await hasDiskSpace(dataDir))
+    ? new OperatorError(fullDisk(dataDir), { cause: error })
+    : error;
 };
 
 /**
@@ -119,7 +149,7 @@ export const withDatabaseHost = async <T>(
   try {
     return await work(host);
   } catch (error) {
-    throw config.database ? error : nameStop(error);
+    throw config.database ? error : nameStop(await nameFullDisk(error, config));
   } finally {
     await host.stop();
   }
@@ -127,7 +157,7 @@ export const withDatabaseHost = async <T>(
 
 /** The server of a service stops with it, also below a command. */
 const nameStop = (error: unknown): unknown =>
-  problemOfDatabaseError(error)?.code === 'database-unavailable' && errorCodeOf(error) !== DISK_FULL
+  !(error instanceof OperatorError) && problemOfDatabaseError(error)?.code === 'database-unavailable'
     ? new OperatorError(
         `The embedded database has stopped, probably with the service that ran it (${reasonOf(error)}). Run the command again.`,
         { cause: error },

@@ -11,7 +11,7 @@ import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import { createOperatorOutput, type Logger } from '../lib/logger.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { bootstrap, rejectWeakAdminPassword } from '../services/users/bootstrap.ts';
-import type { DatabaseHost } from './database-host.ts';
+import { type DatabaseHost, nameFullDisk } from './database-host.ts';
 import { wrapListenError } from './listen.ts';
 
 export type ServerDeps = {
@@ -31,7 +31,12 @@ type StartedServer = ShutdownSteps & {
 };
 
 /** Migrates, creates the first superuser or the demo data, and listens. */
-export const startServer = async ({ config: settings, host, logger }: ServerDeps): Promise<StartedServer> => {
+export const startServer = (deps: ServerDeps): Promise<StartedServer> =>
+  start(deps).catch(async (error: unknown) => {
+    throw await nameFullDisk(error, deps.config);
+  });
+
+const start = async ({ config: settings, host, logger }: ServerDeps): Promise<StartedServer> => {
   await migrateDatabase(host.connection);
   const demoApps = settings.demo ? await import('../demo/demo-apps.ts') : null;
   const config = demoApps?.withDemoAppUrl(settings) ?? settings;

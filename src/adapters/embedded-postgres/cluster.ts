@@ -8,6 +8,7 @@ import { syncDirectory } from '../../lib/files.ts';
 import { type Account, chownTree, openTempDir } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import {
+  explainFailure,
   type LogFile,
   openSession,
   type ServerOptions,
@@ -73,12 +74,15 @@ export const createCluster = async (options: ClusterOptions, password: string): 
   await removeUnfinished(dataDir);
   const work = await mkdtemp(join(dataDir, UNFINISHED));
   const data = join(work, 'data');
-  const initialPassword = await runInitdb(work, options);
-  if (account) await chownTree(work, account);
-  await createRoles({ ...options, clusterDir: data }, initialPassword, password);
-  await rename(data, clusterDir);
-  await syncDirectory(dataDir);
-  await rm(work, { recursive: true });
+  try {
+    const initialPassword = await runInitdb(work, options);
+    if (account) await chownTree(work, account);
+    await createRoles({ ...options, clusterDir: data }, initialPassword, password);
+    await rename(data, clusterDir);
+    await syncDirectory(dataDir);
+  } finally {
+    await rm(work, { recursive: true, force: true, maxRetries: 5 });
+  }
 };
 
 /** Removes the directories of killed starts. The instance lock guarantees that no other process is using them. */
@@ -144,11 +148,13 @@ const chooseRunner = () => {
 /** Printed by `unshare`, or by the shell if it is missing. */
 const UNSHARE_FAILURE = /\bunshare: .+/;
 
-const failureOf = (status: number, lines: string, log: LogFile): string => {
+const failureOf = async (status: number, log: LogFile): Promise<string> => {
+  const lines = await log.tail();
   const [denied] = UNSHARE_FAILURE.exec(lines) ?? [];
   if (denied !== undefined)
     return `uid ${process.getuid?.()} has no entry in /etc/passwd, which is needed to create the embedded database, and user namespaces are denied (${denied}). Add an entry (in a container, mount an /etc/passwd that has one), start Steward as root, or set DATABASE_URL to another PostgreSQL server.`;
-  return `The embedded database could not be created (initdb exited with ${status}). Set DATABASE_URL to use another PostgreSQL server. ${log.path} says:\n${lines}`;
+  const sentence = `The embedded database could not be created (initdb exited with ${status}). Set DATABASE_URL to use another PostgreSQL server.`;
+  return explainFailure(sentence, lines, log);
 };
 
 /**
@@ -174,7 +180,7 @@ const runInitdb = async (work: string, { binaries, log }: Pick<ServerOptions, 'b
   ];
   const status = await spawnWatched({ command, args, cwd: data, account, output: log.fd }).exited;
   if (status === 0) return password;
-  throw new EmbeddedPostgresError(failureOf(status, await log.tail(), log));
+  throw new EmbeddedPostgresError(await failureOf(status, log));
 };
 
 const CLUSTER = 'postgres';

@@ -23,7 +23,7 @@ import { waitForPreviousServer } from './running-server.ts';
 import { ClusterBusy, openLogFile, openSession, spawnServer, stopServer, waitUntilReady } from './server.ts';
 
 export { hasCluster } from './cluster.ts';
-export { DataDirInUse } from './errors.ts';
+export { DataDirInUse, fullDisk } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
 
 type UpgradeOptions = {

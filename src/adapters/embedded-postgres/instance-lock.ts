@@ -67,7 +67,10 @@ const tryListen = async (path: string): Promise<Server | 'taken' | 'unsupported'
 
 const acquire = async (path: string, dataDir: string): Promise<Server | undefined> => {
   for (;;) {
-    const server = await tryListen(path);
+    const server = await tryListen(path).catch((error: Error) => {
+      // The short path says nothing to the operator.
+      throw Object.assign(error, { address: join(dataDir, SOCKET) });
+    });
     if (server === 'unsupported') return undefined;
     if (server !== 'taken') return server;
 

@@ -2,14 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Connection } from '../../config/connection.ts';
 import { errorCodeOf, reasonOf } from '../../lib/errno.ts';
+import { hasDiskSpace } from '../../lib/files.ts';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import { EmbeddedPostgresError } from './errors.ts';
+import { EmbeddedPostgresError, fullDisk } from './errors.ts';
 
 export type LogFile = Awaited<ReturnType<typeof openLogFile>>;
 
@@ -134,12 +135,22 @@ const isReady = async (connection: Connection): Promise<boolean> => {
   }
 };
 
+/** Not of shared memory, which is not in DATA_DIR. */
+const DISK_FULL = /^(?!.*shared memory).*(No space left on device|Disk quota exceeded)/m;
+
+/** Why a program of PostgreSQL has failed, by the last lines of its log. On a full disk, there may be none. */
+export const explainFailure = async (sentence: string, lines: string, log: LogFile): Promise<string> => {
+  const dataDir = dirname(log.path);
+  return DISK_FULL.test(lines) || !(await hasDiskSpace(dataDir))
+    ? `${sentence} ${fullDisk(dataDir)}`
+    : `${sentence} ${log.path} says:\n${lines}`;
+};
+
 const startFailure = async (status: number | undefined, log: LogFile): Promise<EmbeddedPostgresError> => {
   const lines = await log.tail();
   const Failure = BUSY.test(lines) ? ClusterBusy : EmbeddedPostgresError;
-  return new Failure(
-    `The embedded database does not start (status ${status ?? 'none yet'}). ${log.path} says:\n${lines}`,
-  );
+  const sentence = `The embedded database does not start (status ${status ?? 'none yet'}).`;
+  return new Failure(await explainFailure(sentence, lines, log));
 };
 
 /**
