@@ -56,7 +56,7 @@ export const sessionsRouter = router({
   current: route(visitorProcedure, 'GET', '/session/', {
     summary: 'Get the current user',
     description:
-      'With the policies for second factors that concern the user: from when on a login needs one that the user does not have.',
+      'With the policies for second factors that concern the user: from when on a login needs one that the user does not have. tRPC: null for visitors.',
   })
     .input(NoInput)
     .output(
