@@ -81,12 +81,18 @@ export const nextAppStep = (state: FactorState, methods: readonly string[], now:
   return needed === 2 ? 'passkey' : 'code';
 };
 
+const STRENGTH = sql<Strength>`case kind ${sql.join(
+  FACTOR_KINDS.map((kind) => sql`when ${sql.lit(kind)} then ${sql.lit(STRENGTH_OF_KIND[kind])}`),
+  sql` `,
+)} end`;
+
 /** SQL: the strength of the best second factor of a row of `users`, or of this alias; 0 without one. */
 export const enrolledOf = (user: 'users' | 'person') => sql<Strength>`coalesce((
-  select max(case kind ${sql.join(
-    FACTOR_KINDS.map((kind) => sql`when ${sql.lit(kind)} then ${sql.lit(STRENGTH_OF_KIND[kind])}`),
-    sql` `,
-  )} end) from mfa_factors f where f.user_id = ${sql.ref(`${user}.id`)} and f.confirmed_at is not null), 0)`;
+  select max(${STRENGTH}) from mfa_factors f where f.user_id = ${sql.ref(`${user}.id`)} and f.confirmed_at is not null), 0)`;
+
+/** SQL: whether a row of `users` has a second factor of this strength, by a set that is made once for many rows. */
+export const hasFactorOf = (strength: Strength) => condition`
+  users.id in (select user_id from mfa_factors where confirmed_at is not null and ${STRENGTH} >= ${sql.lit(strength)})`;
 
 export const ENROLLED = enrolledOf('users');
 

@@ -8,7 +8,7 @@ import { can } from '../access/permissions.ts';
 import { isListedView, isNotErased } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
 import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
-import { ENROLLED, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
+import { hasFactorOf, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
 import { relyingPartyOf } from '../auth/webauthn.ts';
 import { editEntity } from '../edits.ts';
 import { NOTICES_PER_DAY } from '../passwords/password-expiry.ts';
@@ -65,10 +65,9 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
     const client = await readManagedClient(em, actor, id);
     const now = clock.now();
     const since = policySince(client.factor_policy_since, client.factor_policy, policy, now) ?? now;
-    const isShared = condition`exists (select from memberships other
-      where other.user_id = users.id and other.client_id <> m.client_id)`;
+    const isShared = condition`users.id in (select user_id from memberships where client_id <> ${id})`;
     const isKnown = canViewAll(actor) ? condition`true` : condition`not ${isShared}`;
-    const isEnough = condition`(${isKnown} and ${ENROLLED} >= ${Math.max(1, STRENGTH_OF_POLICY[policy])})`;
+    const isEnough = condition`(${hasFactorOf(STRENGTH_OF_POLICY[policy] || 1)} and ${isKnown})`;
     const members = activeMembers(em, id);
     const without = members.where(condition`not ${isEnough}`);
     const [counts, users] = await Promise.all([
