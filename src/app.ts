@@ -24,7 +24,7 @@ import type { InTransaction } from './http/middleware/request-context.ts';
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
 import { createGuardedFetch } from './lib/guarded-fetch.ts';
-import type { Logger } from './lib/logger.ts';
+import { type Logger, withoutKnownStacks } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler, type Task } from './server/scheduler.ts';
@@ -107,9 +107,9 @@ const ERASURES_LIMIT_MS = 55 * MINUTE_MS;
 
 /** The composition root: creates and wires all components. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
-  const { config, secretKey, logger, timeLimitMs = TIME_LIMIT_MS } = deps;
+  const { config, secretKey, timeLimitMs = TIME_LIMIT_MS } = deps;
   const resources = await openResources(deps);
-  const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys, eventHub } = resources;
+  const { orm, pool, logger, databaseClock, hasher, store, links, clock, signingKeys, eventHub } = resources;
   const mail = await createMailModule(resources);
   const webhooks = createWebhookModule(resources);
   const sinkWorker = openSinkWorker(resources);
@@ -195,9 +195,10 @@ type Resources = Awaited<ReturnType<typeof openResources>>;
 
 /** Opens what the components share. */
 const openResources = async (deps: AppDeps) => {
-  const { config, connection, secretKey, logger } = deps;
+  const { config, connection, secretKey } = deps;
   const orm = await openDatabase(connection);
   const { pool } = orm;
+  const logger = withoutKnownStacks(deps.logger, (error) => pool.isRepeatedOutage(error));
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const databaseClock = await createDatabaseClock(pool);
   const clock = deps.clock ?? databaseClock;
@@ -208,6 +209,7 @@ const openResources = async (deps: AppDeps) => {
     ...deps,
     orm,
     pool,
+    logger,
     fork,
     listen,
     databaseClock,

@@ -5,6 +5,7 @@ import {
   invalid,
   NO_DISK_SPACE,
   Problem,
+  type ProblemCode,
   USER_EXISTS,
   userExists,
 } from '../lib/problems.ts';
@@ -79,6 +80,12 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
   }
   return null;
 };
+
+/** Whether the database could not be used, also where the cause is not known any more. */
+export const isOutage = (error: unknown): boolean =>
+  problemOfDatabaseError(error)?.code === UNUSABLE || causesOf(error).some(({ code }) => code === UNUSABLE);
+
+const UNUSABLE: ProblemCode = 'database-unavailable';
 
 /** Whether a failure is that of a statement, which leaves its session usable. The severity is in the language of the server. */
 export const isOfStatement = (error: unknown): boolean =>

@@ -6,7 +6,7 @@ import { parseJson } from '../lib/exact-json.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { clientConfigOf } from './client.ts';
-import { DISK_FULL, READ_ONLY } from './database-errors.ts';
+import { DISK_FULL, isOutage, READ_ONLY } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
@@ -60,6 +60,7 @@ const DISK_PROBE =
 export class DatabasePool extends pg.Pool {
   readonly #acquired = new Set<pg.PoolClient>();
   #hasDiskSpace = true;
+  #isOutageKnown = false;
   /** From `performance.now()`. */
   #usedAt = 0;
 
@@ -95,6 +96,14 @@ export class DatabasePool extends pg.Pool {
     return this.#hasDiskSpace;
   }
 
+  /** Whether a failure is a later one of an outage, which ends with the first new connection that accepts writes. */
+  isRepeatedOutage(error: unknown): boolean {
+    if (!isOutage(error)) return false;
+    const isKnown = this.#isOutageKnown;
+    this.#isOutageKnown = true;
+    return isKnown;
+  }
+
   /** Measures how long callers wait for a connection. */
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void;
@@ -122,6 +131,7 @@ export class DatabasePool extends pg.Pool {
   }
 
   #watch(client: pg.PoolClient): void {
+    if (!readOnlyClients.has(client)) this.#isOutageKnown = false;
     const events: NodeJS.EventEmitter = client;
     events.once('end', () => this.#releaseLost(client));
     events.on(QUERY_SENT, () => this.#noteUse());

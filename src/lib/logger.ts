@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { styleText } from 'node:util';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { reasonOf } from './errno.ts';
 import { printable } from './operator-text.ts';
 import { logFieldsOf, tracing } from './tracing.ts';
 
@@ -45,6 +46,23 @@ export const createLogger = (
   const output = destination ?? pino.destination(1);
   const isTerminal = !destination && process.stdout.isTTY;
   return pino(options, format === 'json' ? output : textLines(output, isTerminal));
+};
+
+/** A logger of failures whose stack `isKnown` may have seen in the log: then they are one sentence. */
+export const withoutKnownStacks = (logger: Logger, isKnown: (error: unknown) => boolean): Logger =>
+  logger.child(
+    {},
+    {
+      serializers: {
+        err: (error: Error) =>
+          isKnown(error) ? { type: error.name, message: sentenceOf(error) } : pino.stdSerializers.err(error),
+      },
+    },
+  );
+
+const sentenceOf = (error: Error): string => {
+  const [message, reason] = [reasonOf(error), reasonOf(error.cause ?? '')];
+  return message.includes(reason) ? message : `${message} (${reason})`;
 };
 
 const textLines = (output: DestinationStream, isTerminal: boolean): DestinationStream => {

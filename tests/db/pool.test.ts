@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { ormConfig } from '../../mikro-orm.config.ts';
 import { kysely } from '../../src/db/kysely.ts';
 import { createPool, type DatabasePool } from '../../src/db/pool.ts';
+import { Problem } from '../../src/lib/problems.ts';
 import { createTimeLimit } from '../../src/lib/time-limit.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { suite } from '../support/suite.ts';
@@ -152,6 +153,20 @@ pools('has no disk space from a failed write until a table can be written again'
   await pool.query(FREE_DISK);
   assert.ok(await pool.hasDiskSpace());
   await pool.end();
+});
+
+pools('knows an outage after its first failure, until it has a new connection', async ({ pool }) => {
+  const refused = Object.assign(new Error('the database system is shutting down'), { code: '57P03' });
+  const bug = Object.assign(new Error('no such column'), { code: '42703' });
+
+  const during = [refused, bug, new Error('cannot list users', { cause: refused })].map((error) =>
+    pool.isRepeatedOutage(error),
+  );
+  during.push(pool.isRepeatedOutage(new Problem('database-unavailable')));
+  await pool.query('select 1');
+
+  assert.equal(during, [false, false, true, true]);
+  assert.not(pool.isRepeatedOutage(refused));
 });
 
 pools.run();

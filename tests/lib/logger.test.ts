@@ -1,6 +1,13 @@
+import { constants } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLogger, createOperatorOutput, formatLogLine, type LogFormat } from '../../src/lib/logger.ts';
+import {
+  createLogger,
+  createOperatorOutput,
+  formatLogLine,
+  type LogFormat,
+  withoutKnownStacks,
+} from '../../src/lib/logger.ts';
 
 const output = suite('createOperatorOutput');
 
@@ -83,6 +90,23 @@ text('have the message of an error, and its stack only below errors', () => {
 
   assert.match(warning, new RegExp(`^${TIME} warn  mail failed: no route\\n$`));
   assert.match(failure, new RegExp(`^${TIME} error request failed: no route\\n  at .*logger\\.test`));
+});
+
+text('have one sentence for a failure whose stack is known', () => {
+  const cause = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), {
+    errno: -constants.errno.ECONNREFUSED,
+    syscall: 'connect',
+    address: '::1',
+    port: 5432,
+  });
+  const line = logged((logger) =>
+    withoutKnownStacks(logger, () => true).error({ err: new Error('No database.', { cause }) }, 'failed'),
+  );
+
+  assert.match(
+    line,
+    new RegExp(`^${TIME} error failed: No database\\. \\(\\[::1\\]:5432: connection refused\\)\\n$`),
+  );
 });
 
 text('contain no character that a terminal obeys', () => {

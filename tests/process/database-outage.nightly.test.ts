@@ -80,6 +80,14 @@ outage('is alive, but not ready', async ({ service }) => {
   assert.ok(service.isRunning());
 });
 
+outage('logs one stack, and a sentence for each later failure', async ({ service }) => {
+  const entries = service.output.stdout.split('\n').filter((line) => line.includes('"err":'));
+  const stacks = entries.filter((line) => line.includes('"stack":'));
+
+  assert.ok(entries.length > 3, service.output.stdout);
+  assert.is(stacks.length, 1, stacks.join('\n'));
+});
+
 outage('recovers with the database', async ({ database, service, token }) => {
   await database.start();
 
