@@ -10,6 +10,7 @@ import { compareMigrations, readSchemaState } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { isWritable } from '../lib/files.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { checkDatabaseCertificates } from './certificates.ts';
 import { checkServiceData } from './check-service-data.ts';
@@ -33,7 +34,11 @@ export const checkDatabase = async (config: Config): Promise<Result | Result[]> 
   const state = database ? 'usable' : await readClusterState(dataDir);
   try {
     if (!database) await requireUnmarkedFolder(dataDir);
-    if (state === 'missing') return ok(`The first start creates the embedded database in ${dataDir}.`);
+    // Otherwise the data folder is reported.
+    if (state === 'missing')
+      return (await isWritable(dataDir))
+        ? ok(`The first start creates the embedded database in ${dataDir}.`)
+        : [];
     // A start would upgrade the database, or remove the one of before an upgrade.
     if (state === 'in upgrade') return await checkRunning(config);
     // An empty key prevents that a missing one is created.

@@ -7,7 +7,7 @@ import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { Settings } from '../config/settings.ts';
 import { nullIfMissing, reasonOf, remedyOf } from '../lib/errno.ts';
-import { closestExisting, probeFolder } from '../lib/files.ts';
+import { closestExisting, isWritable, probeFolder } from '../lib/files.ts';
 import { checkExpiry } from './certificates.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
@@ -102,13 +102,14 @@ const checkFolder = async (setting: string, folder: string): Promise<Result> => 
 const formatBytes = (bytes: number): string =>
   bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
 
-const checkSecretKey = async (dataDir: string): Promise<Result> => {
+const checkSecretKey = async (dataDir: string): Promise<Result | []> => {
   const path = join(dataDir, 'secret-key');
   try {
     const key = await readSecretFile(path, 'Restore it from a backup.');
     const isFirst = (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null;
     if (key !== null) return ok(`${path} is only accessible to its owner.`);
-    if (isFirst) return ok(`The first start creates ${path}.`);
+    // Otherwise the data folder is reported.
+    if (isFirst) return (await isWritable(dataDir)) ? ok(`The first start creates ${path}.`) : [];
     return warning(
       `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
       'Restore the file from a backup.',

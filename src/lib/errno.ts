@@ -62,6 +62,7 @@ const REMEDIES: Record<string, string> = {
   EROFS: 'Make it writable: with systemd, by ReadWritePaths= of the unit; in a container, by its volume.',
   ENOSPC: 'Free space, or enlarge the disk.',
   EDQUOT: 'Free space, or raise the quota.',
+  ENOTDIR: 'Check the path: part of it is a file.',
   ECONNREFUSED: 'Check that the server runs at this address.',
   ENOTFOUND: 'Check the name of the host.',
   EAI_AGAIN: 'Check the network and the name servers of this machine.',

@@ -65,6 +65,13 @@ export const probeFolder = async (dir: string): Promise<void> => {
   await rm(file);
 };
 
+/** Whether a folder can be written to, or created. */
+export const isWritable = (dir: string): Promise<boolean> =>
+  probeFolder(dir).then(
+    () => true,
+    () => false,
+  );
+
 /** A WAL segment: PostgreSQL stops if it cannot create another. */
 const NEEDED_BYTES = 16 * 1024 * 1024;
 
