@@ -5,8 +5,8 @@ import { Problem } from '../../src/lib/problems.ts';
 
 /** The types that inputs need beyond JSON. superjson supports more, some of which take minutes to decode. */
 const TYPES: readonly unknown[] = ['Date', 'undefined', 'bigint'];
-/** `BigInt` takes seconds for a million digits. */
-const TOO_MANY_DIGITS = new RegExp(`\\d{${MAX_DIGITS + 1}}`);
+/** A bigint of a million digits takes seconds to read, or, if they are hexadecimal, to write. */
+const TOO_MANY_DIGITS = new RegExp(`\\d{${MAX_DIGITS + 1}}|0[box][\\da-f]{${MAX_DIGITS}}`, 'i');
 /** Four undefined values in each of 10,000 elements take 360,000 steps; a million steps take about 100 ms. */
 const MAX_STEPS = 1_000_000;
 /** Deeper than any legitimate input, including free-form data. */

@@ -7,6 +7,8 @@ const MAX_BYTES = 65_536;
 const MAX_DEPTH = 500;
 /** The most values in 64 KiB of JSON: each takes at least two characters. */
 const MAX_NODES = MAX_BYTES / 2;
+/** Beside bigints: see `freeForm`. */
+const MAX_MARKED_NODES = 1_000;
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
@@ -25,7 +27,7 @@ const TOO_LARGE = 'Must not be larger than 64 KiB.';
 const TOO_MANY_DIGITS = `Must not have integers of more than ${MAX_DIGITS} digits.`;
 /** `JSON.stringify` writes smaller numbers without an exponent. */
 const EXPONENT = 1e21;
-const LIMIT = 10n ** BigInt(MAX_DIGITS);
+const TOO_MANY_VALUES = `Must not have more than ${MAX_MARKED_NODES} values beside integers beyond ±${Number.MAX_SAFE_INTEGER}: send these as text.`;
 
 /** The reason why a value cannot be stored as free-form data, or null. */
 export const findJsonProblem = (value: unknown): string | null => {
@@ -48,11 +50,15 @@ export const stringifyJsonValue = (value: object): { text: string } | { reason: 
  */
 const findNodeProblem = (root: object): string | null => {
   let left = MAX_NODES;
+  let hasBigints = false;
   const path: string[] = [];
   const findProblem = (value: unknown): string | null => {
     left -= 1;
     if (left < 0) return TOO_LARGE;
-    if (typeof value === 'bigint') return value > LIMIT || value < -LIMIT ? TOO_MANY_DIGITS : null;
+    if (typeof value === 'bigint') {
+      hasBigints = true;
+      return String(value).length > MAX_DIGITS ? TOO_MANY_DIGITS : null;
+    }
     if (typeof value === 'number' && isRounded(value))
       return `${path.join('.')} is beyond ±${Number.MAX_SAFE_INTEGER}: send it as text.`;
     if (isJsonLeaf(value)) return null;
@@ -66,7 +72,8 @@ const findNodeProblem = (root: object): string | null => {
     }
     return null;
   };
-  return findProblem(root);
+  const reason = findProblem(root);
+  return reason === null && hasBigints && MAX_NODES - left > MAX_MARKED_NODES ? TOO_MANY_VALUES : reason;
 };
 
 /** Whether the number may have been another one before it became a double: over REST such integers are bigints. */

@@ -75,7 +75,23 @@ data('contains only JSON values', () => {
 data('has large integers only as bigints: as numbers they may have lost digits', () => {
   assert.is(findJsonProblem({ a: [2n ** 63n, -(2n ** 63n), 6.02e23] }), null);
   assert.match(findJsonProblem({ a: { b: [0, 2 ** 53] } }) ?? '', 'a.b.1 is beyond ±9007199254740991');
-  assert.match(findJsonProblem({ a: 10n ** 1_001n }) ?? '', 'more than 1000 digits');
+  for (const stored of [10n ** 999n, -(10n ** 998n)])
+    assert.equal(
+      parseJson(Reflect.get(stringifyJsonValue({ stored }), 'text')),
+      { stored },
+      'can be read again',
+    );
+  for (const refused of [10n ** 1_000n, -(10n ** 999n)])
+    assert.match(findJsonProblem({ refused }) ?? '', 'more than 1000 digits');
+});
+
+data('has at most 1,000 values beside bigints, which superjson walks through', () => {
+  const list = Array.from({ length: 998 }, () => 0);
+  assert.is(
+    findJsonProblem({ list: [...list, 2n ** 63n] }),
+    'Must not have more than 1000 values beside integers beyond ±9007199254740991: send these as text.',
+  );
+  assert.is(findJsonProblem({ list: [...list.slice(1), 2n ** 63n] }), null);
 });
 
 data('is opaque to superjson unless it has bigints, which it marks', () => {
