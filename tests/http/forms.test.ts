@@ -101,6 +101,24 @@ forms('name the field that is invalid, and refuse a malformed body', async ({ ap
   assert.is(broken.statusCode, 400);
 });
 
+forms('have at most 1,000 fields, whose parser is slow', async ({ app }) => {
+  const urlencoded = (count: number) =>
+    app.send('POST /password/check/', {
+      payload: `password=x${'&a'.repeat(count - 1)}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+  assert.is((await urlencoded(1_000)).statusCode, 200);
+  const part = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n';
+  const multipart = await app.send('POST /password/check/', {
+    payload: `${part.repeat(1_001)}--x--`,
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+  });
+  for (const { statusCode, body } of [await urlencoded(1_001), multipart]) {
+    assert.is(statusCode, 400);
+    assert.match(body, 'A form must not have more than 1000 fields.');
+  }
+});
+
 forms('of a browser session need the CSRF token, as JSON does', async ({ app }) => {
   const script = createScript(app);
   await script.logIn(ADA, DEMO_PASSWORD);
