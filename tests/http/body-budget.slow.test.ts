@@ -121,6 +121,16 @@ budget('is released when the response has been sent', async ({ app }) => {
   }
 });
 
+budget('is not taken by an upload that was lost during the authentication', async ({ app }) => {
+  const token = await app.tokenOf(ACME);
+  const headers = { 'content-length': 16 * MIB };
+  for (let n = 0; n < 20; n += 1) (await begin(app, { path: USAGE, headers, token })).outgoing.destroy();
+
+  const next = await begin(app, { path: USAGE, headers, token });
+  next.outgoing.end(Buffer.alloc(16 * MIB, ' '));
+  assert.match(await next.answered, '"status":400');
+});
+
 budget('answers a body without credentials with 401 before reading it, also of a GET', async ({ app }) => {
   const uploads = [
     { path: '/trpc/usage.record', headers: { 'content-length': 16 * MIB } },

@@ -46,6 +46,8 @@ const limitBodyMemory = (app: Hookable): void => {
     const bytes = declaredBytes(request);
     // Fastify refuses a body over the limit of its route without reading it.
     if (!hasLargeBody(request) || bytes > request.routeOptions.bodyLimit) return done();
+    // It was lost during the authentication: nothing would release what it takes.
+    if (request.raw.socket.destroyed) return done();
     const { userId } = request.state;
     const budget = userId === undefined ? anonymous : authenticated;
     const caller = userId === undefined ? networkOf(request.ip) : String(userId);
