@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readMailbox } from '../src/lib/email-address.ts';
+import { canonicalMailbox } from '../src/lib/email-address.ts';
 import { originOf } from '../src/lib/urls.ts';
 import { AppSummaryOutput } from './apps.ts';
 import { factorPolicyProcedures } from './factor-policies.ts';
@@ -94,7 +94,7 @@ const NOT_A_SENDER = 'Must be an email address, such as ops@acme.test or Acme Op
 const OptionalEmail = z.union([z.literal(''), EmailAddress], 'Must be an email address or empty.');
 /** As mail programs take a sender: an address, also with a name before it. An empty string removes it. */
 const Sender = z
-  .union([OptionalEmail, Line.refine((text) => readMailbox(text) !== null)], NOT_A_SENDER)
+  .union([OptionalEmail, Line.transform((text) => canonicalMailbox(text)).pipe(z.string())], NOT_A_SENDER)
   .meta({ json: { type: 'string', maxLength: 255 } });
 /** A path, an http(s) URL, or an empty text for `/`. Other URLs are not safe as redirect targets. */
 const Location = Text(2048).regex(/^((\/(?![/\\])|https?:\/\/)\S*)?$/, 'Must be a path or an http(s) URL.');

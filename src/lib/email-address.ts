@@ -75,6 +75,14 @@ export const readMailbox = (text: string): { name: string; address: string } | n
   return address.success ? { name, address: address.data } : null;
 };
 
+/** With the address as it is stored elsewhere, so that an erasure finds it; null for what is none. */
+export const canonicalMailbox = (text: string): string | null => {
+  const mailbox = readMailbox(text);
+  const start = text.indexOf('<');
+  if (mailbox === null) return null;
+  return start <= 0 ? mailbox.address : `${text.slice(0, start).trim()} <${mailbox.address}>`;
+};
+
 /** The address of a new account or invitation. */
 export const NewEmail = Email.refine((email) => !isPseudonym(email), {
   error: `Must not be an address at ${ERASED_DOMAIN}, which is reserved for erased people.`,

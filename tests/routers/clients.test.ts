@@ -124,6 +124,11 @@ clients('stores the sender as sent, with a name or without', async ({ app }) => 
       (await app.as(ACME).clients.update({ id: 1, default_from_email })).default_from_email,
       default_from_email,
     );
+  const typed = await app
+    .as(ACME)
+    .clients.update({ id: 1, default_from_email: 'Pia <\u200bPia@M\u00fcnchen.test> ' });
+  assert.is(typed.default_from_email, 'Pia <Pia@xn--mnchen-3ya.test>', 'as an erasure looks for it');
+  await app.as(ACME).clients.update({ id: 1, default_from_email: '' });
 });
 
 clients('accepts only paths, web addresses and an empty text as home location', async ({ app }) => {
