@@ -107,9 +107,9 @@ const OPTIONS: IOptions = {
 /** The elements of HTML, also those that are removed. */
 const ELEMENTS =
   'a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav noframes noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search section select small source span strike strong style sub summary sup table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr';
-/** A tag of an element whose attributes all have values: `a<b and c>d` has none. */
+/** A comment, a document type, or a tag of an element without attributes or with one that has a value: `a<b and c>d` has none. */
 const TAG = new RegExp(
-  String.raw`</?(?:${ELEMENTS.replaceAll(' ', '|')})(?:\s+[\w-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=${'`'}]+))*\s*/?>`,
+  String.raw`<!--[^]*?-->|<!doctype[^<>]*>|</?(?:${ELEMENTS.replaceAll(' ', '|')})(?=\s*/?>|\s[^<>]*=)(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>${'`'}]+))?)*\s*/?>`,
   'gi',
 );
 

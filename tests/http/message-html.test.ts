@@ -64,6 +64,18 @@ messages('keeps plain text as it is', async () => {
   assert.is(await render('&lt;b&gt;'), '<p class="plain-text">&lt;b&gt;</p>');
 });
 
+messages(
+  'drops comments, document types and scripts, and takes attributes without quotes or values',
+  async () => {
+    assert.is(await renderInner('<!-- banner --><!DOCTYPE html><p>Hi</p>'), '<p>Hi</p>');
+    assert.is(await renderInner('<p>Hi</p><script async src="x.js">let t = 1;</script>'), '<p>Hi</p>');
+    assert.is(
+      await renderInner('<a href=https://x.test/?a=b target=_blank download>Get</a>'),
+      '<a href="https://x.test/?a=b" rel="noopener noreferrer">Get</a>',
+    );
+  },
+);
+
 messages('shows what is no HTML element as text', async () => {
   for (const [message, shown] of [
     ['Write to Ada <ada@acme.test> today', 'Write to Ada &lt;ada@acme.test&gt; today'],
