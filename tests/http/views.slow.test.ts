@@ -203,9 +203,23 @@ views('says that an app without an address cannot be opened yet, which is not a 
   assert.is((await openView(app, key)).statusCode, 303);
 });
 
+views('opens the app for a second click in the same browser, which is no second use', async ({ app }) => {
+  const { key } = await createView(app, { user: ADA });
+  const clicks = await Promise.all([openView(app, key), openView(app, key)]);
+  const codes = clicks.map(({ headers }) => new URL(String(headers.location)).searchParams.get('code'));
+
+  assert.is(new Set(codes).size, 2);
+  for (const code of codes) await app.as(null).tickets.exchange({ code: String(code), app: 'sales' });
+  assert.is((await viewOf(app, key)).usages_cnt, 1);
+  assert.is((await openView(app, key, { 'user-agent': 'Mozilla/5.0 (another)' })).statusCode, 410);
+  app.clock.advance(5_000);
+  assert.is((await openView(app, key)).statusCode, 410);
+});
+
 views('admits exactly one of ten parallel opens of a view for one use', async ({ app }) => {
   const { key } = await createView(app, { user: ADA });
-  const responses = await Promise.all(Array.from({ length: 10 }, () => openView(app, key)));
+  const openIn = (browser: number) => openView(app, key, { 'user-agent': `Mozilla/5.0 (${browser})` });
+  const responses = await Promise.all(Array.from({ length: 10 }, (_, browser) => openIn(browser)));
 
   const statuses = responses.map(({ statusCode }) => statusCode);
   assert.is(statuses.filter((status) => status === 303).length, 1);
@@ -219,7 +233,11 @@ views('gives a rotating view a new key for one of five parallel openers', async 
   const used: string[] = [];
   let { key } = created;
   for (let round = 0; round < 3; round += 1) {
-    const responses = await Promise.all(Array.from({ length: 5 }, () => openView(app, key)));
+    const responses = await Promise.all(
+      Array.from({ length: 5 }, (_, browser) =>
+        openView(app, key, { 'user-agent': `Mozilla/5.0 (${browser})` }),
+      ),
+    );
     assert.is(responses.filter(({ statusCode }) => statusCode === 303).length, 1);
     used.push(key);
     const [view, ...others] = await app.as(ACME).accessViews.list({ flags: { race: '1' } });

@@ -63,6 +63,13 @@ export const createViewOpening = (unit: UnitOfWork) => {
     expiresAt: view.expires_at,
   });
 
+  const proofIn = (opening: Opening, visitor: Actor | null) =>
+    visitor?.id === opening.user_id && visitor ? proofOf(visitor) : null;
+
+  /** A link must not get around what its client demands of the person. */
+  const missingStep = (opening: Opening, visitor: Actor | null) =>
+    factorStepOf(opening, { proof: proofIn(opening, visitor), isToken: false }, clock.now());
+
   /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
   const use = async (tx: Em, known: KnownView, { key, userAgent, visitor }: Visit) => {
     if (known.user_id !== null && !(await lockSubject(tx, known.user_id, known.app_id)))
@@ -75,12 +82,10 @@ export const createViewOpening = (unit: UnitOfWork) => {
     const opening = await openingsByView(tx, clock.now(), ofView).executeTakeFirstOrThrow();
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw new Refused(access);
-    // A link must not get around what its client demands of the person.
-    const proof = visitor?.id === opening.user_id && visitor ? proofOf(visitor) : null;
-    const loginStep = factorStepOf(opening, { proof, isToken: false }, clock.now());
+    const loginStep = missingStep(opening, visitor);
     if (loginStep !== null) throw new Refused('needs-factor', loginStep);
-    const app = appUrlOf(opening, appUrl);
-    if (leadsToApi(app)) throw new Refused('no-address');
+    if (leadsToApi(appUrlOf(opening, appUrl))) throw new Refused('no-address');
+    const proof = proofIn(opening, visitor);
     const useId = await insertUse(tx, {
       ...view,
       used_at: clock.now(),
@@ -88,12 +93,17 @@ export const createViewOpening = (unit: UnitOfWork) => {
       methods: proof && [...proof.methods],
       auth_time: proof?.authTime,
       ip_address: origin.address ?? '',
-      user_agent: userAgent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT_LENGTH),
+      user_agent: storedUserAgent(userAgent),
     });
     await recordUse(unit, tx, opening);
+    return start(tx, opening, useId);
+  };
+
+  const start = async (tx: Em, opening: Opening, useId: number) => {
     const subject = { kind: 'view', useId, appId: opening.app_id, stackSlug: opening.view_stack } as const;
+    const code = () => createLaunchCode(tx, subject, clock.now());
     return {
-      location: await withLaunchCode(app, () => createLaunchCode(tx, subject, clock.now())),
+      location: await withLaunchCode(appUrlOf(opening, appUrl), code),
       appSlug: opening.app_slug,
       session: await createEmbedSession(tx, {
         useId,
@@ -103,13 +113,39 @@ export const createViewOpening = (unit: UnitOfWork) => {
     };
   };
 
+  /** Of two clicks, a browser follows the second: it starts the use of the first once more. */
+  const repeat = async (tx: Em, { id }: KnownView, { key, userAgent, visitor }: Visit) => {
+    const now = clock.now();
+    const last = await kysely(tx)
+      .selectFrom('access_view_uses')
+      .select('id')
+      .where('access_view_id', '=', id)
+      .where('raw_key', '=', key)
+      .where('ip_address', '=', origin.address ?? '')
+      .where('user_agent', '=', storedUserAgent(userAgent))
+      .where('used_at', '>', new Date(now.getTime() - DOUBLE_CLICK_MS))
+      .orderBy('id', 'desc')
+      .executeTakeFirst();
+    if (!last) return null;
+    const ofView = condition`access_views.id = ${id}`;
+    const opening = await openingsByView(tx, now, ofView).executeTakeFirstOrThrow();
+    const isOpen = decideAccess(opening, now) === 'allowed' && missingStep(opening, visitor) === null;
+    return isOpen ? start(tx, opening, last.id) : null;
+  };
+
+  const repeatOrRefuse = async (known: KnownView, reason: Reason, visit: Visit) => {
+    const isRepeated = reason.refusal === 'used-up' && visit.isConfirmed && !known.is_one_time;
+    const repeated = isRepeated ? await em.transactional((tx) => repeat(tx, known, visit)) : null;
+    return repeated ?? refuse(known, reason, visit.visitor);
+  };
+
   return {
     /**
      * Uses a view, or says why it does not open its app. Keys that were replaced are unknown.
      * @throws Problem `not-found`, `throttled`, `overloaded`
      */
     open: async (visit: Visit) => {
-      const { key, visitor, isConfirmed } = visit;
+      const { key, isConfirmed } = visit;
       const caller = origin.address ?? '';
       const known = KEY.test(key) ? await findView(em, key, clock.now(), address) : undefined;
       if (!known) {
@@ -120,12 +156,12 @@ export const createViewOpening = (unit: UnitOfWork) => {
       // A platform opens one of its own at once; others are sent by mail.
       const asks = known.allowed_uses > 0 && !known.is_one_time && !isConfirmed;
       const refusal = known.refusal ?? (asks ? 'unconfirmed' : null);
-      if (refusal !== null) return refuse(known, { refusal, loginStep: null }, visitor);
+      if (refusal !== null) return repeatOrRefuse(known, { refusal, loginStep: null }, visit);
       if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, caller);
       await ensureMonths(em, [clock.now()]);
       const useOnce = () => em.transactional((tx) => use(tx, known, visit));
       return usageWriteLimiter.within(known.app_id, 1, useOnce).catch((error: unknown) => {
-        if (error instanceof Refused) return refuse(known, error.reason, visitor);
+        if (error instanceof Refused) return repeatOrRefuse(known, error.reason, visit);
         throw error;
       });
     },
@@ -219,7 +255,11 @@ const countUse = (tx: Em, key: string, now: Date, address: string | null) =>
 /** `visitor`: who is logged in in the browser. `isConfirmed`: whether a view whose uses are counted is to be used. */
 type Visit = { key: string; userAgent: string; visitor: Actor | null; isConfirmed: boolean };
 
+const DOUBLE_CLICK_MS = 5_000;
+
 const MAX_USER_AGENT_LENGTH = 255;
+const storedUserAgent = (text: string): string =>
+  text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT_LENGTH);
 
 /** Returns its id. */
 const insertUse = async (tx: Em, use: InsertObject<Database, 'access_view_uses'>): Promise<number> => {
