@@ -19,7 +19,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/greylist|try (again )?later|too many|rate limit|\b4\.7\.\d/i, 'Asked to try later'],
   [/\b535\b|\bauthenticat|invalid login/i, 'Mail server refused the login'],
   [/\b5\.7\.\d|spam|block(ed|list)|blacklist|\bSPF\b|\bDMARC\b|policy/i, 'Refused as unwanted'],
-  [/ECONN|no such host|no name server|unreachable|timed? ?out|timeout|greeting never|connection/i, 'Mail server not reached'],
+  [
+    /ECONN|no such host|no name server|unreachable|timed? ?out|timeout|greeting never|connection/i,
+    'Mail server not reached',
+  ],
 ];
 
 /** A reason in words, such as `No such mailbox`; the text of the server if it is unusual. */
