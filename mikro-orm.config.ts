@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig } from '@mikro-orm/postgresql';
 import { PostgresDialect } from 'kysely';
 import { entities } from './entities/index.ts';
-import { loadMigrations, type Migrations } from './migrations/index.ts';
+import { MIGRATIONS, type Migrations } from './migrations/index.ts';
 import { parseDatabaseUrl } from './src/config/database-url.ts';
 import { resolveTlsMode } from './src/db/client.ts';
 import { createPool, type DatabasePool } from './src/db/pool.ts';
@@ -24,5 +24,5 @@ export const ormConfig = (pool: DatabasePool, migrations: Migrations = []) =>
 /** For the MikroORM CLI; the service creates a pool for its own connection. */
 export default async () => {
   const connection = await resolveTlsMode(parseDatabaseUrl(process.env.DATABASE_URL ?? ''));
-  return ormConfig(createPool(connection), await loadMigrations());
+  return ormConfig(createPool(connection), await MIGRATIONS.load());
 };

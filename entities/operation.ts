@@ -30,11 +30,8 @@ export type UndoablePart = {
 /** A part that an undo has left, and why. */
 export type SkippedPart = UndoablePart & { problem: { code: string; detail: string } };
 
-/** What the undo has reverted of a user's changes, and what it has left. Rows of older versions may lack `group_id` and `kind`. */
-export type UndoneChange = {
-  reverted: number;
-  skipped: (Omit<SkippedPart, 'kind' | 'group_id'> & Partial<SkippedPart>)[];
-};
+/** What the undo has reverted of a user's changes, and what it has left. */
+export type UndoneChange = { reverted: number; skipped: SkippedPart[] };
 
 /** Terms of a grant. Times are ISO 8601. */
 export type GrantTerms = {

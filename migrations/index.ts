@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Migration } from '@mikro-orm/migrations';
 
 /** The lock of PostgreSQL's chapter 13.3. */
@@ -17,7 +18,7 @@ type MigrationClass = {
   readonly locks?: Locks;
 };
 
-/** `0001-clients-and-users.ts`, or compiled. Names are stored in the database: never rename a released migration. */
+/** `0001-schema.ts`, or compiled. Names are stored in the database: never rename a released migration. */
 const FILE = /^(\d{4}-[a-z0-9-]+)\.[jt]s$/;
 
 const nameOf = (file: string): string => file.replace(FILE, '$1');
@@ -34,23 +35,29 @@ const lockFirst = (Changes: MigrationClass, locks: Locks): MigrationClass =>
     }
   };
 
-const load = async (file: string) => {
+const load = async (path: string, file: string) => {
   // Each file exports the class alone.
-  const exported = (await import(`./${file}`)) as Record<string, MigrationClass>;
+  const exported = (await import(path)) as Record<string, MigrationClass>;
   const [migration] = Object.values(exported);
   if (!migration) throw new Error(`${file} exports no migration.`);
   const { locks = {} } = migration;
   return { name: nameOf(file), class: lockFirst(migration, locks), locks };
 };
 
-const files = readdirSync(import.meta.dirname)
-  .filter((file) => FILE.test(file))
-  .toSorted();
+export type Migrations = Awaited<ReturnType<typeof load>>[];
 
-/** Of all files of this folder, in execution order: that of their numbers. */
-export const migrationNames: readonly string[] = files.map(nameOf);
+/** The migrations of a folder, in execution order: that of their numbers. A start usually applies none, and needs only their names. */
+export const readMigrations = (folder: string) => {
+  const files = readdirSync(folder)
+    .filter((file) => FILE.test(file))
+    .toSorted();
+  return {
+    names: files.map(nameOf),
+    load: (): Promise<Migrations> => Promise.all(files.map((file) => load(join(folder, file), file))),
+  };
+};
 
-export type Migrations = Awaited<ReturnType<typeof loadMigrations>>;
+export type MigrationSet = ReturnType<typeof readMigrations>;
 
-/** A start usually applies none, and needs only their names. */
-export const loadMigrations = () => Promise.all(files.map(load));
+/** Of this folder. */
+export const MIGRATIONS: MigrationSet = readMigrations(import.meta.dirname);

@@ -6,7 +6,7 @@ import { zstdDecompress } from 'node:zlib';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { type ZodType, z } from 'zod';
-import { migrationNames } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession, tryAdvisoryLock } from '../db/client.ts';
 import { openDatabase } from '../db/database.ts';
@@ -78,7 +78,7 @@ const parse = <T>(schema: ZodType<T>, bytes: Buffer): T => {
 };
 
 const requireKnownMigrations = ({ version, migrations: applied }: BackupHeader): void => {
-  const unknown = applied.find((name) => !migrationNames.includes(name));
+  const unknown = applied.find((name) => !MIGRATIONS.names.includes(name));
   if (unknown === undefined) return;
   throw invalidInput(
     `The backup is of Steward ${version}, which is newer: it has the migration ${unknown}. Restore it with that version.`,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { type LockMode, type Locks, loadMigrations, migrationNames } from '../../migrations/index.ts';
+import { type LockMode, type Locks, MIGRATIONS, type MigrationSet } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
 import { openClient, openUnlimitedSession, tryAdvisoryLock, withoutLimits } from './client.ts';
 import { type Orm, openDatabase } from './database.ts';
@@ -16,6 +16,7 @@ export const MIGRATIONS_TABLE = 'mikro_orm_migrations';
 export const RESTORE_TABLE = 'restore_in_progress';
 
 type MigrateOptions = {
+  migrations?: MigrationSet;
   /** The last migration to apply. */
   to?: string | undefined;
   /** Restores migrate the database that they fill. */
@@ -31,11 +32,11 @@ type MigrateOptions = {
  */
 export const migrateDatabase = async (
   connection: Connection,
-  { to, isRestore = false }: MigrateOptions = {},
+  { migrations = MIGRATIONS, to, isRestore = false }: MigrateOptions = {},
 ): Promise<string[]> => {
   await using client = await openClient(connection, 'migrate');
   const readPending = async () => {
-    const pending = await pendingMigrations(client, isRestore);
+    const pending = await pendingMigrations(client, migrations, isRestore);
     return to === undefined || pending.includes(to) ? pending : [];
   };
   for (;;) {
@@ -45,7 +46,7 @@ export const migrateDatabase = async (
     if (lock) {
       // Looks again with the lock, because a restore may have begun in between.
       const before = await readPending();
-      if (before.length > 0) await runMigrations(connection, to);
+      if (before.length > 0) await runMigrations(connection, migrations, to);
       const { applied } = await readSchemaState(client);
       return before.filter((name) => applied?.includes(name));
     }
@@ -63,9 +64,13 @@ export const LOCK_TIMEOUT_MS = 150;
 const GIVE_WAY_MS = 500;
 
 /** A statement may take as long as it needs: building the index of a large table does. */
-const runMigrations = async (connection: Connection, to?: string): Promise<void> => {
-  const migrations = await loadMigrations();
-  await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null, migrations);
+const runMigrations = async (
+  connection: Connection,
+  migrations: MigrationSet,
+  to?: string,
+): Promise<void> => {
+  const loaded = await migrations.load();
+  await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null, loaded);
   // After a lock that was not free, the migrations before it stay applied.
   const applyAll = () =>
     orm.migrator.up(to === undefined ? {} : { to }).catch((error: unknown) => {
@@ -88,21 +93,23 @@ export const readSchemaState = async (client: pg.ClientBase) => {
 };
 
 /** The pending migrations, and the applied ones that only another version knows. */
-export const compareMigrations = (applied: readonly string[]) => {
-  return {
-    pending: migrationNames.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !migrationNames.includes(name)),
-  };
-};
+export const compareMigrations = (applied: readonly string[], { names }: MigrationSet = MIGRATIONS) => ({
+  pending: names.filter((name) => !applied.includes(name)),
+  unknown: applied.filter((name) => !names.includes(name)),
+});
 
 /**
  * The migrations that a start would apply. A newer version may have applied more: its migrations keep this version working.
  * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending, UnfinishedRestore
  */
-const pendingMigrations = async (client: pg.ClientBase, isRestore = false): Promise<string[]> => {
+const pendingMigrations = async (
+  client: pg.ClientBase,
+  migrations: MigrationSet,
+  isRestore = false,
+): Promise<string[]> => {
   const { applied, isRestoring } = await readSchemaState(client);
   if (isRestoring && !isRestore) throw new UnfinishedRestore();
-  const { pending, unknown } = compareMigrations(applied ?? []);
+  const { pending, unknown } = compareMigrations(applied ?? [], migrations);
   if (pending.length > 0 && unknown[0] !== undefined) throw new IncompatibleDatabase(unknown[0]);
   return pending;
 };
@@ -118,7 +125,7 @@ export const isReady = async ({ pool }: Orm, limitMs: number): Promise<boolean> 
   const query = { text, query_timeout: limitMs };
   const { rows } = await pool.query<{ count: number; is_read_only: boolean }>(query);
   const [state] = rows;
-  return (state?.count ?? 0) >= migrationNames.length && !state?.is_read_only;
+  return (state?.count ?? 0) >= MIGRATIONS.names.length && !state?.is_read_only;
 };
 
 type LockedTable = { table: string; mode: LockMode; rows: number; bytes: number };
@@ -129,11 +136,14 @@ export type MigrationPreview = { name: string; locks: LockedTable[] };
  * Lists the pending migrations, and what they lock, without applying them.
  * @throws IncompatibleDatabase, UnfinishedRestore
  */
-export const previewMigrations = async (connection: Connection): Promise<MigrationPreview[]> => {
+export const previewMigrations = async (
+  connection: Connection,
+  migrations = MIGRATIONS,
+): Promise<MigrationPreview[]> => {
   await using client = await openUnlimitedSession(connection);
-  const pending = await pendingMigrations(client);
+  const pending = await pendingMigrations(client, migrations);
   const previews: MigrationPreview[] = [];
-  for (const { name, locks } of await loadMigrations())
+  for (const { name, locks } of await migrations.load())
     if (pending.includes(name)) previews.push({ name, locks: await describeLocks(client, locks) });
   return previews;
 };

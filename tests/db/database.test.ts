@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { entities } from '../../entities/index.ts';
-import { migrationNames } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { BROKEN_CONSTRAINTS, IncompatibleDatabase } from '../../src/db/database-errors.ts';
 import { kysely } from '../../src/db/kysely.ts';
@@ -43,15 +43,15 @@ database('is migrated once if several instances start at the same time', async (
   await orm.close();
   await drop();
 
-  assert.equal(applied.flat().sort(), migrationNames);
+  assert.equal(applied.flat().sort(), MIGRATIONS.names);
 });
 
 database('has one migration for each number, in their order', () => {
-  const numbers = migrationNames.map((name) => Number(name.slice(0, 4)));
+  const numbers = MIGRATIONS.names.map((name) => Number(name.slice(0, 4)));
 
   assert.equal(
     numbers,
-    migrationNames.map((_, index) => index + 1),
+    MIGRATIONS.names.map((_, index) => index + 1),
   );
 });
 

@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadMigrations, type Migrations, migrationNames } from '../../migrations/index.ts';
+import { MIGRATIONS, type Migrations, readMigrations } from '../../migrations/index.ts';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
@@ -12,14 +13,15 @@ import { createTestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
-const migrations = await loadMigrations();
+/** With two after that of the schema. */
+const LATER = readMigrations(join(import.meta.dirname, '../fixtures/migrations'));
+const [, ONE_TABLE = '', TWO_TABLES = ''] = LATER.names;
+
 const locks = suite('locks of migrations');
 
-/** A database with the migrations up to one, or none. */
-const createOlder = async (to?: string) => {
+const createEmpty = async () => {
   const database = await createTestDatabase();
   await administer(database.connection, 'drop schema public cascade', 'create schema public');
-  if (to !== undefined) await migrateDatabase(database.connection, { to });
   return database;
 };
 
@@ -75,11 +77,12 @@ const appliedOf = async (connection: Connection): Promise<string[]> => {
 };
 
 locks('are those that each migration states on existing tables', async () => {
-  const { connection, drop } = await createOlder();
+  const { connection, drop } = await createEmpty();
   const client = await openUnlimitedSession(connection);
   const orm = await openDatabase(connection);
   const observed: Record<string, unknown> = {};
 
+  const migrations = [...(await MIGRATIONS.load()), ...(await LATER.load()).slice(1)];
   for (const migration of migrations)
     observed[migration.name] = await observeLocks(client, statementsOf(orm, migration));
   await orm.close(true);
@@ -93,22 +96,22 @@ locks('are those that each migration states on existing tables', async () => {
 });
 
 locks('lists what is pending with sizes, without applying it', async () => {
-  const { connection, drop } = await createOlder('0007-erasures');
+  const { connection, drop } = await createTestDatabase();
 
-  const listed = await previewMigrations(connection);
+  const listed = await previewMigrations(connection, LATER);
   const applied = await appliedOf(connection);
-  const then = await migrateDatabase(connection);
-  const complete = await previewMigrations(connection);
+  const then = await migrateDatabase(connection, { migrations: LATER });
+  const complete = await previewMigrations(connection, LATER);
   await drop();
 
   const [first] = listed;
-  assert.is(first?.name, '0008-mail-trace-context');
+  assert.is(first?.name, ONE_TABLE);
   assert.equal(
     first?.locks.map(({ table, mode }) => ({ table, mode })),
     [{ table: 'outbox_mails', mode: 'ACCESS EXCLUSIVE' }],
   );
   assert.ok((first?.locks[0]?.bytes ?? 0) > 0);
-  assert.is(applied.at(-1), '0007-erasures');
+  assert.equal(applied, MIGRATIONS.names);
   assert.equal(
     then,
     listed.map(({ name }) => name),
@@ -117,26 +120,22 @@ locks('lists what is pending with sizes, without applying it', async () => {
 });
 
 locks('lists all migrations for an empty database', async () => {
-  const { connection, drop } = await createOlder();
+  const { connection, drop } = await createEmpty();
 
   const listed = await previewMigrations(connection);
   await drop();
 
   assert.equal(
     listed.map(({ name }) => name),
-    migrationNames,
+    MIGRATIONS.names,
   );
 });
-
-/** The migration after it builds an index of `outbox_mails`, and then one of `invitations`. */
-const BEFORE_TWO_TABLES = '0011-operations';
-const TWO_TABLES = '0012-attention';
 
 locks('makes no request of another version fail in a deadlock', async () => {
   // Only a superuser makes statements slow.
   await using server = await startExternalDatabase();
   const { connection } = await server.makeDatabase();
-  await migrateDatabase(connection, { to: BEFORE_TWO_TABLES });
+  await migrateDatabase(connection, { migrations: LATER, to: ONE_TABLE });
   await administer(
     { ...connection, user: SUPERUSER },
     `create function wait() returns event_trigger language plpgsql as $$ begin perform pg_sleep(0.8); end $$`,
@@ -145,7 +144,7 @@ locks('makes no request of another version fail in a deadlock', async () => {
   const request = await openUnlimitedSession(connection);
   await request.query('begin; lock table invitations in row exclusive mode');
 
-  const migrating = migrateDatabase(connection, { to: TWO_TABLES });
+  const migrating = migrateDatabase(connection, { migrations: LATER });
   await until('the migration has a lock on the mails, or waits for the invitations', async () => {
     const { rows } = await request.query(`
       select from pg_locks where pid <> pg_backend_pid() and mode = 'ShareLock'
@@ -163,8 +162,8 @@ locks('makes no request of another version fail in a deadlock', async () => {
   assert.equal(applied, [TWO_TABLES]);
 });
 
-locks('waits for the locks of a migration shorter than PostgreSQL for a deadlock', () => {
-  for (const migration of migrations)
+locks('waits for the locks of a migration shorter than PostgreSQL for a deadlock', async () => {
+  for (const migration of await MIGRATIONS.load())
     assert.ok(Object.keys(migration.locks).length * LOCK_TIMEOUT_MS < 1_000);
 });
 

@@ -68,7 +68,7 @@ health('/healthz fails while all connections are taken and none is used', async 
 });
 
 health('/readyz and /status/ fail while a migration is missing', async ({ app }) => {
-  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
+  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0001-schema'`);
   for (const path of ['!/readyz', '/status/']) {
     const response = await app.send(`GET ${path}`);
     assert.is(response.statusCode, 503);

@@ -48,7 +48,7 @@ migration('is skipped if pg_trgm must not be installed', async ({ server }) => {
   );
   const names = await migrateDatabase({ ...connection, user: 'tenant', password: 'tenant' });
 
-  assert.ok(names.includes('0001-clients-and-users'));
+  assert.ok(names.includes('0001-schema'));
   assert.not.ok(await hasIndex(connection));
 });
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { migrationNames } from '../../migrations/index.ts';
+import { MIGRATIONS } from '../../migrations/index.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
@@ -37,7 +37,7 @@ together('all start, and create the initial data once', async () => {
     answers.map(({ status }) => status),
     services.map(() => 200),
   );
-  assert.equal(rows, [{ sites: 1, clients: 1, superusers: 1, migrations: migrationNames.length }]);
+  assert.equal(rows, [{ sites: 1, clients: 1, superusers: 1, migrations: MIGRATIONS.names.length }]);
   const creators = services.filter(({ output }) => output.stdout.includes('Created the first superuser'));
   assert.is(creators.length, 1);
 });

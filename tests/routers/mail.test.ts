@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import type { ClaimedMail } from '../../src/services/mail/outbox.ts';
-import { emptyOutbox, INVITATION_DAYS, invite, MAIL_FROM, mailTo, outboxOf } from '../support/mails.ts';
+import { emptyOutbox, invite, MAIL_FROM, mailTo, outboxOf } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
@@ -355,19 +354,6 @@ mails('sent say so if their texts were not kept, and show the present ones', asy
   assert.is(is_as_sent, false);
   assert.match(text, 'The words of today.');
   await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
-});
-
-mails('sent of an older version, which stored days, show when their invitation expires', async ({ app }) => {
-  const [guest = ''] = await invite(app, 1);
-  const twoDays = sql<Date>`created_at - interval '2 days'`;
-  await app.db().updateTable('outbox_mails').set({ created_at: twoDays }).execute();
-  const [mail] = await send(app, guest);
-  if (!mail) return assert.unreachable();
-  const stored = sql`variables || jsonb_build_object('invitation_days', ${INVITATION_DAYS}::int,
-    'link_expires_at', created_at + ${INVITATION_DAYS}::int * interval '1 day')`;
-  await sql`update outbox_mails set variables = ${stored}`.execute(app.db());
-
-  assert.equal(await read(app, ACME, mail.id), asSent(mail));
 });
 
 mails('sent that wait for another attempt have the present texts', async ({ app }) => {

@@ -82,23 +82,6 @@ undo('reverts grants and revocations, and records it', async ({ app }) => {
   );
 });
 
-undo('reports what an older version has left, which stored no kind', async ({ app }) => {
-  const root = app.as(ROOT);
-  const { operation } = await root.users.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [FLEET] });
-  await root.users.update({ email: GRACE, apps: [SALES] });
-  await root.operations.undo({ id: operation });
-  const skipped = [{ app_id: FLEET, problem: { code: 'changed-since', detail: 'Changed since.' } }];
-  await sql`update operation_changes set undone = ${JSON.stringify({ reverted: 0, skipped })}
-    where operation_id = ${operation}`.execute(app.db());
-
-  const repeated = await root.operations.undo({ id: operation });
-
-  assert.equal(
-    repeated.skipped.map(({ email, kind, app_id, group_id }) => [email, kind, app_id, group_id]),
-    [[GRACE, 'app', FLEET, null]],
-  );
-});
-
 undo('leaves alone what was changed since, and reports it', async ({ app }) => {
   const root = app.as(ROOT);
   const { operation } = await root.users.bulkUpdate({

@@ -105,17 +105,9 @@ const variablesToday = ({ now, invitationMs }: MailOptions) => sql`(jsonb_build_
 /** SQL: whether a mail is read as it was written. */
 export const isAsWritten = condition`(mail.sent_at is not null and mail.variables is not null)`;
 
-/**
- * SQL: the variables as they were written. Older versions have stored for how many days an invitation is valid from its mail, and as the time
- * when its link expires another one.
- */
-const variablesWritten = sql`case when mail.variables -> 'invitation_days' is null then mail.variables
-  else mail.variables || jsonb_build_object('link_expires_at', coalesce(mail.last_attempt_at, mail.sent_at)
-    + (mail.variables ->> 'invitation_days')::int * interval '1 day') end`;
-
 /** SQL over the aliases of `mailRows`: the variables as they were written into a sent mail, or else as they are today. */
 export const variablesOf = (options: MailOptions) =>
-  sql<MailVariables>`case when ${isAsWritten} then ${variablesWritten} else ${variablesToday(options)} end`;
+  sql<MailVariables>`case when ${isAsWritten} then mail.variables else ${variablesToday(options)} end`;
 
 /** SQL: a column of the client, as `variablesOf`. */
 export const asWritten = (name: 'client_name' | 'invitation_subject', column: string) =>

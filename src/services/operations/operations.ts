@@ -158,20 +158,9 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
     .orderBy('change.user_id')
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>
-    (undone?.skipped ?? []).map(({ group_id = null, kind, ...part }) => ({
-      email,
-      group_id,
-      kind: kind ?? kindOf(part.app_id, group_id),
-      ...part,
-    })),
+    (undone?.skipped ?? []).map((part) => ({ email, ...part })),
   );
   return { reverted, skipped, is_finished };
-};
-
-/** Of a row that an older version has stored. */
-const kindOf = (appId: string | null, groupId: number | null) => {
-  if (appId !== null) return 'app' as const;
-  return groupId === null ? ('activation' as const) : ('group' as const);
 };
 
 /** Whether the operation was the last to activate or deactivate the locked user, or their memberships. */

@@ -7,7 +7,6 @@ import { type Actor, serviceActor } from '../access/actor.ts';
 import { publishEvents } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { RETRY_AT } from './delivery-queue.ts';
 import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, UNREADABLE } from './webhook-sending.ts';
 import { aboutWebhook, lockForUpdate, readWebhook, type WebhookRow } from './webhooks.ts';
@@ -116,7 +115,7 @@ const statusOf = sql<DeliveryStatus>`case
   when ${isWaiting()} then 'waiting' when d.delivered_at is null then 'failed' else 'delivered' end`;
 
 const nextAttemptAt = sql<Date | null>`case
-  when d.next_attempt_at is not null then greatest(d.next_attempt_at, ${RETRY_AT}) end`;
+  when d.next_attempt_at is not null then greatest(d.next_attempt_at, w.retry_at) end`;
 
 const deliveryRows = (em: Em) =>
   kysely(em)

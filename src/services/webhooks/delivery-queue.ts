@@ -124,7 +124,7 @@ export const createDeliveryQueue = (deps: Deps) => {
       const room = roomOf(now);
       const { rows } = await sql<{ due: Date | null }>`
         select min(case when least(${room.own}, ${room.ofClient}) > 0 then (
-            select greatest(next_attempt_at, ${RETRY_AT}) from webhook_deliveries d
+            select greatest(next_attempt_at, w.retry_at) from webhook_deliveries d
             where d.webhook_id = w.id and next_attempt_at is not null and ${isWaiting()}
             order by next_attempt_at limit 1)
           else (select min(claimed_until) from webhook_deliveries d
@@ -185,9 +185,6 @@ const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
 const retryAt = (failingSince: Date, now: Date): Date =>
   new Date(now.getTime() + Math.min(MAX_WAIT_MS, (now.getTime() - failingSince.getTime()) / 2));
 
-/** SQL over `w` of `webhooks`: when it may be sent to again; null: now. An older version resets `failing_since` alone. */
-export const RETRY_AT = sql`case when w.failing_since is not null then w.retry_at end`;
-
 /** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time to this one, and to those of its client. */
 const roomOf = (now: Date) => ({
   own: sql`(case when w.failing_since is null then ${AT_ONCE}::int else 1 end - ${claimedOf(sql`o.id = w.id`, now)})`,
@@ -201,7 +198,7 @@ const readDue = async (tx: Em, now: Date, limit: number) => {
     .selectFrom('webhooks as w')
     .select('id')
     .where('is_active', '=', true)
-    .where(condition`coalesce(${RETRY_AT} <= ${now}::timestamptz, true)`)
+    .where(condition`coalesce(w.retry_at <= ${now}::timestamptz, true)`)
     .where(condition`exists (select from webhook_deliveries d where d.webhook_id = w.id and ${isDue})`)
     .orderBy('id')
     .forNoKeyUpdate()

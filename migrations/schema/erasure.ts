@@ -1,0 +1,95 @@
+/** How erasures replace what names a person, in the audit trail, too, which is append-only otherwise. */
+export const ERASURE = `
+create function erased_text(value text, erasure erasures) returns text language sql immutable as $$
+  select case when lower(value) like any (erasure.needles)
+    then regexp_replace(value, erasure.pattern, erasure.pseudonym, 'gi') else value end
+$$;
+
+-- A name such as "null, 1" would match between the strings of JSON.
+create function erased_json(value text, erasure erasures) returns text language plpgsql immutable as $$
+  begin
+    return erased_text(value, erasure)::json::text;
+  exception when invalid_text_representation then
+    return replace(value, erasure.address, erasure.pseudonym);
+  end
+$$;
+
+-- The names in the details of entries about the person, such as "first_name" or "hash", become null. The network address is that of
+-- the person in what they did, and in logins to their account.
+create function erased_audit_entry(entry audit_entries, erasure erasures) returns audit_entries language sql immutable as $$
+  select entry.id, entry.occurred_at, entry.action,
+    case when entry.actor_email = erasure.address then erasure.pseudonym else entry.actor_email end,
+    case when entry.target = erasure.address then erasure.pseudonym
+      else left(erased_text(entry.target, erasure), 255)::varchar end,
+    entry.client_ids,
+    case when entry.target = erasure.address then (
+      select coalesce(json_object_agg(key, case when key in ('name', 'hash', 'first_name', 'last_name') then 'null'::json
+        else erased_json(value::text, erasure)::json end), '{}') from json_each(entry.details))
+    else erased_json(entry.details::text, erasure)::json end,
+    entry.request_id,
+    case when entry.actor_email = erasure.address or (entry.actor_email = '' and entry.target = erasure.address)
+      then null else entry.address end
+$$;
+
+create function audit_entries_append_only_fn() returns trigger language plpgsql as $$
+  begin if tg_op = 'DELETE' then
+    if old.occurred_at < nullif(current_setting('steward.audit_cutoff', true), '')::timestamptz then return old; end if;
+  elsif tg_op = 'UPDATE' then
+    if exists (select from erasures e where e.finished_at is null
+      and new::text = erased_audit_entry(old, e)::text) then return new; end if;
+  end if;
+  raise exception 'The audit trail is append-only.'; end
+$$;
+create trigger append_only before update or delete on audit_entries
+for each row execute function audit_entries_append_only_fn();
+-- A separate trigger, because the ORM does not support this event.
+create trigger append_only_truncate before truncate on audit_entries
+for each statement execute function audit_entries_append_only_fn();
+
+-- The pseudonym of an erased address, for usage of a client from before the erasure, and as long as the address names nobody there again;
+-- null for all others. Accounts and invitations of other clients must not make a difference. A function, so that its plan is kept: as a
+-- subquery, it would be planned with each statement.
+create function pseudonym_of(of_address text, of_digest text, happened_at timestamptz, of_client int) returns text language plpgsql stable as $$
+  begin
+    if of_digest is null then return null; end if;
+    return (select e.pseudonym from erasures e
+      where e.digest = of_digest and of_client = any (e.known_to) and (happened_at <= e.started_at
+        or not exists (select from users u where u.email = of_address and (u.is_staff or u.is_superuser
+          or exists (select from memberships m where m.user_id = u.id and m.client_id = of_client)))
+        and not exists (select from invitations i
+          where i.email = of_address and i.client_id = of_client and i.status = 'pending'))
+      order by e.id desc limit 1);
+  end
+$$;
+
+-- The same for what is recorded in the audit trail of these clients, soon after the erasure by a request that was running, or of none.
+-- An account of any client may have just left these.
+create function audited_pseudonym_of(of_address text, of_digest text, happened_at timestamptz, of_clients int[]) returns text language plpgsql stable as $$
+  begin
+    if of_digest is null then return null; end if;
+    return (select e.pseudonym from erasures e
+      where e.digest = of_digest
+        and (of_clients = '{}' or of_clients <@ e.known_to and happened_at < e.started_at + interval '1 hour')
+        and not exists (select from users u where u.email = of_address)
+        and not exists (select from invitations i where i.email = of_address and i.status = 'pending'
+          and (of_clients = '{}' or i.client_id = any (of_clients)))
+      order by e.id desc limit 1);
+  end
+$$;
+
+-- The present address of the person whose former address this is, if they belonged to the app's client when it was changed; the address
+-- itself if there is none.
+create function present_email(of_address text, of_app text) returns text language plpgsql stable as $$
+  begin
+    return coalesce(
+      (select u.email from email_changes c join users u on u.id = c.user_id
+        where c.old_email = of_address and c.changed_at is not null
+          and not exists (select from users x join memberships m on m.user_id = x.id
+            join apps a on a.client_id = m.client_id where x.email = of_address and a.id = of_app)
+          and exists (select from memberships m join apps a on a.client_id = m.client_id
+            where m.user_id = u.id and a.id = of_app and coalesce(m.joined_at <= c.changed_at, true))
+        order by c.changed_at desc, c.id desc limit 1),
+      of_address);
+  end
+$$;
+`;
