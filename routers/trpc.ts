@@ -135,7 +135,7 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
 
 export const protectedProcedure = procedureFor(() => true);
 
-/** For queries that tell a front end whether someone is logged in: visitors have the actor null. REST answers them 401. */
+/** For queries by which a front end finds out whether someone is logged in: visitors have the actor null. REST answers them 401. */
 export const visitorProcedure = t.procedure
   .use(withTimeLimit(true))
   .use(async ({ ctx, next }) =>

@@ -75,7 +75,7 @@ export const readMailbox = (text: string): { name: string; address: string } | n
   return address.success ? { name, address: address.data } : null;
 };
 
-/** With the address as it is stored elsewhere, so that an erasure finds it; null for what is none. */
+/** With the address as it is stored elsewhere, so that an erasure finds it; null for other texts. */
 export const canonicalMailbox = (text: string): string | null => {
   const mailbox = readMailbox(text);
   const start = text.indexOf('<');

@@ -25,7 +25,7 @@ type SystemError = Error & {
 const isSystemError = (error: Error): error is SystemError =>
   'errno' in error && typeof error.errno === 'number' && 'syscall' in error;
 
-/** Where Node's words are none, or those of the C library. */
+/** Instead of Node's message where it has only the code, or repeats the C library. */
 const WORDS: Record<number, string> = {
   [-constants.errno.EDQUOT]: 'disk quota exceeded',
   [-constants.errno.EISDIR]: 'is a directory',

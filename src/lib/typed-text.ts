@@ -23,7 +23,7 @@ const asciiDigit = (digit: string): string => {
 /** A space instead of the `T`, as Python writes it, and instead of the `+`, which a URL turns into one. */
 const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+ -]\d\d(?::?\d\d)?)$/i;
 
-/** A time of ISO 8601 with its UTC offset, as Python, Django and JavaScript write it; null if it is none. */
+/** A time of ISO 8601 with its UTC offset, as Python, Django and JavaScript write it; null for other texts. */
 export const readInstant = (text: string): Date | null => {
   const [, day = '', time, zone = ''] = INSTANT.exec(text.trim()) ?? [];
   if (!isCalendarDate(day)) return null;
