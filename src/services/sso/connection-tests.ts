@@ -35,7 +35,12 @@ export const testLogin = async (
       const tested = await tx.findOne(SsoConnection, { id, issuer, registeredAs }, { lockMode });
       if (tested) tested.testedAt = clock.now();
       await tx.flush();
-      const about = { actor: tester, target: name, clients: [client], details: { id } };
+      const about = {
+        actor: tester,
+        target: { type: 'connection', id, label: name } as const,
+        clients: [client],
+        details: { id },
+      };
       await audit.record(tx, [{ action: 'connection.test', ...about }]);
     });
   await duplicateLimit.check(em, tester.id);

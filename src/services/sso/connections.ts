@@ -46,7 +46,13 @@ export const createConnections = (unit: UnitOfWork) => {
 
   const record = (tx: Em, action: ActionOn<'connection'>, actor: Actor, row: ConnectionRow, details = {}) =>
     audit.record(tx, [
-      { action, actor, target: row.name, clients: [row.client], details: { id: row.id, ...details } },
+      {
+        action,
+        actor,
+        target: { type: 'connection', id: row.id, label: row.name },
+        clients: [row.client],
+        details: { id: row.id, ...details },
+      },
     ]);
 
   /** Bound by Kysely, because MikroORM writes values into the text of its statements. */

@@ -46,7 +46,9 @@ const TAKEN = { domain: ['Another client has verified this domain.'] };
 /** Domains of email addresses that a client has proved to own. */
 export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) => {
   const record = (tx: Em, action: ActionOn<'domain'>, actor: Actor, { id, domain, client }: DomainRow) =>
-    audit.record(tx, [{ action, actor, target: domain, clients: [client], details: { id } }]);
+    audit.record(tx, [
+      { action, actor, target: { type: 'domain', id, label: domain }, clients: [client], details: { id } },
+    ]);
 
   const requireManager = async (tx: Em, actor: Actor, clientId: number): Promise<void> => {
     await readManagedClient(tx, actor, clientId);
@@ -235,7 +237,12 @@ export const recheckDomains = async (
       tx.assign(domain, { checkedAt: now, lapsedAt: isVerified ? null : (domain.lapsedAt ?? now) });
       await tx.flush();
       if (wasLapsed !== isVerified) return;
-      const about = { actor: null, target: row.domain, clients: [row.client_id], details: { id: row.id } };
+      const about = {
+        actor: null,
+        target: { type: 'domain', id: row.id, label: row.domain } as const,
+        clients: [row.client_id],
+        details: { id: row.id },
+      };
       await audit.record(tx, [{ action: wasLapsed ? 'domain.verify' : 'domain.lapse', ...about }]);
     });
   }

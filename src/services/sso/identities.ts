@@ -4,6 +4,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
+import { ofUser } from '../audit/audit.ts';
 import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAllAccess } from '../users/account-access.ts';
@@ -39,7 +40,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
       await endConnectionSessions(tx, row.connection, { userIds: [user.id] });
       const details = { connection: row.connection, name: row.connection_name };
       await audit.record(tx, [
-        { action: 'identity.unlink', actor, target: user.email, clients: [row.client], details },
+        { action: 'identity.unlink', actor, target: ofUser(user), clients: [row.client], details },
       ]);
     }),
 });

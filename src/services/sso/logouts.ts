@@ -3,6 +3,7 @@ import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
+import { ofUser } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, openConnection, postLogoutUrl } from './connections.ts';
@@ -43,7 +44,12 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     await endConnectionSessions(tx, connection.id, { userIds: users.map(({ id }) => id), sid });
     for (const { id, email } of users) {
       const details = { connection: connection.id, name: connection.name };
-      const about = { actor: null, target: email, clients: await clientIdsOf(tx, id), details };
+      const about = {
+        actor: null,
+        target: ofUser({ id, email }),
+        clients: await clientIdsOf(tx, id),
+        details,
+      };
       await audit.record(tx, [{ action: 'session.end-by-provider', ...about }]);
     }
     return users.length;

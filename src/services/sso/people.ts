@@ -3,7 +3,7 @@ import { ExternalIdentity } from '../../../entities/sso.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import type { Audit } from '../audit/audit.ts';
+import { type Audit, ofUser } from '../audit/audit.ts';
 import type { CodeOwner } from '../auth/factor-verification.ts';
 import { MINUTES } from '../auth/login-challenges.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
@@ -126,7 +126,9 @@ const createPerson = async (
   await changeAccess(tx, { by: user.id, now }, [joining]);
   await addToGroups(tx, { userId: user.id, by: null, now }, groups);
   const details = { connection: id, name };
-  await audit.record(tx, [{ action: 'user.create', actor: null, target: email, clients: [client], details }]);
+  await audit.record(tx, [
+    { action: 'user.create', actor: null, target: ofUser(user), clients: [client], details },
+  ]);
   return { id: user.id, email };
 };
 
@@ -149,7 +151,7 @@ const addIdentity = async (
     .execute();
   const details = { connection: id, name };
   await audit.record(tx, [
-    { action: 'identity.link', actor: user, target: user.email, clients: [client], details },
+    { action: 'identity.link', actor: user, target: ofUser(user), clients: [client], details },
   ]);
 };
 
@@ -166,8 +168,8 @@ const recordLogin = async (
   tx.assign(identity, { lastLogin: now, connection: connectionId, email: email ?? known });
   await tx.flush();
   if (email === null || email === known || email === user.email) return;
-  const about = { actor: user, target: user.email, clients: [client] };
-  await audit.record(tx, [{ action: 'identity.note-address', ...about, details: { email } }]);
+  const about = { actor: user, target: ofUser(user), clients: [client] };
+  await audit.record(tx, [{ action: 'identity.note-address', ...about }]);
 };
 
 /** Adds the person to the groups that the mapping names for them, and takes them out of its others. */
@@ -199,8 +201,8 @@ const syncGroups = async (
     .orderBy('id')
     .execute();
   await audit.record(tx, [
-    ...groupEvents(null, groupsOf(groups, added), { added: [user.email], removed: [] }),
-    ...groupEvents(null, groupsOf(groups, removed), { added: [], removed: [user.email] }),
+    ...groupEvents(null, groupsOf(groups, added), { added: [user.id], removed: [] }),
+    ...groupEvents(null, groupsOf(groups, removed), { added: [], removed: [user.id] }),
     ...closeEvents(user, closed),
   ]);
 };
