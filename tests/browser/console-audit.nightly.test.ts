@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { chooseFilter, chooseFromMenu, goTo, openConsole, searchFilter } from '../support/console.ts';
+import { chooseFilter, chooseFromMenu, goTo, openConsole, resizeTo, searchFilter } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 import { eventually } from '../support/time.ts';
@@ -91,7 +91,7 @@ audit('entries are in plain words, and cards on phones, also after the window wa
   await page.getByText('Granted: Churn', { exact: true }).waitFor();
   await page.getByText('Extra data: changed, Demo account: no → yes').waitFor();
   await page.getByText('Undo of a bulk change').waitFor();
-  await page.setViewportSize({ width: 390, height: 844 });
+  await resizeTo(page, { width: 390, height: 844 });
   const region = page.getByRole('region', { name: 'Audit trail' });
   const rows = region.getByRole('row');
   await eventually(async () => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { chooseFilter, loseResponses, openConsole } from '../support/console.ts';
+import { chooseFilter, loseResponses, openConsole, resizeTo } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN } from '../support/usage.ts';
@@ -48,7 +48,7 @@ bulk('an admin grants an app to everyone who matches, and undoes it', async ({ a
   await page.getByText(/^Granted Sales: \d+ changed/).waitFor();
   assert.ok((await usersOf(app)).length > before.length);
 
-  await page.setViewportSize({ width: 1280, height: 360 });
+  await resizeTo(page, { width: 1280, height: 360 });
   const result = await page.getByRole('status').filter({ hasText: 'Granted Sales' }).boundingBox();
   const button = await page.getByRole('button', { name: 'Undo' }).boundingBox();
   assert.ok(result && button && button.y + button.height <= result.y + result.height, 'also in a low window');
@@ -191,7 +191,7 @@ bulk('a range is selected with Shift, and its actions follow the table for the k
   await barOf(page).waitFor({ state: 'detached' });
 
   for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 844 });
+    await resizeTo(page, { width, height: 844 });
     const last = boxes.last();
     const before = await last.boundingBox();
     await last.check();

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { chooseClient, chooseFilter, chooseFromMenu, goTo, openConsole } from '../support/console.ts';
+import { chooseClient, chooseFilter, chooseFromMenu, goTo, openConsole, resizeTo } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { enroll } from '../support/second-factors.ts';
 import { ACME, ADA, ROOT } from '../support/test-app.ts';
@@ -152,7 +152,7 @@ people('rows name apps and groups and who opens all apps, and fit a phone', asyn
   await rowOf('Ada Lovelace').getByRole('cell', { name: 'Sales Churn' }).waitFor();
   await rowOf('Ada Lovelace').getByText('Analysts').waitFor();
   await assertLooksGood(page, 'console-people');
-  await page.setViewportSize({ width: 390, height: 844 });
+  await resizeTo(page, { width: 390, height: 844 });
   await page.getByRole('columnheader', { name: 'Groups' }).waitFor({ state: 'detached' });
   await rowOf('Ada Lovelace').getByText('ada@acme.test').waitFor();
 });

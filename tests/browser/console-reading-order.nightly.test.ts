@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { goTo, openConsole } from '../support/console.ts';
+import { goTo, openConsole, resizeTo } from '../support/console.ts';
 import { ADA } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -134,7 +134,7 @@ const SCREENS: Record<string, { path: string; outline: [string, ...string[]] }> 
 reading('of each screen is that of the screen, with a name for everything', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await page.setViewportSize({ width: 1280, height: 900 });
+  await resizeTo(page, { width: 1280, height: 900 });
   await openConsole(page, '/console/account');
   await waitForHeading(page, 'Account');
   for (const [name, { path, outline }] of Object.entries(SCREENS)) {

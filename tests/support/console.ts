@@ -33,6 +33,13 @@ export const goTo = async (page: Page, path: string): Promise<void> => {
   await waitForData(page);
 };
 
+/** Changes the size of the window, and waits until the page has been laid out for it: until then, rows are replaced under a test. */
+export const resizeTo = async (page: Page, size: { width: number; height: number }): Promise<void> => {
+  await page.setViewportSize(size);
+  await page.evaluate('new Promise((laidOut) => requestAnimationFrame(() => requestAnimationFrame(laidOut)))');
+  await waitForData(page);
+};
+
 /** Makes a page that hears of no changes by others: it would show them sooner or later, before or after what a test does next. */
 export const hearNothing = (page: Page) => page.route('**/trpc/events.*', () => {});
 
