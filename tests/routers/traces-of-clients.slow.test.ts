@@ -110,24 +110,6 @@ traces('an admin who has left is named as the client knew them', async ({ app })
   assert.is(groups.find(({ name }) => name === 'By one who left')?.added_by, admin);
 });
 
-traces('usage that is recorded for a former address of a stranger stays with it', async ({ app }) => {
-  const former = await addPerson(app, [SALES, FLEET]);
-  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: former, action: 'OPEN' }] });
-  await app.as(ACME).memberships.remove({ id: 1, email: former });
-  const present = `secret-${former}`;
-  await app.as(ROOT).users.changeEmail({ email: former, new_email: present });
-  app.clock.advance(3 * DAY_MS);
-  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: former, action: 'OPEN' }] });
-  await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email: former, action: 'OPEN' }] });
-
-  const topOf = async (as: string, appId: string) =>
-    (await app.as(as).usage.top({ app_id: appId })).users.map(({ email, actions }) => [email, actions]);
-  const ofAcme = JSON.stringify(await topOf(ACME, SALES));
-  assert.match(ofAcme, `["${former}",2]`);
-  assert.not.match(ofAcme, present);
-  assert.match(JSON.stringify(await topOf(GLOBEX, FLEET)), `["${present}",1]`);
-});
-
 const offboard = async (app: TestApp, as: string, email: string): Promise<string> =>
   (await app.as(as).users.bulkUpdate({ emails: [email], action: 'offboard' })).operation;
 
