@@ -9,7 +9,6 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
-import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InvitationRow } from './invitation-rows.ts';
 import {
@@ -137,7 +136,6 @@ export const createInvitations = (unit: UnitOfWork) => {
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
-        await requireUnreserved(tx, actor, invitation.email, 'email');
         if (apps) await replaceListed(tx, invitation, 'initial_apps', apps);
         if (groups) await replaceListed(tx, invitation, 'groups', groups);
         if (end !== undefined) {
@@ -195,7 +193,6 @@ export const createInvitations = (unit: UnitOfWork) => {
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
         if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
-        await requireUnreserved(tx, actor, invitation.email, 'email');
         if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
           throw roleRequired('superuser: the invitee receives the link by email');
         invitation.isLinkShown = true;
