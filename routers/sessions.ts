@@ -51,7 +51,8 @@ export const sessionsRouter = router({
 
   /**
    * `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. `methods` are those of the
-   * login, by RFC 8176; empty for a token. Null for visitors.
+   * login, by RFC 8176; empty for a token. `confined_to`: the client whose identity provider the session began with; null if it reaches all that
+   * the user has. Null for visitors.
    */
   current: route(visitorProcedure, 'GET', '/session/', {
     summary: 'Get the current user',
@@ -69,6 +70,7 @@ export const sessionsRouter = router({
           methods: z.array(z.string()),
           second_factor: FactorStatusOutput,
           sso: SsoOutput.nullable(),
+          confined_to: z.int().nullable(),
         })
         .nullable(),
     )
@@ -96,6 +98,7 @@ export const sessionsRouter = router({
           confirm_url: `${startUrl(baseUrl, connection.id)}?confirm=1`,
           logout_url: logoutUrl(baseUrl, connection.id),
         },
+        confined_to: actor.scope.only,
       };
     }),
 
