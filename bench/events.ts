@@ -8,7 +8,7 @@ import { reportFailure } from '../src/cli/failures.ts';
 import { openDatabase as openOrm } from '../src/db/database.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { newToken } from '../src/lib/ids.ts';
-import { createAudit, NO_ORIGIN } from '../src/services/audit/audit.ts';
+import { createAudit, NO_ORIGIN, ofAddress } from '../src/services/audit/audit.ts';
 import { tokenDigest } from '../src/services/auth/credentials.ts';
 import { quantile } from './comparison/load.ts';
 import { openDatabase, parseCount, startSteward, stopProcess } from './environment.ts';
@@ -88,7 +88,7 @@ const run = async ({ subscribers, rate, seconds }: Options): Promise<void> => {
     await orm.em
       .fork()
       .transactional((tx) =>
-        audit.record(tx, [{ action: 'user.import', actor: null, target: `${n}`, clients }]),
+        audit.record(tx, [{ action: 'user.import', actor: null, target: ofAddress(`${n}`), clients }]),
       );
     committed.set(n, performance.now());
   };

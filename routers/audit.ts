@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { roleRequired } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import { can, rolesThatMay } from '../src/services/access/permissions.ts';
-import { type AuditRow, clientsSeenIn } from '../src/services/audit/audit-trail.ts';
+import { clientsSeenIn, type ListedEntry } from '../src/services/audit/audit-trail.ts';
 import { AUDIT_ACTIONS, EVENT_TYPES, type EventData } from '../src/services/audit/event-types.ts';
 import type { HeardEvent } from '../src/services/events/event-hub.ts';
 import { contentOf } from '../src/services/events/event-rows.ts';
@@ -19,23 +19,34 @@ import { allowedTo, router } from './trpc.ts';
 
 const READERS = ['read-audit', 'poll-events'] as const;
 
+const ActorType = z.enum(['user', 'service']).nullable();
+
 const AuditOutput = Output('AuditEntry', {
   id: z.int(),
   timestamp: Instant,
   action: z.string(),
   /** Empty if the caller was not logged in, or the service acted on its own. */
   actor: z.string(),
+  actor_type: ActorType,
+  actor_id: z.int().nullable(),
   target: z.string().meta({ examples: ['ada@acme.test'] }),
+  /** `user`, `app`, `client` … */
+  target_type: z.string().nullable(),
+  /** Null for an address without an account, for example. */
+  target_id: z.string().nullable(),
   clients: z.array(z.int()),
   details: AnyObject,
+  /** The present addresses of the people whom `details` names by id, as far as you see them. */
+  people: z.array(z.object({ id: z.int(), email: z.string() })),
   request_id: z.nullable(z.string()).meta({ examples: ['3d5c9a54-efb2-4018-b131-b5c402a96e39'] }),
   address: z.string().nullable(),
 });
 
-const auditOutput = (entry: AuditRow, actor: Actor): z.input<typeof AuditOutput> => ({
+const auditOutput = (entry: ListedEntry, actor: Actor): z.input<typeof AuditOutput> => ({
   ...entry,
   timestamp: entry.occurred_at,
-  actor: entry.actor_email,
+  actor: entry.actor_label,
+  target: entry.target_label,
   clients: clientsSeenIn(entry, actor),
 });
 
@@ -81,8 +92,14 @@ const EventFields = Output('Event', {
   timestamp: Instant,
   /** The email address, slug or name of what has changed. */
   subject: z.string(),
+  /** `user`, `app`, `client` … */
+  subject_type: z.string().nullable(),
+  /** Null for an address without an account, for example. */
+  subject_id: z.string().nullable(),
   /** Empty if the caller was not logged in, or the service acted on its own. */
   actor: z.string(),
+  actor_type: ActorType,
+  actor_id: z.int().nullable(),
   clients: z.array(z.int()),
   /** As the table of docs/events.md says for each type. */
   data: AnyObject,

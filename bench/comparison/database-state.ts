@@ -7,7 +7,7 @@ type MaxIds = Record<(typeof APPEND_ONLY)[number], string>;
 
 /** Queries for the rows that requests inserted or changed, without ids, times and secrets. */
 const changeQueries = (maxIds: MaxIds): Record<string, string> => ({
-  audit: `select action, actor_email, target, client_ids, details::jsonb - 'id' as details, address is not null as has_address,
+  audit: `select action, actor_label, target_label, client_ids, details::jsonb - 'id' as details, address is not null as has_address,
     request_id ~ '^[0-9a-f-]{36}$' as has_request from audit_entries where id > ${maxIds.audit_entries}`,
   mails: `select kind, recipient, client_id, invitation_id is not null as has_invitation, user_id, sent_at, attempts
     from outbox_mails where id > ${maxIds.outbox_mails}`,

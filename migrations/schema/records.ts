@@ -4,18 +4,24 @@ create table audit_entries (
   id bigserial primary key,
   occurred_at timestamptz(3) not null,
   action varchar(64) not null,
-  actor_email varchar(254) not null default '',
-  target varchar(255) not null default '',
+  actor_type text null,
+  actor_id int null,
+  actor_label varchar(254) not null default '',
+  target_type text null,
+  target_id text null,
+  target_label varchar(255) not null default '',
   client_ids int[] not null default '{}',
   details json not null default '{}',
   request_id varchar(128) null,
   address varchar(45) null
 );
 create index audit_entries_action_occurred_at_id_index on audit_entries (action, occurred_at, id);
-create index audit_entries_actor_email_occurred_at_id_index on audit_entries (actor_email, occurred_at, id);
+create index audit_entries_actor_id_occurred_at_id_index on audit_entries (actor_id, occurred_at, id);
+create index audit_entries_actor_label_occurred_at_id_index on audit_entries (actor_label, occurred_at, id);
 create index audit_entries_client_ids on audit_entries using gin (client_ids);
 create index audit_entries_occurred_at_id_index on audit_entries (occurred_at, id);
-create index audit_entries_target_occurred_at_id_index on audit_entries (target, occurred_at, id);
+create index audit_entries_target_label_occurred_at_id_index on audit_entries (target_label, occurred_at, id);
+create index audit_entries_target_type_target_id_occurred_at_id_index on audit_entries (target_type, target_id, occurred_at, id);
 
 create table events (
   id bigserial primary key,

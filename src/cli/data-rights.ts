@@ -24,8 +24,7 @@ export const exportUser = (config: Config, email: string, file: string): Promise
     const { mailFrom, invitationMs, baseUrl } = config;
     const links = createSignedLinks({ secretKey, baseUrl });
     const mailWriter = createMailWriter({ links, mailFrom });
-    const { addressDigest } = createErasureKeys(secretKey);
-    const audit = createAudit(NO_ORIGIN, clock, addressDigest);
+    const audit = createAudit(NO_ORIGIN, clock);
     const em = orm.em.fork();
     const exports = createUserExports({ em, clock, audit, mailWriter, invitationMs });
     const draft = `${file}.${randomUUID()}.partial`;
@@ -62,7 +61,7 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
       throw invalid({ confirm: ['This is not the address. Nothing was changed.'] });
 
     const { addressDigest } = createErasureKeys(secretKey);
-    const audit = createAudit(NO_ORIGIN, clock, addressDigest);
+    const audit = createAudit(NO_ORIGIN, clock);
     const now = clock.now();
     const pseudonym = await orm.em.fork().transactional(async (tx) => {
       const locked = await lockPerson(tx, null, email);

@@ -211,7 +211,7 @@ export const addTrail = async (tx: Em, now: Date): Promise<void> => {
       in_maintenance: { from: false, to: true },
     }),
     entry(new Date(now.getTime() - DAY_MS), 'user.update', 'admin@acme.test', 'grace@acme.test', [1], {
-      last_name: { from: 'Murray', to: 'Hopper' },
+      last_name: { from: null, to: null },
     }),
   ]);
 };
@@ -219,14 +219,22 @@ export const addTrail = async (tx: Em, now: Date): Promise<void> => {
 const entry = (
   occurred_at: Date,
   action: AuditAction,
-  actor_email: string,
-  target: string,
+  actor_label: string,
+  target_label: string,
   client_ids: number[],
   details: Record<string, unknown> = {},
-) => ({ occurred_at, action, actor_email, target, client_ids, details });
+) => ({ occurred_at, action, actor_type: 'user' as const, actor_label, target_label, client_ids, details });
 
 /** In the order of their times, which lists of the audit trail follow. */
 const addEntries = async (tx: Em, entries: readonly ReturnType<typeof entry>[]): Promise<void> => {
-  const rows = entries.toSorted((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime());
+  const users = await kysely(tx).selectFrom('users').select(['id', 'email']).execute();
+  const ids = new Map(users.map(({ id, email }) => [email, id]));
+  const targetOf = (label: string) =>
+    ids.has(label)
+      ? { target_type: 'user', target_id: String(ids.get(label)) }
+      : { target_type: 'app', target_id: APP_IN_MAINTENANCE };
+  const rows = entries
+    .toSorted((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime())
+    .map((row) => ({ ...row, ...targetOf(row.target_label), actor_id: ids.get(row.actor_label) ?? null }));
   await kysely(tx).insertInto('audit_entries').values(rows).execute();
 };

@@ -75,7 +75,7 @@ const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
     ...deps,
     em,
     origin,
-    audit: createAudit(origin, deps.clock, deps.erasureKeys.addressDigest),
+    audit: createAudit(origin, deps.clock),
     // Few requests need these.
     get passwordVerification() {
       return createPasswordVerification(unit);

@@ -8,7 +8,7 @@ import { openUnlimitedSession } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { UnfinishedRestore } from '../../src/db/database-errors.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { createAudit, NO_ORIGIN, ofAddress } from '../../src/services/audit/audit.ts';
 import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { publishEvents } from '../../src/services/events/event-rows.ts';
 import { createSinkQueue } from '../../src/services/sinks/sink-queue.ts';
@@ -39,7 +39,11 @@ const clock = { now: () => NOW };
 /** @returns the ids of the events */
 const recordEvents = async ({ connection }: TestDatabase, targets: readonly string[]): Promise<number[]> => {
   const orm = await openDatabase(connection);
-  const events = targets.map((target) => ({ action: 'login.session' as const, actor: null, target }));
+  const events = targets.map((target) => ({
+    action: 'login.session' as const,
+    actor: null,
+    target: ofAddress(target),
+  }));
   await orm.em.fork().transactional((tx) => createAudit(NO_ORIGIN, clock).record(tx, events));
   while (await publishEvents(orm.em.fork()));
   await orm.close(true);
@@ -63,7 +67,7 @@ backups('restores a table of several parts, with any text', async (context) => {
   const target = await emptyDatabase(context.demo);
   await administer(
     context.demo.connection,
-    `insert into audit_entries (occurred_at, action, target, details)
+    `insert into audit_entries (occurred_at, action, target_label, details)
       select '2026-01-01', 'large', E'line\\n\\ttab \\\\ \\\\. "quoted" \\u00fc' || n,
         json_build_object('text', repeat(md5(n::text), 40)) from generate_series(1, 9000) n`,
   );
@@ -312,7 +316,7 @@ backups('refuses a backup of a newer version, naming its version', async ({ demo
 const ADD_ROWS = {
   api_tokens: `insert into api_tokens (user_id, digest, created_at, last_used)
     values (1, md5('a') || md5('b'), '2026-01-01', '2026-01-01') returning id::int`,
-  audit_entries: `insert into audit_entries (occurred_at, action, target)
+  audit_entries: `insert into audit_entries (occurred_at, action, target_label)
     values ('2026-01-01', 'site.create', 'a') returning id::int`,
 };
 

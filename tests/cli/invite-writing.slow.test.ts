@@ -65,7 +65,7 @@ writing('creates invitations, mails and audit entries', async ({ app }) => {
     ['bob@guests.test', 'eve@guests.test'],
   );
   assert.equal(
-    audit.slice(-2).map((entry) => [entry.action, entry.actor_email, entry.request_id]),
+    audit.slice(-2).map((entry) => [entry.action, entry.actor_label, entry.request_id]),
     [1, 2].map(() => ['invitation.create', ACME, null]),
   );
 });

@@ -72,8 +72,9 @@ exporting(
     const entries = await app
       .db()
       .selectFrom('audit_entries')
-      .select('id')
-      .where((entry) => entry.or([entry('actor_email', '=', PERSON), entry('target', '=', PERSON)]))
+      .innerJoin('users', (join) => join.on('users.email', '=', PERSON))
+      .select('audit_entries.id')
+      .where(sql<boolean>`(actor_id = users.id or target_type = 'user' and target_id = users.id::text)`)
       .execute();
 
     // The export itself is recorded before it is read.

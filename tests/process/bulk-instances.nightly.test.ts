@@ -9,7 +9,7 @@ const instances = suite('two instances that get a bulk change with one Idempoten
 
 const COUNT = 100;
 const EMAILS = Array.from({ length: COUNT }, (_, n) => `m${n + 1}@many.test`);
-const CHANGES = `audit_entries where action = 'user.change-apps' and target like '%@many.test'`;
+const CHANGES = `audit_entries where action = 'user.change-apps' and target_label like '%@many.test'`;
 
 instances('change and mail each person once, and return the same response', async () => {
   await using database = await startExternalDatabase();

@@ -91,7 +91,7 @@ commands('create-admin changes a password, says so, and tells its owner', async 
   const { code, stdout, stderr } = await runCommand(['create-admin', email], { ...settings, ...admin });
 
   const mails = await database.query(`select kind from outbox_mails where recipient = $1`, [email]);
-  const audit = await database.query(`select action from audit_entries where target = $1 order by id`, [
+  const audit = await database.query(`select action from audit_entries where target_label = $1 order by id`, [
     email,
   ]);
   assert.is(code, 0, stderr);
@@ -172,9 +172,9 @@ commands('keys rotate adds a key, which keys list shows until it signs', async (
   assert.is(list.stderr, '');
   assert.is(other.stderr.match(/cannot be opened: it was created with another SECRET_KEY/g)?.length, 2);
   const { rows } = await database.query(
-    `select actor_email from audit_entries where action = 'signing-key.rotate'`,
+    `select actor_id from audit_entries where action = 'signing-key.rotate'`,
   );
-  assert.equal(rows, [{ actor_email: '' }]);
+  assert.equal(rows, [{ actor_id: null }]);
 });
 
 commands(
@@ -204,7 +204,7 @@ commands(
     const { rows } = await database.query(
       `select (select count(*)::int from mfa_factors) as factors, (select count(*)::int from recovery_codes) as codes,
       (select array_agg(kind) from outbox_mails where recipient = $1) as mails,
-      (select details from audit_entries where action = 'mfa.reset' and target = $1 and actor_email = '') as details`,
+      (select details from audit_entries where action = 'mfa.reset' and target_label = $1 and actor_id is null) as details`,
       [email],
     );
     assert.equal(rows, [

@@ -52,7 +52,7 @@ killed('has no effect before the commit, and one effect after it for any number 
     assert.equal([again.status, isReplayed(again)], [200, true], again.text);
     assert.is(again.json.email, `${name}@acme.test`);
     assert.is(await usersCalled(name), 1);
-    const made = `select from audit_entries where action = 'user.create' and target = '${name}@acme.test'`;
+    const made = `select from audit_entries where action = 'user.create' and target_label = '${name}@acme.test'`;
     assert.is(await countOf(made), 1);
   }
   await Promise.all([eye.end(), holder.end()]);

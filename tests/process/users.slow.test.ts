@@ -82,13 +82,13 @@ users(
         ...(await database.query(`select t::text from ${relname} t where t::text ~* '@ada|ada@'`)).rows,
       );
     const { rows: audited } = await database.query(
-      `select action, actor_email from audit_entries order by id desc limit 1`,
+      `select action, actor_id from audit_entries order by id desc limit 1`,
     );
 
     assert.is(code, 0, stderr);
     assert.match(stdout, /^Erased: the person is now erased-[0-9a-f]{16}@erased\.invalid\.\n$/);
     assert.equal(found, []);
-    assert.equal(audited, [{ action: 'user.erase', actor_email: '' }]);
+    assert.equal(audited, [{ action: 'user.erase', actor_id: null }]);
   },
 );
 

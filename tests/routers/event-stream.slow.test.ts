@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { type AuditEvent, createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { type AuditEvent, createAudit, NO_ORIGIN, ofAddress } from '../../src/services/audit/audit.ts';
 import { newestEventId, publishEvents } from '../../src/services/events/event-rows.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
@@ -48,7 +48,7 @@ const record = (app: TestApp, ...events: Omit<AuditEvent, 'actor'>[]) =>
   );
 
 const imported = (app: TestApp, target: string, ...clients: number[]) =>
-  record(app, { action: 'user.import', target, clients });
+  record(app, { action: 'user.import', target: ofAddress(target), clients });
 
 const lastId = async (app: TestApp): Promise<number> => {
   await publishEvents(app.orm.em.fork());
@@ -114,11 +114,16 @@ stream('is for those who may list events', async ({ app }) => {
 
 /** All that visibility depends on. */
 const KINDS: Omit<AuditEvent, 'actor'>[] = [[], [1], [2], [1, 2], [3], [1, 3]].flatMap((clients) => [
-  { action: 'user.import', target: 'imported', clients },
-  { action: 'login.fail', target: 'failed', clients },
-  { action: 'app.clear-cache', target: 'cleared', clients, details: { app_id: 'zylTKNVx' } },
-  { action: 'user.erase', target: 'erased', clients, details: { users: 1 } },
-  { action: 'user.update', target: 'updated', clients, details: { email: { from: 'a', to: 'b' } } },
+  { action: 'user.import', target: ofAddress('imported'), clients },
+  { action: 'login.fail', target: ofAddress('failed'), clients },
+  { action: 'app.clear-cache', target: ofAddress('cleared'), clients, details: { app_id: 'zylTKNVx' } },
+  { action: 'user.erase', target: ofAddress('erased'), clients, details: { users: 1 } },
+  {
+    action: 'user.update',
+    target: ofAddress('updated'),
+    clients,
+    details: { email: { from: 'a', to: 'b' } },
+  },
 ]);
 
 const FILTERS: Input[] = [
@@ -210,7 +215,10 @@ stream('bounds what waits for a slow listener, which misses nothing', async ({ a
   await imported(app, 'begin');
   await iterator.next();
   const events = (from: number) =>
-    Array.from({ length: 700 }, (_, n) => ({ action: 'user.import', target: `${from + n}` }) as const);
+    Array.from({ length: 700 }, (_, n) => ({
+      action: 'user.import' as const,
+      target: ofAddress(`${from + n}`),
+    }));
   const fast = await listenLive(app, ROOT, 3);
   for (const from of [0, 700, 1_400]) await record(app, ...events(from));
   await has(fast, '2099');

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { type Em, kysely } from '../../src/db/kysely.ts';
-import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { createAudit, NO_ORIGIN, ofAddress } from '../../src/services/audit/audit.ts';
 import { EVENT_TYPES } from '../../src/services/audit/event-types.ts';
 import { maintainEvents, publishEvents } from '../../src/services/events/event-rows.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -38,6 +38,8 @@ events('tells what a request has changed, with its data', async ({ app }) => {
   const [updated, apps, ...others] = await app.as(ACME).events.list({ cursor });
 
   assert.equal(others, []);
+  const people = await app.db().selectFrom('users').select(['id', 'email']).execute();
+  const idOf = (email: string) => people.find((person) => person.email === email)?.id;
   assert.equal(
     { ...updated, id: 0, request_id: '' },
     {
@@ -46,9 +48,13 @@ events('tells what a request has changed, with its data', async ({ app }) => {
       version: 1,
       timestamp: app.clock.now(),
       subject: GRACE,
+      subject_type: 'user',
+      subject_id: String(idOf(GRACE)),
       actor: ACME,
+      actor_type: 'user',
+      actor_id: idOf(ACME),
       clients: [1],
-      data: { last_name: { from: 'Hopper', to: 'Murray' } },
+      data: { last_name: { from: null, to: null } },
       request_id: '',
     },
   );
@@ -140,14 +146,16 @@ events('does not skip a transaction that began earlier and ends later than other
 });
 
 const addEntry = (tx: Em, target: string) =>
-  createAudit(NO_ORIGIN, { now: () => NOON }).record(tx, [{ action: 'user.import', actor: null, target }]);
+  createAudit(NO_ORIGIN, { now: () => NOON }).record(tx, [
+    { action: 'user.import', actor: null, target: ofAddress(target) },
+  ]);
 
-events('gives each of many readers every event once, and those of one person in order', async ({ app }) => {
+events('gives each of many readers every event once, and those of one app in order', async ({ app }) => {
   const cursor = await lastId(app);
-  const people = [ADA, GRACE];
+  const apps = ['zylTKNVx', 'Hb7cW2ke'];
   let isOver = false;
   const read = async () => {
-    const seen: { id: number; subject: string; data: Record<string, unknown> }[] = [];
+    const seen: { id: number; subject_id: string | null; data: Record<string, unknown> }[] = [];
     for (let last = false; ; last = isOver) {
       const page = await app.as(ROOT).events.list({ cursor: seen.at(-1)?.id ?? cursor, limit: 7 });
       seen.push(...page);
@@ -156,8 +164,8 @@ events('gives each of many readers every event once, and those of one person in 
   };
   const readers = [read(), read(), read()];
   await Promise.all(
-    people.flatMap((email) =>
-      Array.from({ length: 15 }, (_, n) => app.as(ACME).users.update({ email, first_name: `${n}` })),
+    apps.flatMap((app_id) =>
+      Array.from({ length: 15 }, (_, n) => app.as(ROOT).apps.update({ app_id, label: `Label ${n}` })),
     ),
   );
   isOver = true;
@@ -165,11 +173,11 @@ events('gives each of many readers every event once, and those of one person in 
 
   assert.is(new Set(first.map(({ id }) => id)).size, first.length);
   for (const other of others) assert.equal(other, first);
-  for (const email of people) {
-    const names = first
-      .filter(({ subject }) => subject === email)
-      .map(({ data }) => data.first_name as { from: string; to: string });
-    for (const [index, { from }] of names.entries()) if (index > 0) assert.is(from, names[index - 1]?.to);
+  for (const app_id of apps) {
+    const labels = first
+      .filter(({ subject_id }) => subject_id === app_id)
+      .map(({ data }) => data.label as { from: string; to: string });
+    for (const [index, { from }] of labels.entries()) if (index > 0) assert.is(from, labels[index - 1]?.to);
   }
 });
 
@@ -181,8 +189,8 @@ events('lists an event of several clients of an admin once', async ({ app }) => 
   );
   await app.orm.em.fork().transactional((tx) =>
     createAudit(NO_ORIGIN, app.clock).record(tx, [
-      { action: 'user.import', actor: null, target: 'both', clients: [1, 2] },
-      { action: 'user.import', actor: null, target: 'second', clients: [2] },
+      { action: 'user.import', actor: null, target: ofAddress('both'), clients: [1, 2] },
+      { action: 'user.import', actor: null, target: ofAddress('second'), clients: [2] },
     ]),
   );
 

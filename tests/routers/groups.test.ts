@@ -110,9 +110,10 @@ groups('are recorded with who and what was added and removed', async ({ app }) =
   assert.equal([after.name, after.members, after.apps], ['Renamed', [second], [SALES]]);
   const [entry] = await app.as(ACME).audit.list({ action: 'group.update', limit: 1 });
   assert.equal([entry?.target, entry?.clients], ['Renamed', [1]]);
+  const idOf = (email: string) => entry?.people.find((person) => person.email === email)?.id;
   assert.equal(entry?.details, {
     name: { from: group.name, to: 'Renamed' },
-    members: { added: [second], removed: [first] },
+    members: { added: [idOf(second)], removed: [idOf(first)] },
     apps: { added: [SALES], removed: [CHURN] },
   });
   await app.as(ACME).groups.update(update);
@@ -130,7 +131,8 @@ groups('keep the members that someone else has added since the screen was opened
 
   assert.equal(after.members, [second, third].toSorted());
   const [entry] = await app.as(ACME).audit.list({ action: 'group.update', limit: 1 });
-  assert.equal(entry?.details, { members: { added: [third], removed: [first] } });
+  const idOf = (email: string) => entry?.people.find((person) => person.email === email)?.id;
+  assert.equal(entry?.details, { members: { added: [idOf(third)], removed: [idOf(first)] } });
   await rejectsWith(app.as(GLOBEX).groups.edit(edit), 'not-found');
   await rejectsWith(app.as(STAFF).groups.edit(edit), 'forbidden');
   await rejectsWith(app.as(ACME).groups.edit({ ...edit, added_members: [EDSGER] }), 'invalid-input');

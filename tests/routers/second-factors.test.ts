@@ -308,7 +308,9 @@ factors('check no more than ten guesses of a burst', async ({ app }) => {
   const guesses = Array.from({ length: 15 }, (_, n) => String(100_000 + n));
   await Promise.allSettled(guesses.map((otp) => logInWith(app, ADA, otp)));
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from audit_entries
-    where action = 'mfa.fail' and target = ${ADA} and occurred_at >= ${app.clock.now()}`.execute(app.db());
+    where action = 'mfa.fail' and target_label = ${ADA} and occurred_at >= ${app.clock.now()}`.execute(
+    app.db(),
+  );
 
   assert.is(rows[0]?.count, 10);
   await rejectsWith(logInWith(app, ADA, codes[0]), 'throttled');

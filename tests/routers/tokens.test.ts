@@ -527,7 +527,7 @@ refreshing('is recorded in the audit trail, and stores no token', async ({ app }
 
   const [before, after] = [await rowOf(app, old), await rowOf(app, token)];
   assert.equal([entry?.actor, entry?.clients], [ADA, [1]]);
-  assert.equal(entry?.details, { id: before?.id, name: '', new_id: after?.id });
+  assert.equal(entry?.details, { id: before?.id, new_id: after?.id });
   const stored = JSON.stringify([
     await app.db().selectFrom('api_tokens').selectAll().execute(),
     await app.db().selectFrom('audit_entries').selectAll().execute(),

@@ -248,7 +248,7 @@ unverified(
     assert.not.match(exported, 'BEFORE');
     assert.not.match(exported, 'Of the person');
     await erase(app, later);
-    const left = app.db().selectFrom('audit_entries').select('action').where('actor_email', '=', person);
+    const left = app.db().selectFrom('audit_entries').select('action').where('actor_label', '=', person);
     assert.equal(await left.execute(), []);
     assert.is((await app.as(ACME).users.get({ email: person })).email, person);
   },

@@ -311,20 +311,16 @@ create('profile.update gives back the generated avatar', async ({ app }) => {
   assert.match(profile_avatar, /\/avatars\/a\.svg$/);
 });
 
-create(
-  'profile.update is audited for the clients of the person, with values of names only',
-  async ({ app }) => {
-    const before = await app.as(ADA).users.get({ email: ADA });
-    await app.as(ADA).profile.update({ last_name: 'Byron', profile_color: 'd6604d' });
-    const [entry] = await app.as(ACME).audit.list({ target: ADA, action: 'user.update' });
+create('profile.update is audited for the clients of the person, without values', async ({ app }) => {
+  await app.as(ADA).profile.update({ last_name: 'Byron', profile_color: 'd6604d' });
+  const [entry] = await app.as(ACME).audit.list({ target: ADA, action: 'user.update' });
 
-    assert.is(entry?.actor, ADA);
-    assert.equal(entry?.details, {
-      last_name: { from: before.last_name, to: 'Byron' },
-      profile_color: { from: null, to: null },
-    });
-  },
-);
+  assert.is(entry?.actor, ADA);
+  assert.equal(entry?.details, {
+    last_name: { from: null, to: null },
+    profile_color: { from: null, to: null },
+  });
+});
 
 create('profile.update records nothing if nothing changes', async ({ app }) => {
   const { first_name } = await app.as(ADA).users.get({ email: ADA });

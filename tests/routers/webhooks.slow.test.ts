@@ -14,8 +14,8 @@ webhooks.before.each(async ({ app }) => {
 webhooks('replay no more than 10,000 events at once', async ({ app }) => {
   const { id } = await app.as(ACME).webhooks.create({ url: URL, client: 1, types: ['saved_filter.deleted'] });
   await sql`with added as (
-      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
-      select ${app.clock.now()}::timestamptz, 'saved-filter.delete', '', 'filter ' || n, '{1}', '{}' from generate_series(1, 10001) n returning id)
+      insert into audit_entries (occurred_at, action, target_label, client_ids, details)
+      select ${app.clock.now()}::timestamptz, 'saved-filter.delete', 'filter ' || n, '{1}', '{}' from generate_series(1, 10001) n returning id)
     insert into events (entry_id) select id from added`.execute(app.db());
   const replay = () => app.as(ACME).webhooks.replay({ id, from: new Date(0) });
   assert.match(

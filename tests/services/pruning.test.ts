@@ -187,12 +187,13 @@ pruning(
 
 /** Entries with an age in days. */
 const addEntries = (app: TestApp, daysAgo: number, count: number) =>
-  sql`insert into audit_entries (occurred_at, action, target)
+  sql`insert into audit_entries (occurred_at, action, target_label)
     select ${new Date(app.clock.now().getTime() - daysAgo * DAY_MS)}::timestamptz, 'site.create', 'aged'
     from generate_series(1, ${count})`.execute(app.db());
 
 const aged = async (app: TestApp): Promise<number> =>
-  (await app.db().selectFrom('audit_entries').select('id').where('target', '=', 'aged').execute()).length;
+  (await app.db().selectFrom('audit_entries').select('id').where('target_label', '=', 'aged').execute())
+    .length;
 
 const pruneAuditOf = (app: TestApp, days: number) => pruneAudit(app.orm.em.fork(), app.clock.now(), days);
 
@@ -211,7 +212,7 @@ pruning(
   async ({ app }) => {
     await addEntries(app, 500, 1);
     await addEntries(app, 1, 1);
-    const deleteAll = sql`delete from audit_entries where target = 'aged'`;
+    const deleteAll = sql`delete from audit_entries where target_label = 'aged'`;
     const deleteRecent = () =>
       app.orm.em.fork().transactional(async (tx) => {
         await sql`select set_config('steward.audit_cutoff', '2026-11-01', true)`.execute(kysely(tx));

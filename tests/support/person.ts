@@ -56,11 +56,12 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
     [{ ...other, actionDescription: MENTION, extra, occurredAt: now }],
     now,
   );
-  await sql`insert into audit_entries (occurred_at, action, actor_email, target, details, address)
-    select ${now}::timestamptz, 'user.update', case when n % 2 = 0 then ${PERSON} else ${ACME} end,
-      case when n % 3 = 0 then ${PERSON} else ${ADA} end,
-      case when n % 3 = 0 then '{"first_name":{"from":"Zephyrine","to":"Z"}}'::json when n < 30 then json_build_object('note', ${MENTION}::text) else '{}' end,
-      '192.0.2.1' from generate_series(1, ${audited}) n`.execute(db);
+  await sql`insert into audit_entries (occurred_at, action, actor_type, actor_id, actor_label, target_type, target_id, target_label, address)
+    select ${now}::timestamptz, 'user.update', 'user', actor.id, actor.email, 'user', target.id, target.email,
+      '192.0.2.1'
+    from generate_series(1, ${audited}) n
+      join users actor on actor.email = case when n % 2 = 0 then ${PERSON} else ${ACME} end
+      join users target on target.email = case when n % 3 = 0 then ${PERSON} else ${ADA} end`.execute(db);
 };
 
 const addRows = async (app: TestApp): Promise<void> => {

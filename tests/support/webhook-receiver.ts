@@ -114,7 +114,7 @@ export const rename = (app: TestApp, email = ADA) =>
 export const updateMany = ({ app }: WebhookContext, count: number) =>
   sql`
     with entries as (
-      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
-      select ${app.clock.now()}, 'user.update', '', 'n' || n, '{1}', '{}' from generate_series(1, ${count}::int) n
+      insert into audit_entries (occurred_at, action, target_label, client_ids, details)
+      select ${app.clock.now()}, 'user.update', 'n' || n, '{1}', '{}' from generate_series(1, ${count}::int) n
       returning id)
     insert into unpublished_events (entry_id) select id from entries`.execute(app.db());

@@ -27,12 +27,12 @@ export const superuser = staff.use(({ ctx, next }) => {
   return next();
 });
 
-type Event = { action: string; target: string; client_ids: number[]; details: Record<string, unknown> };
+type Event = { action: string; target_label: string; client_ids: number[]; details: Record<string, unknown> };
 type By = Pick<Context, 'address'> & { user: { email: string } };
 
 export const record = async (tx: Kysely<Tables>, { user, address }: By, events: readonly Event[]) => {
   if (events.length === 0) return;
-  const origin = { occurred_at: new Date(), request_id: randomUUID(), address, actor_email: user.email };
+  const origin = { occurred_at: new Date(), request_id: randomUUID(), address, actor_label: user.email };
   await tx
     .insertInto('audit_entries')
     .values(events.map((event) => ({ ...origin, ...event })))

@@ -44,7 +44,7 @@ export const invitations = router({
           ctx,
           written.map(({ row, item }) => ({
             action: 'invitation.create',
-            target: row.email,
+            target_label: row.email,
             client_ids: [row.client_id],
             details: { id: row.id, apps: item.initial_apps },
           })),

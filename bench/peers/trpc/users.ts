@@ -85,8 +85,8 @@ type Changes = Context & {
 const recordChanges = async (tx: Kysely<Tables>, { before, input, apps, ...ctx }: Changes): Promise<void> => {
   const events = [];
   if (before.first_name !== input.first_name) {
-    const details = { first_name: { from: before.first_name, to: input.first_name } };
-    events.push({ action: 'user.update', target: before.email, client_ids: before.clients, details });
+    const details = { first_name: { from: null, to: null } };
+    events.push({ action: 'user.update', target_label: before.email, client_ids: before.clients, details });
   }
   const changed = apps.filter(({ id }) => input.apps.includes(id) !== before.apps.includes(id));
   for (const [client, ofClient] of Map.groupBy(changed, (app) => app.client_id)) {
@@ -95,7 +95,7 @@ const recordChanges = async (tx: Kysely<Tables>, { before, input, apps, ...ctx }
       granted: ids.filter((id) => input.apps.includes(id)),
       revoked: ids.filter((id) => before.apps.includes(id)),
     };
-    events.push({ action: 'user.change-apps', target: before.email, client_ids: [client], details });
+    events.push({ action: 'user.change-apps', target_label: before.email, client_ids: [client], details });
   }
   await record(tx, ctx, events);
 };

@@ -4,7 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
-import { useLinesOf } from '../components/changes.tsx';
+import { useLinesOf, withNames } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -87,10 +87,10 @@ const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
 
 /** What was changed in short, which leads to all of it. */
 const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
-  const { action, target, details, clients } = entry;
+  const { action, target, clients } = entry;
   const nameOfClient = useClientName();
   const where = isOfMembership(action) ? clients.map(nameOfClient) : [];
-  const text = [...where, ...useLinesOf()(details)].join(', ') || 'Details';
+  const text = [...where, ...useLinesOf()(withNames(entry))].join(', ') || 'Details';
   return (
     <UnstyledButton
       display="block"

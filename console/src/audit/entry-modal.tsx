@@ -1,6 +1,6 @@
 import { Group, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { operationOf, useAppLabels } from '../components/changes.tsx';
+import { operationOf, useAppLabels, withNames } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { fieldLabel, fieldText, isChange, isUnrecorded, knownText } from '../components/detail-words.ts';
@@ -22,7 +22,7 @@ export const EntryModal = ({ entry, onClose }: Props) => (
 
 const EntryDetails = ({ entry }: { entry: Entry }) => {
   const nameOfClient = useClientName();
-  const bulkChange = operationOf(entry.details);
+  const bulkChange = operationOf(withNames(entry));
   const mayUndo = mayUndoAs(useSession().user.email, entry);
   const facts: (readonly [string, ReactNode])[] = [
     ['Time', <DateText key="time" date={entry.timestamp} />],

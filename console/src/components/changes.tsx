@@ -11,6 +11,19 @@ export const useAppLabels = (): ReadonlyMap<string, string> => {
   return new Map(apps.data?.map(({ id, label }) => [id, label]));
 };
 
+type Named = { details: Details; people: readonly { id: number; email: string }[] };
+
+/** Details with the addresses of people instead of their ids, as far as they are known. */
+export const withNames = ({ details: { user, members, ...others }, people }: Named): Details => {
+  const nameOf = (id: unknown) => people.find((person) => person.id === id)?.email ?? id;
+  const { added, removed } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // of the audit trail
+  return {
+    ...others,
+    ...(user !== undefined && { user: nameOf(user) }),
+    ...(members !== undefined && { members: { added: added?.map(nameOf), removed: removed?.map(nameOf) } }),
+  };
+};
+
 /** Of a change of several people: its id, and whether the entry undoes it. */
 export const operationOf = ({ operation, is_undo, ...fields }: Details) => ({
   fields,

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { isOfMembership, labelOf } from '../audit/audit-actions.ts';
-import { Changes } from '../components/changes.tsx';
+import { Changes, withNames } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -28,13 +28,13 @@ export const PersonHistory = ({ email }: { email: string }) => {
       {entries.isPending && <Skeleton height={160} />}
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
       <Timeline bulletSize={8} lineWidth={1} color="gray">
-        {entries.data?.map(({ id, action, actor, target, timestamp, details, clients }) => (
-          <Timeline.Item key={id} title={titleOf(email, { action, target, details })}>
+        {entries.data?.map((entry) => (
+          <Timeline.Item key={entry.id} title={titleOf(email, entry)}>
             <Text size="sm" c="dimmed">
-              {actor || 'The service'}, <DateText date={timestamp} />
-              {isOfMembership(action) && `, in ${clients.map(nameOfClient).join(', ')}`}
+              {entry.actor || 'The service'}, <DateText date={entry.timestamp} />
+              {isOfMembership(entry.action) && `, in ${entry.clients.map(nameOfClient).join(', ')}`}
             </Text>
-            {!action.startsWith('group.') && <Changes details={details} />}
+            {!entry.action.startsWith('group.') && <Changes details={withNames(entry)} />}
           </Timeline.Item>
         ))}
       </Timeline>
@@ -42,12 +42,13 @@ export const PersonHistory = ({ email }: { email: string }) => {
   );
 };
 
-type Entry = Pick<Outputs['audit']['list'][number], 'action' | 'target' | 'details'>;
+type Entry = Pick<Outputs['audit']['list'][number], 'action' | 'target' | 'details' | 'people'>;
 
 /** Of a change of a group, what it says about the person. */
-const titleOf = (email: string, { action, target, details }: Entry): string => {
+const titleOf = (email: string, entry: Entry): string => {
+  const { action, target } = entry;
   // On the screen of the person: `Changed roles`.
   if (!action.startsWith('group.')) return labelOf(action).replace(/( of)? a person$/, '');
-  const { added = [] } = Object(details.members) as { added?: string[] }; // of the audit trail
+  const { added = [] } = Object(withNames(entry).members) as { added?: unknown[] }; // of the audit trail
   return `${added.includes(email) ? 'Added to' : 'Removed from'} the group ${target}`;
 };

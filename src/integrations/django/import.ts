@@ -1,7 +1,7 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
-import type { Audit } from '../../services/audit/audit.ts';
+import { type Audit, ofUser } from '../../services/audit/audit.ts';
 import { passwordHashKinds } from '../../services/auth/password-verification.ts';
 import { handleBase, lockAllHandles, profileColorOf } from '../../services/users/user-creation.ts';
 import { type DumpRecord, findFileFault, findUserModel, surveyDump } from './dump.ts';
@@ -220,10 +220,10 @@ const insertUsers = async (tx: Em, task: Import, users: readonly FoundUser[], to
   for (let start = 0; start < users.length; start += CHUNK_SIZE) {
     const chunk = users.slice(start, start + CHUNK_SIZE);
     const fresh = chunk.flatMap(({ user }) => (emails.has(user.email) ? [] : user));
-    await insertChunk(tx, fresh, { allocateHandle, clients, now: clock.now() });
+    const added = await insertChunk(tx, fresh, { allocateHandle, clients, now: clock.now() });
     await audit.record(
       tx,
-      fresh.map(({ email }) => ({ action: 'user.import', actor: null, target: email, clients })),
+      added.map((user) => ({ action: 'user.import', actor: null, target: ofUser(user), clients })),
     );
     for (const found of chunk) if (emails.has(found.user.email)) await remark(existsRemark(found));
     totals.imported += fresh.length;
@@ -238,8 +238,8 @@ const insertChunk = async (
   tx: Em,
   users: readonly DjangoUser[],
   { allocateHandle, clients, now }: { allocateHandle: HandleAllocator; clients: number[]; now: Date },
-): Promise<void> => {
-  if (users.length === 0) return;
+) => {
+  if (users.length === 0) return [];
   const rows = users.map(({ password, ...user }) => ({
     ...user,
     password_hash: password,
@@ -251,11 +251,12 @@ const insertChunk = async (
     last_password_set: user.last_password_set ?? now,
   }));
   const db = kysely(tx);
-  const added = await db.insertInto('users').values(rows).returning('id').execute();
+  const added = await db.insertInto('users').values(rows).returning(['id', 'email']).execute();
   const memberships = clients.flatMap((client_id) =>
     added.map(({ id: user_id }) => ({ client_id, user_id, joined_at: now })),
   );
   if (memberships.length > 0) await db.insertInto('memberships').values(memberships).execute();
+  return added;
 };
 
 type HandleAllocator = ReturnType<typeof createHandleAllocator>;

@@ -15,7 +15,7 @@ import { notFound } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { appVisibleTo, clientVisibleTo } from '../access/visibility.ts';
-import { isEmpty } from '../audit/audit.ts';
+import { isEmpty, ofApp } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -171,7 +171,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
         requireExpected(app, expected);
         const details = editEntity(tx, App, await tx.findOneOrFail(App, id), changes);
         await tx.flush();
-        const about = { target: app.slug, clients: [app.client_id] };
+        const about = { target: ofApp(app), clients: [app.client_id] };
         if (!isEmpty(details)) await audit.record(tx, [{ action: 'app.update', actor, ...about, details }]);
         return get(tx, actor, id);
       }),
@@ -184,7 +184,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
       em.transactional(async (tx) => {
         const app = await appRow(tx, actor, clock.now(), id);
         requireClientAdmin(actor, app.client_id);
-        const about = { target: app.slug, clients: [app.client_id] };
+        const about = { target: ofApp(app), clients: [app.client_id] };
         await audit.record(tx, [{ action: 'app.clear-cache', actor, ...about, details: { app_id: id } }]);
       }),
   };

@@ -7,7 +7,7 @@ import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { isInScope } from '../access/scope.ts';
 import { appVisibleTo } from '../access/visibility.ts';
-import type { ActionOn } from '../audit/audit.ts';
+import { type ActionOn, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { isForHolder } from '../users/addresses.ts';
 import type { ItemPageRequest } from './app-rows.ts';
@@ -52,9 +52,15 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
       await requireValidInput(tx, actor, clock.now(), input);
       const { stack_id: stack, ...fields } = input;
       const now = clock.now();
-      tx.create(SavedFilter, { ...fields, stack, user: actor.id, created: now, modified: now });
+      const filter = tx.create(SavedFilter, {
+        ...fields,
+        stack,
+        user: actor.id,
+        created: now,
+        modified: now,
+      });
       await tx.flush();
-      await audit.record(tx, [eventOf('saved-filter.create', actor, input.hash)]);
+      await audit.record(tx, [eventOf('saved-filter.create', actor, filter)]);
       return readFilter(tx, actor, input.hash);
     }),
 
@@ -70,21 +76,21 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
       const { stack_id: stack, ...fields } = input;
       tx.assign(filter, { ...fields, stack, modified: clock.now() });
       await tx.flush();
-      await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
+      await audit.record(tx, [eventOf('saved-filter.update', actor, filter)]);
       return readFilter(tx, actor, input.hash);
     }),
 
   /** @throws Problem `not-found` */
   remove: (actor: Actor, hash: string): Promise<void> =>
     em.transactional(async (tx) => {
-      tx.remove(await lockFilter(tx, actor, hash));
-      await tx.flush();
-      await audit.record(tx, [eventOf('saved-filter.delete', actor, hash)]);
+      const filter = await lockFilter(tx, actor, hash);
+      await audit.record(tx, [eventOf('saved-filter.delete', actor, filter)]);
+      await tx.remove(filter).flush();
     }),
 });
 
-const eventOf = (action: ActionOn<'saved-filter'>, actor: Actor, hash: string) => {
-  return { action, actor, target: actor.email, details: { hash } };
+const eventOf = (action: ActionOn<'saved-filter'>, actor: Actor, { id }: { id: number }) => {
+  return { action, actor, target: ofUser(actor), details: { id } };
 };
 
 /** The stack and its app. */

@@ -1,15 +1,17 @@
 import { sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
-import { hasAddress, isWithin, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
+import { auditEntryVisibleTo, clientAuditVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { findUserId } from '../users/addresses.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
 
 type AuditFilter = {
   action?: AuditAction | undefined;
+  /** The address of a person, under whichever address they acted; or that of someone who is gone. */
   actor?: string | undefined;
+  /** The address of a person, as `actor`, or what something was called. */
   target?: string | undefined;
   /** The address of a person: entries about them, and changes of groups that name them as a member. */
   person?: string | undefined;
@@ -27,16 +29,14 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
    * Newest first.
    * @throws Problem `invalid-input` on `cursor`
    */
-  list: async (actor: Actor, filter: AuditFilter, page: PageRequest): Promise<AuditRow[]> => {
+  list: async (actor: Actor, filter: AuditFilter, page: PageRequest): Promise<ListedEntry[]> => {
     const visible = auditRows(em).where(auditEntryVisibleTo(actor));
-    const addressesOf = (email: string) => readAddressesOf(em, actor, email);
+    const named = async (label: string) => ({ label, id: await findUserId(em, actor, label) });
     let rows = visible;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
-    if (filter.actor !== undefined)
-      rows = rows.where(hasAddress('actor_email', 'occurred_at', await addressesOf(filter.actor)));
-    if (filter.target !== undefined)
-      rows = rows.where(hasAddress('target', 'occurred_at', await addressesOf(filter.target)));
-    if (filter.person !== undefined) rows = rows.where(concernsPerson(await addressesOf(filter.person)));
+    if (filter.actor !== undefined) rows = rows.where(isActor(await named(filter.actor)));
+    if (filter.target !== undefined) rows = rows.where(isTarget(await named(filter.target)));
+    if (filter.person !== undefined) rows = rows.where(concernsPerson(await named(filter.person)));
     // Clients that are hidden in the entries must not be found by filtering either.
     if (filter.client !== undefined)
       rows = rows
@@ -49,9 +49,33 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
       const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
       rows = rows.where(condition`(occurred_at, id) < (${at}, ${id})`);
     }
-    return (await readPage(rows, 'id', page)).map((row) => redactFor(actor, row));
+    return withPeople(
+      em,
+      actor,
+      (await readPage(rows, 'id', page)).map((row) => redactFor(actor, row)),
+    );
   },
 });
+
+/** Adds the present addresses of the people whom the details name by id, as far as the actor sees them. */
+const withPeople = async (em: Em, actor: Actor, rows: readonly AuditRow[]) => {
+  const ids = new Set(rows.flatMap(({ details }) => idsIn(details)));
+  const users = kysely(em)
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where(isAnyOf('id', ids, 'int'));
+  const known = ids.size === 0 ? [] : await users.where(userVisibleTo(actor)).execute();
+  return rows.map((row) => {
+    const named = idsIn(row.details);
+    return { ...row, people: known.filter(({ id }) => named.includes(id)) };
+  });
+};
+
+/** The ids of people in the details of an entry, as `EVENTS` describes them. */
+const idsIn = ({ user, members }: Record<string, unknown>): number[] => {
+  const { added = [], removed = [] } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as recorded
+  return [user, ...added, ...removed].filter((id) => typeof id === 'number');
+};
 
 /** Whether entries that the actor may see tell that they concern this client, too. */
 export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
@@ -79,23 +103,47 @@ const isOfOperation = (id: string) => condition`
     and occurred_at >= (select started_at from operations where id = ${id})
     and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;
 
+/** A label, and the user whose address it is now, if the actor sees them. */
+type Named = { label: string; id: number | undefined };
+
+const isActor = ({ id, label }: Named) =>
+  id === undefined ? condition`actor_label = ${label}` : condition`actor_id = ${id}`;
+
+/** What has no account is found by its label, too: invitations, and requests that only name an address. */
+const isTarget = ({ id, label }: Named) =>
+  id === undefined
+    ? condition`target_label = ${label}`
+    : condition`(target_type = 'user' and target_id = ${String(id)}
+        or target_label = ${label} and (target_type is distinct from 'user' or target_id is null))`;
+
 /** Each part is read by an index. */
-const concernsPerson = (addresses: readonly PersonAddress[]) => condition`id in (
-  select id from audit_entries where ${hasAddress('target', 'occurred_at', addresses)}
+const concernsPerson = (person: Named) => condition`id in (
+  select id from audit_entries where ${isTarget(person)}
   union all select id from audit_entries
   where action in ('group.create', 'group.remove', 'group.update')
-    and (${sql.join(addresses.map(isMember), sql` or `)}))`;
+    and (${isMember('added', person)} or ${isMember('removed', person)}))`;
 
-const isMember = ({ email, ...times }: PersonAddress) => sql`
-  (((details -> 'members' -> 'added')::jsonb ? ${email} or (details -> 'members' -> 'removed')::jsonb ? ${email})
-    and ${isWithin(sql.ref('occurred_at'), times)})`;
+const isMember = (change: 'added' | 'removed', { id = 0 }: Named) =>
+  sql`(details -> 'members' -> ${sql.lit(change)})::jsonb @> to_jsonb(${id}::int)`;
+
+/** The columns that say who did something, and to what. */
+export const NAMES = [
+  'actor_type',
+  'actor_id',
+  'actor_label',
+  'target_type',
+  'target_id',
+  'target_label',
+] as const;
 
 const auditRows = (em: Em) =>
   kysely(em)
     .selectFrom('audit_entries')
-    .select(['id', 'occurred_at', 'action', 'actor_email', 'target', 'client_ids'])
+    .select(['id', 'occurred_at', 'action', ...NAMES, 'client_ids'])
     .select(['details', 'request_id', 'address'])
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
+
+export type ListedEntry = AuditRow & { people: { id: number; email: string }[] };
 
 export type AuditRow = Awaited<ReturnType<ReturnType<typeof auditRows>['execute']>>[number];

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notifyListeners } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
+import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import { ACCOUNT_ACTIVITY, type AuditAction, type DetailsOf } from './event-types.ts';
 
 export type { AuditAction, DetailsOf } from './event-types.ts';
@@ -22,11 +22,79 @@ export type Origin = { requestId: string | null; address: string | null };
 
 export const NO_ORIGIN: Origin = { requestId: null, address: null };
 
+export type Person = { id: number; email: string };
+
+/** What an action changed. What belongs to a person, such as a token, has the person as its target. */
+export type Target = {
+  type: TargetType | null;
+  /** Null if there is only a label, such as an address without an account. */
+  id: number | string | null;
+  /** What it is called now, for readers. */
+  label: string;
+};
+
+type TargetType =
+  | 'app'
+  | 'client'
+  | 'connection'
+  | 'domain'
+  | 'group'
+  | 'invitation'
+  | 'mail'
+  | 'signing-key'
+  | 'site'
+  | 'user'
+  | 'webhook';
+
+export const NO_TARGET: Target = { type: null, id: null, label: '' };
+
+export const ofUser = ({ id, email }: Person): Target => ({ type: 'user', id, label: email });
+
+/** An address that has no account, or none that the entry may name. */
+export const ofAddress = (email: string): Target => ({ type: 'user', id: null, label: email });
+
+export const ofApp = ({ id, slug }: { id: string; slug: string }): Target => ({
+  type: 'app',
+  id,
+  label: slug,
+});
+
+export const ofClient = ({ id, name }: { id: number; name: string }): Target => ({
+  type: 'client',
+  id,
+  label: name,
+});
+
+export const ofSite = ({ id, domain }: { id: number; domain: string }): Target => ({
+  type: 'site',
+  id,
+  label: domain,
+});
+
+export const ofGroup = ({ id, name }: { id: number; name: string }): Target => ({
+  type: 'group',
+  id,
+  label: name,
+});
+
+export const ofConnection = ({ id, name }: { id: number; name: string }): Target => ({
+  type: 'connection',
+  id,
+  label: name,
+});
+
+export const ofDomain = ({ id, domain }: { id: number; domain: string }): Target => ({
+  type: 'domain',
+  id,
+  label: domain,
+});
+
+export const ofInvitation = ({ id, email }: Person): Target => ({ type: 'invitation', id, label: email });
+
 export type AuditEvent = Happening<AuditAction> & {
   /** Null for anonymous callers and for the service. */
-  actor: { email: string } | null;
-  /** Email address, slug or domain of the changed resource. */
-  target: string;
+  actor: Person | null;
+  target: Target;
   /** The clients that the change concerns. Users who may `read-audit` in one of them see the entry. */
   clients?: readonly number[];
   /** Of someone who does not belong to the clients: the entry has no network address. */
@@ -39,9 +107,9 @@ export type Happening<Action extends AuditAction> = {
 }[Action];
 
 /** What each event has in which people change their own account. */
-export const ofOneself = (user: { email: string; clientIds: readonly number[] }) => ({
+export const ofOneself = (user: Person & { clientIds: readonly number[] }) => ({
   actor: user,
-  target: user.email,
+  target: ofUser(user),
   clients: user.clientIds,
 });
 
@@ -52,51 +120,51 @@ export type Audit = {
 };
 
 /**
- * Writes the audit trail, whose entries are also events for those who follow what happens. Entries are written in the same transaction as the change that they record. An address that was
- * erased while its request was running, and that has neither an account nor an invitation now, is replaced.
+ * Writes the audit trail, whose entries are also events for those who follow what happens. Entries are written in the same transaction as
+ * the change that they record. People who were erased while their request was running get the label of their account.
  */
-export const createAudit = (
-  origin: Origin,
-  clock: Clock,
-  digestOf: AddressDigest = NO_DIGEST,
-  common: Record<string, unknown> = {},
-): Audit => ({
+export const createAudit = (origin: Origin, clock: Clock, common: Record<string, unknown> = {}): Audit => ({
   record: async (tx, events) => {
     if (events.length === 0) return;
-    const now = clock.now();
     const rows = events.map(({ action, actor, target, clients = [], isForeign = false, details }) => ({
       action,
       is_foreign: isForeign,
-      actor: actor?.email ?? '',
-      actor_digest: digestOf(actor?.email ?? ''),
-      target,
-      target_digest: isOfInvitation(action) ? null : digestOf(target),
+      // The id 0 is that of the service itself.
+      actor_id: actor?.id || null,
+      actor_label: actor?.email ?? '',
+      target_type: target.type,
+      target_id: target.id,
+      target_label: target.label,
       clients,
       details: { ...details, ...common },
     }));
     await sql`
       with recorded as (insert into audit_entries
-        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select now, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
-        coalesce(case when has_erasures then audited_pseudonym_of(actor, actor_digest, now, '{}') end, actor),
-        coalesce(case when has_erasures then audited_pseudonym_of(target, target_digest, now, clients) end, target),
-        case when action = any(${ACCOUNT_ACTIVITY}::text[]) and exists (select from users
-            where email = coalesce(nullif(target, ''), actor) and (is_staff or is_superuser))
+        (occurred_at, request_id, address, action, actor_type, actor_id, actor_label, target_type, target_id, target_label, client_ids, details)
+      select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
+        case when actor_id is not null then 'user' end, actor_id, ${labelOf('actor')},
+        target_type, target_id, ${labelOf('target')},
+        case when action = any(${ACCOUNT_ACTIVITY}::text[]) and case when target_type = 'user' then target.is_global else actor.is_global end
           then '{}' else clients end, details
-      from (select exists (select from erasures), ${now}::timestamptz) as erased (has_erasures, now),
-        json_to_recordset(${JSON.stringify(rows)}::json) as event
-          (action text, is_foreign boolean, actor text, actor_digest text, target text, target_digest text,
+      from json_to_recordset(${JSON.stringify(rows)}::json) as event
+          (action text, is_foreign boolean, actor_id int, actor_label text, target_type text, target_id text, target_label text,
             clients int[], details json)
+        left join lateral ${accountOf(sql`event.actor_id`)} actor on true
+        left join lateral ${accountOf(sql`case when target_type = 'user' then target_id::int end`)} target on true
       returning id),
       queued as (insert into unpublished_events (entry_id) select id from recorded)
       select ${notifyListeners(EVENT_CHANNEL)}, case when exists (select from webhooks where is_active)
         then pg_notify(${WEBHOOK_CHANNEL}, '') end`.execute(kysely(tx));
   },
-  withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
+  withDetails: (details) => createAudit(origin, clock, { ...common, ...details }),
 });
 
-/** The target is the address of a locked invitation, which an erasure replaces, too. One of later is that of a new person. */
-const isOfInvitation = (action: AuditAction): boolean => action.startsWith('invitation.');
+const accountOf = (id: RawBuilder<unknown>) =>
+  sql`(select email, is_staff or is_superuser as is_global from users where id = ${id})`;
+
+const labelOf = (role: 'actor' | 'target') => sql`
+  case when ${sql.ref(`${role}.email`)} like ${sql.lit(`%@${ERASED_DOMAIN}`)}
+    then ${sql.ref(`${role}.email`)} else ${sql.ref(`event.${role}_label`)} end`;
 
 /** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

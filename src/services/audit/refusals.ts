@@ -5,7 +5,7 @@ import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { HourlyLimiter } from '../rate-limits/counters.ts';
 import { findUserId } from '../users/addresses.ts';
-import type { Audit, Origin } from './audit.ts';
+import { type Audit, NO_TARGET, type Origin, ofAddress } from './audit.ts';
 
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
 const MAX_PER_MINUTE = 10;
@@ -51,7 +51,7 @@ export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit,
     if ((await findUserId(em, actor, revealed)) !== undefined) return;
     await duplicateLimit.add(actor.id);
     const details = { request, problem: code };
-    await audit.record(em, [{ action: 'request.refused', actor, target: revealed, details }]);
+    await audit.record(em, [{ action: 'request.refused', actor, target: ofAddress(revealed), details }]);
   },
 
   /**
@@ -63,7 +63,7 @@ export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit,
     try {
       const clients = await clientIdsOf(em, actor.id);
       const details = { request, problem: code };
-      await audit.record(em, [{ action: 'request.refused', actor, target: '', clients, details }]);
+      await audit.record(em, [{ action: 'request.refused', actor, target: NO_TARGET, clients, details }]);
     } catch (error) {
       const line = { err: error, reqId: origin.requestId };
       logger.warn(line, 'cannot record a refused request in the audit trail');

@@ -7,6 +7,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { isOutsideSharedTime } from '../access/visibility.ts';
+import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { createAuthentication } from './authentication.ts';
@@ -46,7 +47,7 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
       const added = { userId: actor.id, token, now, authenticatedAt: null, name, madeBy: actor.credential };
       const { id } = await addToken(unit, tx, added);
       const clients = await clientIdsOf(tx, actor.id);
-      const event = { actor, target: actor.email, clients, details: { id, name } };
+      const event = { actor, target: ofUser(actor), clients, details: { id } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
       const row = await tokenRows(tx, actor, actor.id, now, tokenIdleDays)
         .where('id', '=', id)
@@ -61,20 +62,19 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
   revoke: (actor: Actor, id: number, email?: string): Promise<void> =>
     em.transactional(async (tx) => {
       const owner = await lockOwner(tx, actor, email);
-      const revoked = await kysely(tx)
+      await kysely(tx)
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
         .where(isOfScope(actor))
         .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
-        .returning('name')
+        .returning('id')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.
       const replaced = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', owner.id);
       await replaced.where('expires_at', 'is not', null).execute();
-      const { email: target, clientIds: clients } = owner;
-      const details = { id, name: revoked.name };
-      await audit.record(tx, [{ action: 'token.revoke', actor, target, clients, details }]);
+      const about = { actor, target: ofUser(owner), clients: owner.clientIds };
+      await audit.record(tx, [{ action: 'token.revoke', ...about, details: { id } }]);
     }),
 });
 
@@ -127,9 +127,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     const madeBy = { kind: 'token', id, authenticatedAt } as const;
     const added = { userId, token: replacement, now: clock.now(), authenticatedAt, name, madeBy };
     const { id: newId } = await addToken(unit, tx, added);
-    const clients = await clientIdsOf(tx, userId);
-    const details = { id, name, new_id: newId };
-    await audit.record(tx, [{ action: 'token.refresh', actor: { email }, target: email, clients, details }]);
+    const about = ofOneself({ id: userId, email, clientIds: await clientIdsOf(tx, userId) });
+    await audit.record(tx, [{ action: 'token.refresh', ...about, details: { id, new_id: newId } }]);
     return replacement;
   };
 

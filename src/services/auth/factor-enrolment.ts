@@ -5,7 +5,7 @@ import { FACTOR_KINDS, type FactorKind, MfaFactor } from '../../../entities/mfa.
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf, requireConfirmedCredential } from '../access/actor.ts';
-import { type Happening, ofOneself } from '../audit/audit.ts';
+import { type Happening, ofOneself, ofUser } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -77,7 +77,8 @@ export const recordOwn = async (
   tx: Em,
   actor: Actor,
   change: OwnChange,
-) => audit.record(tx, [{ ...change, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id) }]);
+) =>
+  audit.record(tx, [{ ...change, actor, target: ofUser(actor), clients: await clientIdsOf(tx, actor.id) }]);
 
 /** Mails to the user about a change of theirs. */
 export const FACTOR_MAILS = {
@@ -136,9 +137,9 @@ export const completeEnrolment = async (
 ): Promise<Enrolment> => {
   tx.assign(started, { confirmedAt: now, challenge: null });
   await tx.flush();
-  const { id, kind, name } = started;
+  const { id, kind } = started;
   const clientIds = await clientIdsOf(tx, actor.id);
-  const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind, name } };
+  const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind } };
   const recoveryCodes = await finishEnrolment(unit, tx, added);
   const { credential } = actor;
   if (credential?.kind !== 'session') return { recoveryCodes, session: null };
@@ -168,14 +169,14 @@ export const addFactorAtLogin = async (
     .values({ ...factor, user_id: user.id, created_at: now, confirmed_at: now })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const details = { id, kind: factor.kind, name: factor.name };
+  const details = { id, kind: factor.kind };
   const added = { user: { ...user, credential: null }, now, isFirst, details };
   return { id, codes: await finishEnrolment(unit, tx, added) };
 };
 
 type Added = Change & {
   user: Pick<Actor, 'id' | 'email' | 'credential'> & { clientIds: number[] };
-  details: { id: number; kind: FactorKind; name: string };
+  details: { id: number; kind: FactorKind };
 };
 
 const finishEnrolment = async (

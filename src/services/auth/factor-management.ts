@@ -9,7 +9,7 @@ import {
   type TargetRoles,
 } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
-import type { Audit } from '../audit/audit.ts';
+import { type Audit, ofUser } from '../audit/audit.ts';
 import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
@@ -52,7 +52,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
           .where('confirmed_at', 'is not', null)
           .returning(['id', 'kind', 'name', 'last_used_at', CONFIRMED_AT])
           .executeTakeFirstOrThrow(() => notFound('second factor'));
-        await recordOwn(unit, tx, actor, { action: 'mfa.rename', details: { id, name } });
+        await recordOwn(unit, tx, actor, { action: 'mfa.rename', details: { id } });
         return renamed;
       }),
 
@@ -62,17 +62,17 @@ export const createSecondFactors = (unit: UnitOfWork) => {
      */
     remove: (actor: Actor, id: number): Promise<void> =>
       changeOwnFactors(unit, actor, async (tx, { now }) => {
-        const { name, kind } = await kysely(tx)
+        const { kind } = await kysely(tx)
           .deleteFrom('mfa_factors')
           .where('user_id', '=', actor.id)
           .where('id', '=', id)
           .where('confirmed_at', 'is not', null)
-          .returning(['name', 'kind'])
+          .returning('kind')
           .executeTakeFirstOrThrow(() => notFound('second factor'));
         if (!(await hasSecondFactor(tx, actor.id))) await deleteFactors(tx, actor.id);
         const notice = { userId: actor.id, now, address: origin.address };
         await enqueueNotice(tx, FACTOR_MAILS[kind].removed, notice);
-        await recordOwn(unit, tx, actor, { action: 'mfa.remove', details: { id, kind, name } });
+        await recordOwn(unit, tx, actor, { action: 'mfa.remove', details: { id, kind } });
       }),
 
     /**
@@ -164,9 +164,10 @@ export const readFactorsFor = async (em: Em, viewer: Viewer, userId: number) => 
 export const resetFactors = async (
   { tx, audit, now }: { tx: Em; audit: Audit; now: Date },
   actor: Actor | null,
-  { id, email, clientIds: clients }: Pick<TargetRoles, 'id' | 'email' | 'clientIds'>,
+  owner: Pick<TargetRoles, 'id' | 'email' | 'clientIds'>,
   reason: string,
 ): Promise<void> => {
+  const { id, clientIds: clients } = owner;
   if (!(await hasSecondFactor(tx, id))) throw notFound('second factor');
   await deleteFactors(tx, id);
   const db = kysely(tx);
@@ -174,7 +175,7 @@ export const resetFactors = async (
   await db.updateTable('api_tokens').set({ authenticated_at: null }).where('user_id', '=', id).execute();
   await enqueueNotice(tx, 'second-factor-reset', { userId: id, now, address: null });
   const details = reason === '' ? {} : { reason };
-  await audit.record(tx, [{ action: 'mfa.reset', actor, target: email, clients, details }]);
+  await audit.record(tx, [{ action: 'mfa.reset', actor, target: ofUser(owner), clients, details }]);
 };
 
 /** Deletes all second factors and recovery codes of a user, and the logins that wait for them. */

@@ -1,6 +1,6 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { ofOneself } from '../audit/audit.ts';
+import { ofOneself, ofUser } from '../audit/audit.ts';
 import { enqueueDailyNotice, enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { FACTOR_SINCE } from './factor-policy.ts';
@@ -80,7 +80,7 @@ export const createFactorProofs = (deps: Deps) => {
   /** The failure that locks the second factor of logins enqueues a mail: who logs in with it knows the password. */
   const recordFailure = (user: CodeOwner, isLast: boolean, { cause }: Problem) =>
     em.transactional(async (tx) => {
-      const event = { actor: null, target: user.email, clients: user.clientIds };
+      const event = { actor: null, target: ofUser(user), clients: user.clientIds };
       await audit.record(tx, [{ action: 'mfa.fail', ...event }]);
       if (cause instanceof CopiedPasskey) await audit.record(tx, [{ action: 'mfa.detect-copy', ...event }]);
       const notice = { userId: user.id, now: clock.now(), address: origin.address };

@@ -3,7 +3,7 @@ import { User } from '../../../entities/user.ts';
 import type { Em } from '../../db/kysely.ts';
 import { newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
-import { ofOneself } from '../audit/audit.ts';
+import { NO_TARGET, ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addToken } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
@@ -246,7 +246,11 @@ const recordPasskeyFailure = async (
   passkey: KnownPasskey | undefined,
   { cause }: Problem,
 ): Promise<void> => {
-  const event = { actor: null, target: passkey?.email ?? '', clients: passkey?.clientIds ?? [] };
+  const event = {
+    actor: null,
+    target: passkey ? ofUser(passkey) : NO_TARGET,
+    clients: passkey?.clientIds ?? [],
+  };
   await audit.record(em, [{ action: 'login.fail', ...event }]);
   if (cause instanceof CopiedPasskey) await audit.record(em, [{ action: 'mfa.detect-copy', ...event }]);
   await anonymousLimits.addFailure('passkey', origin.address ?? '');

@@ -9,6 +9,7 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
+import { NO_TARGET, ofUser } from '../audit/audit.ts';
 import { enqueueDailyNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { REQUIRES_SSO } from '../sso/domains.ts';
@@ -55,7 +56,8 @@ export const createPasswordVerification = (deps: Deps) => {
   const fail = async (user: Account | undefined, login: AdmittedLogin): Promise<never> => {
     const { hasLocked, refusal } = await throttle.recordFailure(login);
     // The username as typed is not recorded: some users type their password into the wrong field.
-    const { id = 0, email: target = '', clientIds: clients = [] } = user ?? {};
+    const { id = 0, clientIds: clients = [] } = user ?? {};
+    const target = user ? ofUser(user) : NO_TARGET;
     const record = (tx: Em) => audit.record(tx, [{ action: 'login.fail', actor: null, target, clients }]);
     const notice = { userId: id, now: clock.now(), address: origin.address };
     if (hasLocked) {

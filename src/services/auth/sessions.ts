@@ -5,6 +5,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { CLIENT_IDS, isOutsideSharedTime } from '../access/visibility.ts';
+import { ofUser } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, lockUser, readOwnerId } from '../users/user-locks.ts';
@@ -57,8 +58,8 @@ export const createSessions = (unit: UnitOfWork) => {
       .executeTakeFirst();
     if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
     const renewed = kind === 'session' ? await recordProof(tx, id, methods) : null;
-    const { email: target, clientIds: clients } = owner;
-    await audit.record(tx, [{ action: 'session.confirm', actor, target, clients }]);
+    const about = { actor, target: ofUser(owner), clients: owner.clientIds };
+    await audit.record(tx, [{ action: 'session.confirm', ...about }]);
     return renewed;
   };
 
@@ -131,8 +132,8 @@ export const createSessions = (unit: UnitOfWork) => {
           .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
           .returning('id')
           .executeTakeFirstOrThrow(() => notFound('session'));
-        const { email: target, clientIds: clients } = owner;
-        await audit.record(tx, [{ action: 'session.end', actor, target, clients }]);
+        const about = { actor, target: ofUser(owner), clients: owner.clientIds };
+        await audit.record(tx, [{ action: 'session.end', ...about }]);
       }),
 
     /** Deletes the session that a new login replaces in the browser. */
@@ -161,7 +162,7 @@ export const createSessions = (unit: UnitOfWork) => {
         const { user, clientIds } = await lockUser(tx, actor, email);
         await revokeCredentials(tx, user.id, user.id === actor.id ? actor.credential : null);
         await audit.record(tx, [
-          { action: 'user.revoke-sessions', actor, target: user.email, clients: clientIds },
+          { action: 'user.revoke-sessions', actor, target: ofUser(user), clients: clientIds },
         ]);
       }),
   };

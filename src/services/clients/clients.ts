@@ -6,7 +6,7 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { type AuditEvent, isEmpty } from '../audit/audit.ts';
+import { type AuditEvent, isEmpty, ofClient } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import { enqueueExpiryNotices, requireFewNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -66,7 +66,7 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
         const shortened = { clientIds: [id], userIds: null, daysBefore, now };
         await enqueueExpiryNotices(tx, { ...shortened, givesNotice: !can(actor, 'administer') });
       }
-      const event = { actor, target: client.name, clients: [id], details };
+      const event = { actor, target: ofClient(client), clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);
       return { ...before, ...defined };
     }),
@@ -78,7 +78,7 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
       const client = tx.create(Client, { name: input.name, site, ...defaultBranding(input.name) });
       await tx.flush();
       const details = { id: client.id, site: input.site };
-      const event = { actor, target: client.name, clients: [client.id], details };
+      const event = { actor, target: ofClient(client), clients: [client.id], details };
       await audit.record(tx, [{ action: 'client.create', ...event }]);
       return readClient(tx, actor, client.id);
     }),
@@ -93,7 +93,7 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
       const { is_open: openChange, ...details } = editEntity(tx, Client, client, changes);
       if (openChange && !can(actor, 'administer')) throw roleRequired('superuser');
       await tx.flush();
-      const about = { actor, target: client.name, clients: [id] };
+      const about = { actor, target: ofClient(client), clients: [id] };
       const events: AuditEvent[] = [];
       if (openChange) events.push({ action: client.isOpen ? 'client.reopen' : 'client.close', ...about });
       if (!isEmpty(details)) events.push({ action: 'client.update', ...about, details });

@@ -6,7 +6,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { isListedView, isNotErased } from '../access/visibility.ts';
-import { isEmpty } from '../audit/audit.ts';
+import { isEmpty, ofClient } from '../audit/audit.ts';
 import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
 import { hasFactorOf, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
 import { relyingPartyOf } from '../auth/webauthn.ts';
@@ -50,7 +50,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
         if (!can(actor, 'administer')) await requireFewChanges(tx, id, now);
         await enqueuePolicyNotices(tx, { clientIds: [id], userIds: null, now });
       }
-      const event = { actor, target: client.name, clients: [id], details };
+      const event = { actor, target: ofClient(client), clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.change-factor-policy', ...event }]);
       return readClient(tx, actor, id);
     }),

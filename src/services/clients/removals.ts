@@ -5,6 +5,7 @@ import { type Condition, condition, countIn, type Em, isAnyOf, kysely } from '..
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
+import { ofApp, ofClient, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries } from '../usage/usage-days.ts';
@@ -36,7 +37,9 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       requireConfirmed(confirmName, label);
       const details = { id, ...(await countOfApp(tx, id)) };
       await tx.remove(tx.getReference(App, id)).flush();
-      await audit.record(tx, [{ action: 'app.remove', actor, target: slug, clients: [client_id], details }]);
+      await audit.record(tx, [
+        { action: 'app.remove', actor, target: ofApp({ id, slug }), clients: [client_id], details },
+      ]);
     }),
 
   /**
@@ -86,10 +89,10 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
 
       const about = { actor, clients: [id] };
       await audit.record(tx, [
-        { action: 'client.remove', ...about, target: name, details },
+        { action: 'client.remove', ...about, target: ofClient({ id, name }), details },
         ...people
           .filter(({ is_active }) => is_active)
-          .map(({ email }) => ({ action: 'user.deactivate' as const, ...about, target: email })),
+          .map((person) => ({ action: 'user.deactivate' as const, ...about, target: ofUser(person) })),
       ]);
     }),
 });

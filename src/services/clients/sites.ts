@@ -5,6 +5,7 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { siteVisibleTo } from '../access/visibility.ts';
+import { ofSite } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 type SiteRow = { id: number; domain: string; name: string };
@@ -33,7 +34,7 @@ export const createSites = ({ em, audit }: UnitOfWork) => ({
       const site = tx.create(Site, input);
       await tx.flush();
       const details = { id: site.id, name: site.name };
-      await audit.record(tx, [{ action: 'site.create', actor, target: site.domain, details }]);
+      await audit.record(tx, [{ action: 'site.create', actor, target: ofSite(site), details }]);
       return { id: site.id, domain: site.domain, name: site.name };
     }),
 });

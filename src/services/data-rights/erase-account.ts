@@ -7,6 +7,7 @@ import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
+import { ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { accountKeys } from '../auth/login-limits.ts';
 import type { Transaction } from '../unit-of-work.ts';
@@ -85,7 +86,9 @@ export const eraseAccount = async (
   const details = await replaceAll(tx, erasures, now);
   await lockAccessChange(tx, person.id, actor);
   const clients = person.clientIds;
-  await audit.record(tx, [{ action: 'user.erase', actor, target: pseudonym, clients, details }]);
+  await audit.record(tx, [
+    { action: 'user.erase', actor, target: ofUser({ id: person.id, email: pseudonym }), clients, details },
+  ]);
   return pseudonym;
 };
 

@@ -30,6 +30,7 @@ export const replaceRows = async (
 ): Promise<ReplacedRows> => {
   const count = async (statement: RawBuilder<unknown>): Promise<number> =>
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
+  await sql`select set_config('steward.erasing', 'on', true)`.execute(kysely(tx));
   if (!erasure.until) await count(replaceContacts(erasure));
   await count(replaceRequestsInMails(erasure));
   await count(replaceReportsOfGrants(erasure));
@@ -107,21 +108,22 @@ export const replaceStackTotals = async (tx: Em, erasure: RunningErasure): Promi
   }
 };
 
-/** The trigger of the audit trail compares each row with the same function. */
-const replaceAudit = (erasure: RunningErasure, limit: number) => sql`
-  update audit_entries a set (actor_email, target, details, address) =
-    (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(a, e) x)
-  from erasures e
-  where e.id = ${erasure.id} and a.id = any(array(
+/** The network address is that of the person in what they did, and in logins to their account. */
+const replaceAudit = ({ userId, address, pseudonym }: RunningErasure, limit: number) => {
+  const isActor = sql`actor_id = ${userId}`;
+  const isTarget = sql`(target_type = 'user' and target_id = ${String(userId)}
+    or (target_type is distinct from 'user' or target_id is null) and target_label = ${address})`;
+  const isLeft = (column: string) => sql`${sql.ref(column)} <> ${pseudonym}`;
+  return sql`
+  update audit_entries set actor_label = case when ${isActor} then ${pseudonym} else actor_label end,
+    target_label = case when ${isTarget} then ${pseudonym} else target_label end,
+    address = case when ${isActor} or actor_id is null then null else address end
+  where id = any(array(
     select id from (
-      (select id from audit_entries where actor_email = ${erasure.address} and ${isEntryOf(erasure)} limit ${limit})
-      union (select id from audit_entries where target = ${erasure.address} and ${isEntryOf(erasure)} limit ${limit})) own
+      (select id from audit_entries where ${isActor} and ${isLeft('actor_label')} limit ${limit})
+      union (select id from audit_entries where ${isTarget} and ${isLeft('target_label')} limit ${limit})) own
     limit ${limit}))`;
-
-/** Entries of the audit trail that the erasure concerns. */
-const isEntryOf = (erasure: RunningErasure): RawBuilder<unknown> => sql`
-  ${isWithin(sql.ref('occurred_at'), erasure)}
-    and ${erasure.clientIds ? sql`client_ids && ${erasure.clientIds}::int[]` : sql`true`}`;
+};
 
 const replaceInvitations = (erasure: RunningErasure, now: Date) => sql`
   update invitations set email = ${erasure.pseudonym}, first_name = '', last_name = '', extra = '{}',

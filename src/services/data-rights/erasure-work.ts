@@ -166,11 +166,6 @@ export const SEARCHED = {
     isOf: ofOwnClient,
     columns: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],
   },
-  audit_entries: {
-    isOf: (clientIds) => sql`(t.client_ids = '{}' or t.client_ids && ${[...clientIds]}::int[])`,
-    at: sql`t.occurred_at`,
-    columns: ['actor_email', 'target', 'details'],
-  },
   clients: {
     isOf: ofClient(sql`t.id`),
     onlyWithAddress: true,
@@ -315,13 +310,9 @@ const replaceTexts = async (
     clientIds && onlyWithAddress
       ? sql`case when strpos(lower(${text(column)}), e.address) > 0 then ${erased(column, type)} else t.${sql.ref(column)} end`
       : erased(column, type);
-  const changes =
-    name === 'audit_entries'
-      ? sql`(actor_email, target, details, address) =
-          (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(t, e) x)`
-      : sql.join(
-          columns.map(({ name: column, type }) => sql`${sql.ref(column)} = ${replaced(column, type)}`),
-        );
+  const changes = sql.join(
+    columns.map(({ name: column, type }) => sql`${sql.ref(column)} = ${replaced(column, type)}`),
+  );
   const isOfTime = at ? isWithin(at, { since, until }) : sql.lit(!since && !until);
   await sql`
     update ${sql.table(name)} t set ${changes} from erasures e

@@ -83,14 +83,13 @@ export const countRows = async (em: Em, person: CountedPerson) => {
       sql` or `,
     )})`;
   const ofClient: OfClients = (ids) => sql`client_id = any(${ids}::int[])`;
-  const ofEntry: OfClients = (ids) => sql`(client_ids = '{}' or client_ids && ${ids}::int[])`;
   const ofApp: OfClients = (ids) => sql`app_id in (select id from apps where ${ofClient(ids)})`;
   return kysely(em)
     .selectNoFrom([
       countEntries('usage_days', isReplaced('email', 'day', present, ofApp)).as('usage_entries'),
       countIn(
         'audit_entries',
-        condition`${isNamed('actor_email', 'occurred_at', ofEntry)} or ${isNamed('target', 'occurred_at', ofEntry)}`,
+        condition`actor_id = ${id} or (target_type = 'user' and target_id = ${String(id)})`,
       ).as('audit_entries'),
       countIn('invitations', isNamed('email', 'date_invited', ofClient)).as('invitations_received'),
       countIn('invitations', condition`inviter_id = ${id}`).as('invitations_sent'),

@@ -262,20 +262,23 @@ export const EXPORT_PARTS = {
 
   /** What the person did, then what others did to them: without the network addresses of the others. Oldest first. */
   audit: async function* ({ em, person }: Exported): Pages {
-    const isOfClients = (clients: readonly number[]) =>
-      condition`client_ids <> '{}' and client_ids <@ ${[...clients]}::int[]`;
-    const isNamed = (column: string) => isAbout(person, column, 'occurred_at', isOfClients);
+    const isActor = condition`actor_id = ${person.id}`;
+    const isTarget = condition`(target_type = 'user' and target_id = ${String(person.id)})`;
+    // What clients have recorded that the person has left is for these to give.
+    const isKept = person.isForPerson
+      ? condition`(client_ids <@ ${[...person.clients]}::int[])`
+      : condition`true`;
     const entries = kysely(em)
       .selectFrom('audit_entries')
-      .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details']);
-    const own = entries.select('address').where(isNamed('actor_email'));
-    yield* pagesOf(own, 'occurred_at', 'id');
+      .select(['id', 'occurred_at', 'action', 'actor_label as actor', 'target_label as target', 'details'])
+      .where(isKept);
+    yield* pagesOf(entries.select('address').where(isActor), 'occurred_at', 'id');
     const byOthers = entries
       .select((entry) =>
-        entry.case().when('actor_email', '=', '').then(entry.ref('address')).end().as('address'),
+        entry.case().when('actor_id', 'is', null).then(entry.ref('address')).end().as('address'),
       )
-      .where(isNamed('target'))
-      .where(condition`not ${isNamed('actor_email')}`);
+      .where(isTarget)
+      .where(condition`${isActor} is not true`);
     yield* pagesOf(byOthers, 'occurred_at', 'id');
   },
 } satisfies Record<string, (exported: Exported) => Pages>;

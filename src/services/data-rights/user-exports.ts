@@ -6,6 +6,7 @@ import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, globalRolesOf } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
+import { ofUser } from '../audit/audit.ts';
 import { reloadActor } from '../auth/authentication.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readOwnAddresses } from '../users/addresses.ts';
@@ -28,7 +29,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }
     const person = await findPerson(em, actor, email);
     if (actor) requireConfirmedSession(actor, now);
     const clients = await clientIdsOf(em, person.id);
-    await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
+    await audit.record(em, [{ action: 'user.export', actor, target: ofUser({ ...person, email }), clients }]);
 
     const isForPerson = actor !== null && globalRolesOf(actor).length === 0;
     const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients, isForPerson };

@@ -2,7 +2,7 @@ import { type InferResult, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientsSeenIn } from '../audit/audit-trail.ts';
+import { clientsSeenIn, NAMES } from '../audit/audit-trail.ts';
 import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
 import { deleteInBatches } from '../pruning.ts';
 import { enqueueDeliveries } from '../webhooks/enqueue-deliveries.ts';
@@ -19,7 +19,7 @@ export const eventRows = (em: Em, fence = sql``) =>
       >`(select * from audit_entries where id = events.entry_id ${fence})`.as('audit_entries'),
       (join) => join.onTrue(),
     )
-    .select(['events.id', 'occurred_at', 'audit_entries.action', 'actor_email', 'target', 'client_ids'])
+    .select(['events.id', 'occurred_at', 'audit_entries.action', ...NAMES, 'client_ids'])
     .select(['details', 'request_id', 'address'])
     .orderBy('events.id');
 
@@ -34,8 +34,12 @@ export const contentOf = (row: EventRow, reader: Actor) => ({
   type: eventTypeOf(row.action as AuditAction),
   version: VERSION,
   timestamp: row.occurred_at,
-  subject: row.target,
-  actor: row.actor_email,
+  subject: row.target_label,
+  subject_type: row.target_type,
+  subject_id: row.target_id,
+  actor: row.actor_label,
+  actor_type: row.actor_type,
+  actor_id: row.actor_id,
   clients: clientsSeenIn(row, reader),
   data: row.details,
   request_id: row.request_id,

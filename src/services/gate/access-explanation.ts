@@ -14,6 +14,7 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
+import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressOf } from '../users/addresses.ts';
 import { readTarget } from '../users/user-locks.ts';
@@ -125,7 +126,7 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     const user = kysely(em).selectFrom('users').select('is_active').where('id', '=', person.id);
     const { is_active } = await user.executeTakeFirstOrThrow();
     const clients = person.clientIds.filter((id) => administersClient(actor, id));
-    await audit.record(em, [{ action: 'user.preview', actor, target: email, clients }]);
+    await audit.record(em, [{ action: 'user.preview', actor, target: ofUser(person), clients }]);
     // Those who see all apps of all clients have only the granted ones on their home page.
     const isOwn = canViewAll(person)
       ? condition`exists (select from ${appAccess(now)} g where g.user_id = ${person.id} and g.app_id = apps.id)`

@@ -8,7 +8,7 @@ import { type Actor, requireClientAdmin, requireConfirmedSession } from '../acce
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
-import { type ActionOn, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type ActionOn, type Changes, diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
@@ -41,8 +41,13 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
     view: AccessViewRow,
     changes?: Changes,
   ) => {
-    const details = { access_view: view.id, ...(view.user !== null && { user: view.user }), ...changes };
-    await audit.record(tx, [{ action, actor, target: view.app, clients: [view.client_id], details }]);
+    const details = {
+      access_view: view.id,
+      ...(view.user_id !== null && { user: view.user_id }),
+      ...changes,
+    };
+    const target = ofApp({ id: view.app_id, slug: view.app });
+    await audit.record(tx, [{ action, actor, target, clients: [view.client_id], details }]);
   };
   /** Locks a view that the actor may change. */
   const lock = async (tx: Em, actor: Actor, idOrKey: string): Promise<AccessViewRow> => {

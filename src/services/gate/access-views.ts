@@ -104,7 +104,7 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     .selectFrom('access_views')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .leftJoin('users', 'users.id', 'access_views.user_id')
-    .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time'])
+    .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time', 'access_views.user_id'])
     .select(accessViewManagedBy(viewer).as('is_managed'))
     .select(keyFor(viewer, sql.ref('access_views.key')).as('key'))
     .select(addressKnownTo(viewer, sql`access_views.created_at`).as('user'))
@@ -144,7 +144,14 @@ const listedAccessViews = async (em: Em, actor: Actor, now: Date, { app, user, f
   return rows;
 };
 
-type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed' | 'is_person_active' | 'has_person_left';
+type Hidden =
+  | 'client_id'
+  | 'app_id'
+  | 'user_id'
+  | 'is_one_time'
+  | 'is_managed'
+  | 'is_person_active'
+  | 'has_person_left';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 /** Opens a whole list of rows with an `id`, which is `key` in the query. */

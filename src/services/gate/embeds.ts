@@ -5,6 +5,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
+import { ofApp } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import { before, deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -47,8 +48,8 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
         },
         clock.now(),
       );
-      const details = { access_view: id, user: email, is_one_time: true };
-      const event = { actor, target: app.slug, clients: [app.client_id], details };
+      const details = { access_view: id, user: subject.id, is_one_time: true };
+      const event = { actor, target: ofApp(app), clients: [app.client_id], details };
       await audit.record(tx, [{ action: 'access-view.create', ...event }]);
       return key;
     }),

@@ -89,7 +89,9 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : 0;
     const id = await insertKey(tx, secretKey, clock.now(), delayMs);
     known = null;
-    await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
+    await audit.record(tx, [
+      { action: 'signing-key.rotate', actor, target: { type: 'signing-key', id, label: id } },
+    ]);
     const added = (await list(tx)).find((key) => key.id === id);
     if (!added) throw new Error('a new key is not in the list');
     return added;

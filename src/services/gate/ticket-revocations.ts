@@ -7,7 +7,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
-import type { AuditEvent, DetailsOf } from '../audit/audit.ts';
+import { type AuditEvent, type DetailsOf, NO_TARGET, ofApp, ofUser } from '../audit/audit.ts';
 import { before, deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
@@ -28,7 +28,7 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
     kysely(tx)
       .selectFrom('access_views')
       .innerJoin('apps', 'apps.id', 'access_views.app_id')
-      .select(['access_views.id', 'apps.slug', 'apps.client_id'])
+      .select(['access_views.id', 'apps.id as app_id', 'apps.slug', 'apps.client_id'])
       .where(hasIdOrKey(idOrKey))
       .where(accessViewManagedBy(actor))
       .executeTakeFirstOrThrow(() => notFound('access view'));
@@ -38,20 +38,21 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
     };
   const find = async (tx: Em, actor: Actor, { access_view, user, app_id }: Named): Promise<Found> => {
     if (access_view !== undefined) {
-      const { id, slug, client_id } = await findView(tx, actor, access_view);
-      return { revoked: { viewId: id }, target: slug, clients: [client_id], details: { access_view: id } };
+      const { id, app_id, slug, client_id } = await findView(tx, actor, access_view);
+      const target = ofApp({ id: app_id, slug });
+      return { revoked: { viewId: id }, target, clients: [client_id], details: { access_view: id } };
     }
     if (user !== undefined) {
       const { user: locked, clientIds } = await lockUser(tx, actor, user);
-      return { revoked: { userId: locked.id }, target: locked.email, clients: clientIds };
+      return { revoked: { userId: locked.id }, target: ofUser(locked), clients: clientIds };
     }
     if (app_id !== undefined) {
       const { id, slug, client_id } = await appRow(tx, actor, clock.now(), app_id);
       requireClientAdmin(actor, client_id);
-      return { revoked: { appId: id }, target: slug, clients: [client_id] };
+      return { revoked: { appId: id }, target: ofApp({ id, slug }), clients: [client_id] };
     }
     if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
-    return { revoked: {}, target: 'all' };
+    return { revoked: {}, target: { ...NO_TARGET, label: 'all' } };
   };
 
   return {

@@ -8,6 +8,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
+import { ofApp } from '../audit/audit.ts';
 import type { LoginStep } from '../auth/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
@@ -188,10 +189,15 @@ const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boole
 
 /** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
 const recordUse = async ({ clock, audit, erasureKeys }: UnitOfWork, tx: Em, opening: Opening) => {
-  const { app_id, app_slug, view_id, view_stack, email } = opening;
-  const details = { access_view: view_id, ...(email !== null && { user: email }) };
-  const actor = email === null ? null : { email };
-  const about = { actor, target: app_slug, clients: [opening.client_id], details };
+  const { app_id, app_slug, view_id, view_stack, user_id, email } = opening;
+  const details = { access_view: view_id, ...(user_id !== null && { user: user_id }) };
+  const actor = user_id === null || email === null ? null : { id: user_id, email };
+  const about = {
+    actor,
+    target: ofApp({ id: app_id, slug: app_slug }),
+    clients: [opening.client_id],
+    details,
+  };
   await audit.record(tx, [{ action: 'access-view.use', ...about }]);
   // Usage is counted by the ids of stacks.
   const stack =

@@ -7,6 +7,7 @@ import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts'
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
+import { ofInvitation } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -208,8 +209,9 @@ const CHANGED = 'changed' as const;
 
 type PlainAction = 'invitation.copy-link' | 'invitation.revoke' | 'invitation.update';
 
-const eventOf = <A extends PlainAction>(action: A, actor: Actor, { id, email, client }: Invitation) => {
-  return { action, actor, target: email, clients: [client.id], details: { id } };
+const eventOf = <A extends PlainAction>(action: A, actor: Actor, invitation: Invitation) => {
+  const { id, client } = invitation;
+  return { action, actor, target: ofInvitation(invitation), clients: [client.id], details: { id } };
 };
 
 const isMatch = ({ status, client, search }: Search, now: Date) => condition`(

@@ -4,7 +4,7 @@ import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, soleAdminClient } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, ofInvitation } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -60,7 +60,7 @@ export const invite = async (
     const written = await writeInvitations(tx, checked, { inviterId: actor.id, now, invitationMs });
     const events = written.map(({ id, isNew, email, client, initial_apps: apps, groups }): AuditEvent => {
       const details = { id, apps, ...namedGroups(groups) };
-      const about = { actor, target: email, clients: [client], details };
+      const about = { actor, target: ofInvitation({ id, email }), clients: [client], details };
       return { action: isNew ? 'invitation.create' : 'invitation.renew', ...about };
     });
     await audit.record(tx, events);
@@ -116,7 +116,13 @@ export const renewInvitation = async (
   const [rejected] = await enqueueInvitationMails(tx, [{ id, client: client.id, email }], now, operationId);
   if (rejected) throw tooManyMails(rejected);
   await audit.record(tx, [
-    { action: 'invitation.resend', actor, target: email, clients: [client.id], details: { id } },
+    {
+      action: 'invitation.resend',
+      actor,
+      target: ofInvitation(invitation),
+      clients: [client.id],
+      details: { id },
+    },
   ]);
 };
 

@@ -9,7 +9,15 @@ import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
-import { type Audit, type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
+import {
+  type Audit,
+  type AuditEvent,
+  type Changes,
+  isEmpty,
+  ofInvitation,
+  ofUser,
+  type Person,
+} from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { Transaction } from '../unit-of-work.ts';
@@ -103,10 +111,10 @@ const ifStillThere = (column: 'first_name' | 'last_name') => sql`
 
 export type InvitationDetails = InferResult<ReturnType<typeof invitationDetails>>[number];
 
-const acceptEvent = (invitation: InvitationDetails, actor: { email: string }): AuditEvent => ({
+const acceptEvent = (invitation: InvitationDetails, actor: Person): AuditEvent => ({
   action: 'invitation.accept',
   actor,
-  target: invitation.email,
+  target: ofInvitation(invitation),
   clients: [invitation.client_id],
   details: { id: invitation.id, apps: invitation.app_labels, ...namedGroups(invitation.groups) },
 });
@@ -136,7 +144,7 @@ export const createInvitee = async (
   if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id, now);
   await audit.record(tx, [
-    { action: 'user.create', actor: user, target: user.email, clients: [client] },
+    { action: 'user.create', actor: user, target: ofUser(user), clients: [client] },
     acceptEvent(invitation, user),
   ]);
   return user;
@@ -196,7 +204,7 @@ export const extendInvitee = async (
   if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
   const events = [acceptEvent(invitation, actor)];
   const action = isShared ? 'membership.update' : 'user.update';
-  if (!isEmpty(details)) events.push({ action, actor, target: user.email, clients: [clientId], details });
+  if (!isEmpty(details)) events.push({ action, actor, target: ofUser(user), clients: [clientId], details });
   await audit.record(tx, events);
 };
 

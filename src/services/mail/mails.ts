@@ -9,7 +9,7 @@ import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo, hasGlobalRole, isOutsideSharedTime } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
-import type { ActionOn } from '../audit/audit.ts';
+import { type ActionOn, ofAddress, ofUser } from '../audit/audit.ts';
 import { expiryWhenMailed, withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -64,8 +64,9 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
 
   const record = async (tx: Em, action: ActionOn<'mail'>, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
-    const details = { id: row.id, kind: row.kind };
-    await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
+    const { id, kind, recipient, user_id: userId } = row;
+    const target = userId === null ? ofAddress(recipient) : ofUser({ id: userId, email: recipient });
+    await audit.record(tx, [{ action, actor, target, clients, details: { id, kind } }]);
   };
 
   type VisibleMail = Awaited<ReturnType<typeof visibleMail>>;

@@ -6,6 +6,7 @@ import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
+import { ofUser } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
@@ -254,7 +255,9 @@ const enqueuePasswordLink = async (
       from users where id = ${user.id}::int) as person
     returning kind`.execute(kysely(tx));
   const details = { kind: rows[0]?.kind };
-  await audit.record(tx, [{ action: 'password.request-reset', actor, target: email, clients, details }]);
+  await audit.record(tx, [
+    { action: 'password.request-reset', actor, target: ofUser(user), clients, details },
+  ]);
 };
 
 /**

@@ -44,7 +44,9 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
         const fetch = { slug, version, ...inspected, fetchedAt: clock.now(), fetchedBy: actor.email };
         await saveFetched(tx, fetch);
         const details = { version, sha256: inspected.sha256 };
-        await audit.record(tx, [{ action: 'app.fetch-package', actor, target: slug, details }]);
+        await audit.record(tx, [
+          { action: 'app.fetch-package', actor, target: { type: 'app', id: null, label: slug }, details },
+        ]);
         return { slug, version };
       });
     });

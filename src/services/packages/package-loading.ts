@@ -3,7 +3,7 @@ import { App, type FetchedPackage, LoadedPackage } from '../../../entities/app.t
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Audit, Changes } from '../audit/audit.ts';
+import { type Audit, type Changes, ofApp } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
@@ -51,7 +51,7 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   const changes = { version: { from: before.version ?? null, to: version }, columns, stacks };
   const action = isRollback ? 'app.rollback-package' : 'app.load-package';
   const details = { version: changes.version, ...columns, stacks };
-  await audit.record(tx, [{ action, actor, target: app.slug, clients: [app.client.id], details }]);
+  await audit.record(tx, [{ action, actor, target: ofApp(app), clients: [app.client.id], details }]);
   return changes;
 };
 

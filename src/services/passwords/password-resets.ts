@@ -1,6 +1,7 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { ofAddress, ofOneself } from '../audit/audit.ts';
 import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { proveAddress } from '../auth/ways-in.ts';
@@ -29,7 +30,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
       await em.transactional(async (tx) => {
         tx.create(OutboxMail, { kind: 'password-reset', recipient: email, ...newMail(clock.now()) });
         await tx.flush();
-        await audit.record(tx, [{ action: 'password.request-reset', actor: null, target: email }]);
+        await audit.record(tx, [{ action: 'password.request-reset', actor: null, target: ofAddress(email) }]);
       });
     },
 
@@ -64,8 +65,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
         await proveAddress({ tx, now }, { id: link.userId, isEmailVerified: link.isEmailVerified });
         await setPassword(tx, { userId: link.userId, hash, now });
-        const clients = await clientIdsOf(tx, link.userId);
-        await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
+        const owner = { id: link.userId, email: link.email, clientIds: await clientIdsOf(tx, link.userId) };
+        await audit.record(tx, [{ action: 'password.reset', ...ofOneself(owner) }]);
         if (await hasSecondFactor(tx, link.userId)) return null;
         return { id: link.userId, lastPasswordSet: now, factorSince: null };
       });

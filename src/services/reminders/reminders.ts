@@ -5,7 +5,7 @@ import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { isEmpty } from '../audit/audit.ts';
+import { isEmpty, ofClient } from '../audit/audit.ts';
 import { lockClient, readManagedClient } from '../clients/clients.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -51,7 +51,7 @@ export const createReminders = ({ em, clock, audit, keyedMutex }: UnitOfWork) =>
       // The first digest is that of this week.
       if (reminders.weeklyDigest && !hadDigest) reminders.digestFor = mondayOf(now);
       await tx.flush();
-      const event = { actor, target: client.name, clients: [id], details };
+      const event = { actor, target: ofClient(client), clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.change-reminders', ...event }]);
       return readSettings(tx, actor, id);
     }),

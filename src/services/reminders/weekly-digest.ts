@@ -39,11 +39,11 @@ export const digestFacts = (client: RawBuilder<number>, until: RawBuilder<Date>,
   return sql<DigestFacts>`json_build_object(
     'new_people', ${count(sql`memberships m join users u on u.id = m.user_id
       where ${isPresent} and ${isWithin(sql`m.joined_at`)}`)},
-    'left_people', (select count(distinct left_entry.target) from audit_entries left_entry
+    'left_people', (select count(distinct left_entry.target_id) from audit_entries left_entry
       where left_entry.action in ('membership.suspend', 'membership.remove', 'user.deactivate')
         and ${isWithin(sql`left_entry.occurred_at`)} and ${client} = any(left_entry.client_ids)
         and not exists (select from memberships m join users u on u.id = m.user_id
-          where u.email = left_entry.target and ${isPresent})),
+          where u.id::text = left_entry.target_id and ${isPresent})),
     'ending_grants', ${count(sql`${endingGrants(now)} e
       where e.client_id = ${client} and e.expires_at < ${until} + ${WEEK}`)},
     'waiting_invitations', ${count(waiting)},

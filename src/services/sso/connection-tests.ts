@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { SsoConnection } from '../../../entities/sso.ts';
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import type { Actor } from '../access/actor.ts';
+import { ofConnection } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { ConnectionRow } from './connections.ts';
 import { clientsOf, managesConnections } from './domains.ts';
@@ -34,7 +35,12 @@ export const testLogin = async (
       const tested = await tx.findOne(SsoConnection, { id, issuer, registeredAs }, { lockMode });
       if (tested) tested.testedAt = clock.now();
       await tx.flush();
-      const about = { actor: tester, target: name, clients: clientsOf(client), details: { id } };
+      const about = {
+        actor: tester,
+        target: ofConnection({ id, name }),
+        clients: clientsOf(client),
+        details: { id },
+      };
       await audit.record(tx, [{ action: 'connection.test', ...about }]);
     });
   const decision = await decideLogin(em, connection, login.stated, clock.now());

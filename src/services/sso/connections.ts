@@ -9,7 +9,7 @@ import { ProviderError } from '../../lib/provider-error.ts';
 import { createSealedSecrets } from '../../lib/sealed-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { type ActionOn, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type ActionOn, diffColumns, isEmpty, ofConnection } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
@@ -61,7 +61,7 @@ export const createConnections = (unit: UnitOfWork) => {
       {
         action,
         actor,
-        target: row.name,
+        target: ofConnection(row),
         clients: clientsOf(row.client),
         details: { id: row.id, ...details },
       },

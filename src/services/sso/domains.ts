@@ -11,7 +11,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
-import type { ActionOn } from '../audit/audit.ts';
+import { type ActionOn, ofDomain } from '../audit/audit.ts';
 import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
@@ -64,7 +64,9 @@ const TAKEN = { domain: ['Another client has verified this domain.'] };
 /** Domains of email addresses that a client has proved to own, or that superusers have entered for the connection of the installation. */
 export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) => {
   const record = (tx: Em, action: ActionOn<'domain'>, actor: Actor, { id, domain, client }: DomainRow) =>
-    audit.record(tx, [{ action, actor, target: domain, clients: clientsOf(client), details: { id } }]);
+    audit.record(tx, [
+      { action, actor, target: ofDomain({ id, domain }), clients: clientsOf(client), details: { id } },
+    ]);
 
   const lock = async (tx: Em, clientId: number | null, id: number) => {
     const lockMode = LockMode.PESSIMISTIC_WRITE;
@@ -261,7 +263,7 @@ export const recheckDomains = async (
       if (wasLapsed !== isVerified) return;
       const about = {
         actor: null,
-        target: row.domain,
+        target: ofDomain(row),
         clients: clientsOf(row.client_id),
         details: { id: row.id },
       };

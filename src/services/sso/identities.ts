@@ -4,6 +4,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientManagedBy, clientVisibleTo } from '../access/visibility.ts';
+import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser, readTarget } from '../users/user-locks.ts';
 import { clientsOf } from './domains.ts';
@@ -38,7 +39,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
       await tx.remove(tx.getReference(ExternalIdentity, id)).flush();
       await endConnectionSessions(tx, row.connection, { userIds: [user.id] });
       const details = { connection: row.connection, name: row.connection_name };
-      const about = { actor, target: user.email, clients: clientsOf(row.client) };
+      const about = { actor, target: ofUser(user), clients: clientsOf(row.client) };
       await audit.record(tx, [{ action: 'identity.unlink', ...about, details }]);
     }),
 });

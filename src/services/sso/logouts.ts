@@ -3,6 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
+import { ofUser } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, openConnection, postLogoutUrl } from './connections.ts';
@@ -46,7 +47,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     const about = { actor: null, clients: clientsOf(connection.client), details };
     await audit.record(
       tx,
-      users.map(({ email }) => ({ action: 'session.end-by-provider' as const, ...about, target: email })),
+      users.map((user) => ({ action: 'session.end-by-provider' as const, ...about, target: ofUser(user) })),
     );
     return users.length;
   };

@@ -3,7 +3,7 @@ import { ExternalIdentity } from '../../../entities/sso.ts';
 import { User } from '../../../entities/user.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import type { Audit } from '../audit/audit.ts';
+import { type Audit, ofUser } from '../audit/audit.ts';
 import type { CodeOwner } from '../auth/factor-verification.ts';
 import { MINUTES } from '../auth/login-challenges.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
@@ -121,7 +121,12 @@ const createPerson = async (
   const user = await addUser(tx, { email, firstName, lastName, isEmailVerified: true }, now);
   await tx.flush();
   await join(deps, connection, user.id);
-  const about = { actor: null, target: email, clients: clientsOf(client), details: { connection: id, name } };
+  const about = {
+    actor: null,
+    target: ofUser(user),
+    clients: clientsOf(client),
+    details: { connection: id, name },
+  };
   await audit.record(tx, [{ action: 'user.create', ...about }]);
   return { id: user.id, email };
 };
@@ -145,7 +150,7 @@ const addIdentity = async (
   const identity = { subject, email: email ?? user.email, createdAt: now, lastLogin: now };
   tx.create(ExternalIdentity, { ...identity, connection: id, user: user.id });
   await tx.flush();
-  const about = { actor: user, target: user.email, clients: clientsOf(client) };
+  const about = { actor: user, target: ofUser(user), clients: clientsOf(client) };
   await audit.record(tx, [{ action: 'identity.link', ...about, details: { connection: id, name } }]);
 };
 
@@ -162,8 +167,8 @@ const recordLogin = async (
   tx.assign(identity, { lastLogin: now, email: email ?? known });
   await tx.flush();
   if (email === null || email === known || email === user.email) return;
-  const about = { actor: user, target: user.email, clients: clientsOf(client) };
-  await audit.record(tx, [{ action: 'identity.note-address', ...about, details: { email } }]);
+  const about = { actor: user, target: ofUser(user), clients: clientsOf(client) };
+  await audit.record(tx, [{ action: 'identity.note-address', ...about }]);
 };
 
 /** Adds the person to the groups that the mapping names for them, and takes them out of its others. */
@@ -195,8 +200,8 @@ const syncGroups = async (
     .orderBy('id')
     .execute();
   await audit.record(tx, [
-    ...groupEvents(null, groupsOf(groups, added), { added: [user.email], removed: [] }),
-    ...groupEvents(null, groupsOf(groups, removed), { added: [], removed: [user.email] }),
+    ...groupEvents(null, groupsOf(groups, added), { added: [user.id], removed: [] }),
+    ...groupEvents(null, groupsOf(groups, removed), { added: [], removed: [user.id] }),
     ...closeEvents(user, closed),
   ]);
 };

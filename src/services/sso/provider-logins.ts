@@ -2,6 +2,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import type { Actor } from '../access/actor.ts';
+import { NO_TARGET, ofUser } from '../audit/audit.ts';
 import type { LoginStep } from '../auth/factor-policy.ts';
 import { outcomeOfLogin, reportLogin } from '../auth/login-opening.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -143,16 +144,16 @@ const recordFailure = async (
   { id, client, name }: ConnectionRow,
 ): Promise<void> => {
   // A domain also leads people of other clients here, who are not for the admins of this one.
-  const isMember = client !== null && email !== '' && (await isMemberOf(em, client, email));
+  const member = client === null ? undefined : await findMember(em, client, email);
   const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
   logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
   const details = { connection: id, name, reason, ...detail };
-  const about = { actor: null, target: isMember ? email : '', clients: clientsOf(client) };
-  await audit.record(em, [{ action: 'login.sso-fail', ...about, isForeign: !isMember, details }]);
+  const about = { actor: null, target: member ? ofUser(member) : NO_TARGET, clients: clientsOf(client) };
+  await audit.record(em, [{ action: 'login.sso-fail', ...about, isForeign: !member, details }]);
 };
 
-const isMemberOf = async (em: Em, clientId: number, email: string): Promise<boolean> => {
+const findMember = (em: Em, clientId: number, email: string) => {
   const members = kysely(em).selectFrom('memberships as m').innerJoin('users', 'users.id', 'm.user_id');
-  const found = members.select('users.id').where('m.client_id', '=', clientId).where('email', '=', email);
-  return (await found.executeTakeFirst()) !== undefined;
+  const found = members.select(['users.id', 'email']).where('m.client_id', '=', clientId);
+  return found.where('email', '=', email).executeTakeFirst();
 };

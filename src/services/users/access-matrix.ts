@@ -92,8 +92,8 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
       );
       const newMembers = changes.flatMap(({ userId, joined }) => (joined.length > 0 ? userId : []));
       await enqueueJoinNotices(tx, newMembers, [client], now);
-      const events = changes.flatMap(({ email, granted, revoked }) =>
-        grantEvents(actor, email, granted, revoked),
+      const events = changes.flatMap(({ userId, email, granted, revoked }) =>
+        grantEvents(actor, { id: userId, email }, granted, revoked),
       );
       await audit.withDetails({ operation: operation.id }).record(tx, events);
       const changed = changes.reduce((sum, { granted, revoked }) => sum + granted.length + revoked.length, 0);

@@ -11,7 +11,7 @@ import { type Actor, administersClient, requireClientAdmin } from '../access/act
 import { can } from '../access/permissions.ts';
 import { isInScope } from '../access/scope.ts';
 import { appAccess, userClientVisibleTo } from '../access/visibility.ts';
-import type { ActionOn, DetailsOf } from '../audit/audit.ts';
+import { type ActionOn, type DetailsOf, ofUser } from '../audit/audit.ts';
 import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressOf, isForHolder } from './addresses.ts';
@@ -42,7 +42,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
     terms: Pick<DetailsOf<typeof action>, 'days' | 'expires_at'> = {},
   ) => {
     const row = await readRequest(tx, actor, id);
-    const about = { actor, target: row.email, clients: [row.client] };
+    const about = { actor, target: ofUser({ id: row.user_id, email: row.email }), clients: [row.client] };
     await audit.record(tx, [{ action, ...about, details: { id, app: row.app, ...terms } }]);
     return outputFor(actor)(row);
   };

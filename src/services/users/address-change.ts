@@ -2,6 +2,7 @@ import type { User } from '../../../entities/user.ts';
 import { EmailChange } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
+import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { moveUsageDays, ownAppsAmong, usedApps } from '../usage/usage-days.ts';
@@ -14,7 +15,7 @@ type AddressChange = {
   user: User;
   to: string;
   action: 'user.change-email' | 'user.undo-email';
-  actor: { email: string };
+  actor: { id: number; email: string };
   /** The request that was confirmed. Without one, a change is added. */
   requestId?: number;
   /** Whether the old address gets a mail, and with a link that undoes the change or without: only the person's own change has one. */
@@ -63,12 +64,12 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
     const mail = { userId: user.id, changeId: linked, recipient: from, now, address: change.ipAddress };
     await enqueueEmailMail(tx, 'email-changed', mail);
   }
-  await audit.record(tx, [{ action, actor, target: to, clients, details: { email: { from, to } } }]);
+  await audit.record(tx, [{ action, actor, target: ofUser(user), clients }]);
 };
 
 /** Whether the audit trail has anything that this address did. */
 const isActor = async (tx: Em, email: string): Promise<boolean> => {
-  const entries = kysely(tx).selectFrom('audit_entries').select('id').where('actor_email', '=', email);
+  const entries = kysely(tx).selectFrom('audit_entries').select('id').where('actor_label', '=', email);
   return (await entries.limit(1).executeTakeFirst()) !== undefined;
 };
 

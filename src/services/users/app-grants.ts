@@ -5,7 +5,7 @@ import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/ky
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
 import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import {
   type AccessChange,
   type GrantableApp,
@@ -115,7 +115,7 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */
 export const grantEvents = (
   actor: Actor,
-  target: string,
+  user: { id: number; email: string },
   granted: readonly GrantableApp[],
   revoked: readonly GrantableApp[] = [],
 ): AuditEvent[] => {
@@ -125,7 +125,7 @@ export const grantEvents = (
     const idsOf = (apps: readonly GrantableApp[]) =>
       apps.flatMap((app) => (app.client_id === client ? app.id : []));
     const details = { granted: idsOf(granted), revoked: idsOf(revoked) };
-    return { action: 'user.change-apps', actor, target, clients: [client], details };
+    return { action: 'user.change-apps', actor, target: ofUser(user), clients: [client], details };
   });
 };
 

@@ -7,7 +7,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
-import type { Audit } from '../audit/audit.ts';
+import { type Audit, ofClient, ofSite, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins, setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
@@ -33,15 +33,16 @@ export const bootstrap = (
     await lockBootstrap(tx);
     if ((await tx.count(Site)) === 0) {
       const site = tx.create(Site, { domain, name: domain });
-      tx.create(Client, { site, name: 'My organization', ...defaultBranding('Steward') });
+      const client = tx.create(Client, { site, name: 'My organization', ...defaultBranding('Steward') });
+      await tx.flush();
       await audit.record(tx, [
-        { action: 'site.create', actor: null, target: domain },
-        { action: 'client.create', actor: null, target: 'My organization' },
+        { action: 'site.create', actor: null, target: ofSite(site) },
+        { action: 'client.create', actor: null, target: ofClient(client) },
       ]);
     }
     if ((await tx.count(User, { isSuperuser: true })) > 0) return false;
-    await promoteToSuperuser(tx, adminEmail, await hash(), now);
-    await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: adminEmail }]);
+    const user = await promoteToSuperuser(tx, adminEmail, await hash(), now);
+    await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: ofUser(user) }]);
     return true;
   });
 
@@ -64,6 +65,7 @@ const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | 
   await endUndo(tx, user.id);
   await enqueueReactivationNotice(tx, user.id, now);
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
+  return user;
 };
 
 export const addUserWithPassword = async (tx: Em, input: NewUser, passwordHash: string, now: Date) => {
@@ -126,11 +128,11 @@ export const createAdmin = async (
     const isKept = !password && hadPassword;
     const isChanged = password && hadPassword;
     if (isChanged) await enqueuePasswordNotice(tx, { userId: existing.id, now, address: null });
-    await promoteToSuperuser(tx, email, isKept ? null : hash, now);
+    const user = await promoteToSuperuser(tx, email, isKept ? null : hash, now);
     if (existing && !existing.isStaff) await endWeakerLogins(tx, existing.id, staffSecondFactor);
     await audit.record(tx, [
-      { action: 'user.make-superuser', actor: null, target: email },
-      ...(isChanged ? [{ action: 'password.change', actor: null, target: email } as const] : []),
+      { action: 'user.make-superuser', actor: null, target: ofUser(user) },
+      ...(isChanged ? [{ action: 'password.change', actor: null, target: ofUser(user) } as const] : []),
     ]);
     if (isKept) return 'kept';
     if (!password) return 'generated';

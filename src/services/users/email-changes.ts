@@ -16,6 +16,7 @@ import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
+import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -52,14 +53,14 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     const mail = { userId: user.id, changeId: change.id, recipient: to, now, address: ipAddress };
     await enqueueEmailMail(tx, 'email-confirmation', mail);
     const clients = await clientIdsOf(tx, user.id);
-    await audit.record(tx, [{ action: 'user.request-email', actor, target: user.email, clients }]);
+    await audit.record(tx, [{ action: 'user.request-email', actor, target: ofUser(user), clients }]);
   };
 
   /** The caller holds the lock of the user. */
   const cancelRequests = async (tx: Em, actor: Actor, user: Request['user'], clients: number[]) => {
     const visible = deleteRequests(tx, user.id).where(isRequestVisibleTo(actor)).returning('change.id');
     if ((await visible.execute()).length === 0) return;
-    await audit.record(tx, [{ action: 'user.cancel-email', actor, target: user.email, clients }]);
+    await audit.record(tx, [{ action: 'user.cancel-email', actor, target: ofUser(user), clients }]);
   };
 
   const requestForUser = async (actor: Actor, email: string, to: string): Promise<UserDetail> => {

@@ -62,7 +62,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
         if (!(await isStillAllowed(tx, link))) throw new Problem('invalid-link');
         const { to, id: requestId, isOwn } = link;
         const ipAddress = isOwn ? origin.address : null;
-        const about = { user, to, actor: { email: user.email }, requestId, ipAddress };
+        const about = { user, to, actor: { id: user.id, email: user.email }, requestId, ipAddress };
         const [action, now] = ['user.change-email', clock.now()] as const;
         const notice = isOwn ? 'undo' : 'plain';
         await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
@@ -83,7 +83,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
       const link = await findLink('undo', token);
       const undo = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'undo', link);
-        const about = { user, to: link.to, actor: { email: link.to }, ipAddress: null };
+        const about = { user, to: link.to, actor: { id: user.id, email: link.to }, ipAddress: null };
         const kind = { action: 'user.undo-email', notice: 'none', isConfirmed: true } as const;
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, ...kind });
         // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.

@@ -14,7 +14,7 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
-import { diffColumns, isEmpty } from '../audit/audit.ts';
+import { diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
@@ -86,7 +86,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       await tx.flush();
       const granted = [{ id: appId, client_id }];
       await supersedeOperations(tx, [{ userId: user.id, granted, revoked: [], joined: [] }]);
-      const about = { actor, target: user.email, clients: [client_id] };
+      const about = { actor, target: ofUser(user), clients: [client_id] };
       await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
       return { ...before, expires_at, reason };
     }),
@@ -184,9 +184,9 @@ export const grantsOfUser = (actor: Actor, id: number, email: string, now: Date)
   from ${liveGrants(now)} g join apps a on a.id = g.app_id
   left join (
     select distinct on (app_id) app_id, granted_at, granted_by from (
-      select app_id, occurred_at, actor_email
+      select app_id, occurred_at, actor_label
       from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)
-      where target = ${email} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
+      where target_type = 'user' and target_id = ${String(id)} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
       union all
       select ia.app_id, i.closed_at, ${addressOf(actor, sql`i.inviter_id`, sql`i.closed_at`)}
       from invitations i join invitation_apps ia on ia.invitation_id = i.id
@@ -222,7 +222,7 @@ const BATCH = 1_000;
 /** Deletes grants that have expired, and records it. They have not counted since. */
 export const pruneGrants = async (em: Em, audit: UnitOfWork['audit'], now: Date): Promise<void> => {
   const pruneBatch = async (tx: Em): Promise<number> => {
-    const { rows } = await sql<{ email: string; app_id: string; client_id: number }>`
+    const { rows } = await sql<{ id: number; email: string; app_id: string; client_id: number }>`
       with expired as (
         select user_id, app_id from app_grants where expires_at <= ${now}::timestamptz
         order by expires_at limit ${BATCH} for update skip locked
@@ -232,13 +232,13 @@ export const pruneGrants = async (em: Em, audit: UnitOfWork['audit'], now: Date)
         where (g.user_id, g.app_id) = (expired.user_id, expired.app_id)
         returning g.user_id, g.app_id
       )
-      select users.email, deleted.app_id, apps.client_id
+      select users.id, users.email, deleted.app_id, apps.client_id
       from deleted join users on users.id = deleted.user_id
         join apps on apps.id = deleted.app_id`.execute(kysely(tx));
-    const events = rows.map(({ email, app_id, client_id }) => ({
+    const events = rows.map(({ app_id, client_id, ...user }) => ({
       action: 'grant.expire' as const,
       actor: null,
-      target: email,
+      target: ofUser(user),
       clients: [client_id],
       details: { revoked: [app_id] },
     }));

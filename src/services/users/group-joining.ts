@@ -3,6 +3,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
+import { ofGroup } from '../audit/audit.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { closeRequestsOf } from './request-closing.ts';
@@ -38,7 +39,7 @@ export const joinGroups = async (
   const joined = await addToGroups(tx, { userId: user.id, by: actor.id, now }, ids);
   const closed = await closeRequestsOf(tx, actor, user.id, now);
   await audit.record(tx, [
-    ...groupEvents(actor, groupsOf(groups, joined), { added: [user.email], removed: [] }),
+    ...groupEvents(actor, groupsOf(groups, joined), { added: [user.id], removed: [] }),
     ...closed,
   ]);
   return joined;
@@ -81,7 +82,7 @@ export const leaveGroups = async (
     .returning('group_id')
     .execute();
   const left = rows.map(({ group_id }) => group_id);
-  await audit.record(tx, groupEvents(actor, groupsOf(groups, left), { added: [], removed: [user.email] }));
+  await audit.record(tx, groupEvents(actor, groupsOf(groups, left), { added: [], removed: [user.id] }));
   return left;
 };
 
@@ -100,12 +101,12 @@ export const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
 export const groupEvents = (
   actor: Actor | null,
   groups: readonly Group[],
-  members: { added: string[]; removed: string[] },
+  members: { added: number[]; removed: number[] },
 ) =>
-  groups.map(({ name, client }) => ({
+  groups.map(({ id, name, client }) => ({
     action: 'group.update' as const,
     actor,
-    target: name,
+    target: ofGroup({ id, name }),
     clients: [client],
     details: { members },
   }));

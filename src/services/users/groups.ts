@@ -8,7 +8,7 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased } from '../access/visibility.ts';
-import type { ActionOn, DetailsOf } from '../audit/audit.ts';
+import { type ActionOn, type DetailsOf, ofGroup } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import { requireExpected } from '../edits.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
@@ -31,9 +31,9 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     tx: Em,
     action: ActionOn<'group'>,
     actor: Actor,
-    { client, name }: GroupRow,
+    group: GroupRow,
     details: DetailsOf<typeof action>,
-  ) => audit.record(tx, [{ action, actor, target: name, clients: [client], details }]);
+  ) => audit.record(tx, [{ action, actor, target: ofGroup(group), clients: [group.client], details }]);
 
   /** Locks the group, so that of two changes the second starts from the outcome of the first. */
   const lockGroup = async (tx: Em, actor: Actor, clientId: number, id: number) => {
@@ -43,7 +43,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     return group;
   };
 
-  /** Returns the addresses and ids that were added and removed. */
+  /** Returns the ids that were added and removed. */
   const changeContents = async (
     tx: Em,
     actor: Actor,
@@ -123,8 +123,9 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       em.transactional(async (tx) => {
         const group = await lockGroup(tx, actor, clientId, id);
         const row = await readGroup(tx, clientId, id);
+        const memberIds = await readMemberIds(tx, id);
         await tx.remove(group).flush();
-        const details = { members: { removed: row.members }, apps: { removed: row.apps } };
+        const details = { members: { removed: memberIds }, apps: { removed: row.apps } };
         await record(tx, 'group.remove', actor, row, details);
       }),
   };
@@ -181,6 +182,11 @@ export const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDe
     .where('groups.id', '=', id)
     .where('groups.client_id', '=', clientId)
     .executeTakeFirstOrThrow(() => notFound('group'));
+
+const readMemberIds = async (em: Em, groupId: number): Promise<number[]> => {
+  const members = kysely(em).selectFrom('group_members').select('user_id').where('group_id', '=', groupId);
+  return (await members.orderBy('user_id').execute()).map(({ user_id }) => user_id);
+};
 
 /** @throws Problem `invalid-input` on `members` and `apps`, with an error for each that is not of the client */
 const findContents = async (
@@ -246,34 +252,32 @@ const isNoneOf = (column: string, ids: readonly (number | string)[], type: 'int'
 const isUserOf = (emails: string[]) =>
   condition`user_id in (select id from users where email = any(${emails}::varchar[]))`;
 
-/** Where the members and the apps of a group are stored. `name`: what audit entries call the row with the id `changed.id`. */
+/** Where the members and the apps of a group are stored. */
 const PARTS = {
   members: {
     table: sql.table('group_members'),
     column: sql.ref('user_id'),
     type: sql.raw('int'),
-    name: sql`(select email from users where users.id = changed.id)`,
   },
   apps: {
     table: sql.table('group_apps'),
     column: sql.ref('app_id'),
     type: sql.raw('varchar'),
-    name: sql`changed.id`,
   },
 };
 
 type GroupChange = { groupId: number; by: number; now: Date };
 
 /** @param isRemoved the condition on rows that go, none of which is added */
-const setParts = async (
+const setParts = async <Id extends number | string>(
   tx: Em,
   part: keyof typeof PARTS,
   { groupId, by, now }: GroupChange,
-  ids: readonly (number | string)[],
+  ids: readonly Id[],
   isRemoved: RawBuilder<boolean>,
 ) => {
-  const { table, column, type, name } = PARTS[part];
-  const { rows } = await sql<{ name: string; is_added: boolean }>`
+  const { table, column, type } = PARTS[part];
+  const { rows } = await sql<{ id: Id; is_added: boolean }>`
     with removed as (
       delete from ${table} where group_id = ${groupId} and ${isRemoved} returning ${column} as id
     ),
@@ -282,9 +286,9 @@ const setParts = async (
       select ${groupId}::int, unnest(${[...ids]}::${type}[]), ${by}::int, ${now}::timestamptz
       on conflict do nothing returning ${column} as id
     )
-    select ${name} as name, is_added
-    from (select id, true as is_added from added union all select id, false from removed) as changed
-    order by name`.execute(kysely(tx));
-  const namesOf = (isAdded: boolean) => rows.flatMap((row) => (row.is_added === isAdded ? row.name : []));
-  return { added: namesOf(true), removed: namesOf(false) };
+    select id, true as is_added from added union all select id, false from removed order by id`.execute(
+    kysely(tx),
+  );
+  const idsOf = (isAdded: boolean) => rows.flatMap((row) => (row.is_added === isAdded ? row.id : []));
+  return { added: idsOf(true), removed: idsOf(false) };
 };

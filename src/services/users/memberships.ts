@@ -6,7 +6,7 @@ import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/acto
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { userClientVisibleTo } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { supersedeClientRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -87,9 +87,9 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       const closed = await closeRequestsOf(tx, actor, user.id, now);
       await lockAccessChange(tx, user.id, actor);
 
-      const about = { actor, target: user.email };
+      const about = { actor, target: ofUser(user) };
       const events: AuditEvent[] = [
-        ...grantEvents(actor, user.email, [], revoked),
+        ...grantEvents(actor, user, [], revoked),
         { action: 'membership.remove', ...about, clients: [clientId] },
         ...closed,
       ];

@@ -7,7 +7,7 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
-import { type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type AuditEvent, type Changes, diffColumns, isEmpty, ofApp, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import type { StaffPolicy } from '../auth/factor-policy.ts';
 import { clientRoleKey } from '../operations/operation-log.ts';
@@ -64,19 +64,24 @@ const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 
 
 type LeftGroup = { id: number; name: string; client: number; added_by: number | null; added_at: string };
 
-const endGroups = async (tx: Em, actor: Actor, { id, email }: User): Promise<Ending> => {
+const endGroups = async (tx: Em, actor: Actor, { id }: User): Promise<Ending> => {
   const { rows } = await sql<LeftGroup>`
     delete from group_members gm using groups gr
     where gr.id = gm.group_id and gm.user_id = ${id} and ${clientManagedBy(actor, sql`gr.client_id`)}
     returning gr.id, gr.name, gr.client_id as client, gm.added_by,
       to_json(gm.added_at)#>>'{}' as added_at`.execute(kysely(tx));
   return {
-    parts: rows.map(({ id, added_by, added_at }) => ({ kind: 'group', key: String(id), added_by, added_at })),
-    events: groupEvents(actor, rows, { added: [], removed: [email] }),
+    parts: rows.map((group) => ({
+      kind: 'group',
+      key: String(group.id),
+      added_by: group.added_by,
+      added_at: group.added_at,
+    })),
+    events: groupEvents(actor, rows, { added: [], removed: [id] }),
   };
 };
 
-const endViews = async ({ tx, now }: Transaction, actor: Actor, { id, email }: User): Promise<Ending> => {
+const endViews = async ({ tx, now }: Transaction, actor: Actor, { id }: User): Promise<Ending> => {
   const rows = await kysely(tx)
     .updateTable('access_views')
     .from('apps as a')
@@ -87,6 +92,7 @@ const endViews = async ({ tx, now }: Transaction, actor: Actor, { id, email }: U
     .where(clientManagedBy(actor, sql`a.client_id`))
     .returning([
       'access_views.id',
+      'a.id as app_id',
       'a.slug as app',
       'a.client_id as client',
       isListedView(now).as('is_listed'),
@@ -95,20 +101,20 @@ const endViews = async ({ tx, now }: Transaction, actor: Actor, { id, email }: U
   const listed = rows.filter((view) => view.is_listed);
   return {
     parts: listed.map((view) => ({ kind: 'access-view', key: String(view.id) })),
-    events: viewEvents('access-view.deactivate', actor, listed, email),
+    events: viewEvents('access-view.deactivate', actor, listed, id),
   };
 };
 
 const viewEvents = (
   action: 'access-view.deactivate' | 'access-view.update',
   actor: Actor,
-  views: readonly { id: number; app: string; client: number }[],
-  user: string,
+  views: readonly { id: number; app_id: string; app: string; client: number }[],
+  user: number,
 ): AuditEvent[] =>
-  views.map(({ id, app, client }) => ({
+  views.map(({ id, app_id, app, client }) => ({
     action,
     actor,
-    target: app,
+    target: ofApp({ id: app_id, slug: app }),
     clients: [client],
     details: {
       access_view: id,
@@ -129,7 +135,7 @@ const endRoles = async (
   if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false }, now);
   await tx.flush();
   const details = diffColumns(before, user, ROLES);
-  const about = { actor, target: user.email };
+  const about = { actor, target: ofUser(user) };
   return {
     parts: [
       ...inClients.map(({ key }) => ({ kind: 'client-role' as const, key })),
@@ -220,7 +226,7 @@ const rejoinGroups = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts
     from groups join joined on joined.group_id = groups.id`.execute(kysely(tx));
   return {
     parts: withKeys(groups, idsOf(rows)),
-    events: groupEvents(actor, rows, { added: [user.email], removed: [] }),
+    events: groupEvents(actor, rows, { added: [user.id], removed: [] }),
   };
 };
 
@@ -243,11 +249,11 @@ const reopenViews = async (
     .where('v.is_active', '=', false)
     .where('v.modified_at', '=', endedAt)
     .where(clientManagedBy(actor, sql`a.client_id`))
-    .returning(['v.id', 'a.slug as app', 'a.client_id as client'])
+    .returning(['v.id', 'a.id as app_id', 'a.slug as app', 'a.client_id as client'])
     .execute();
   return {
     parts: withKeys(views, idsOf(rows)),
-    events: viewEvents('access-view.update', actor, rows, user.email),
+    events: viewEvents('access-view.update', actor, rows, user.id),
   };
 };
 
@@ -282,7 +288,7 @@ const returnRoles = async (
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
   const clients = [...new Set(inClients.map(({ client }) => client))];
   const keys = inClients.map(({ key }) => key);
-  const about = { actor, target: user.email };
+  const about = { actor, target: ofUser(user) };
   return {
     parts: [...withKeys(ended, keys), ...withKeys(roles, changed)],
     events: [

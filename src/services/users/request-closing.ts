@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { appAccess, clientManagedBy, opensByRole } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, ofUser, type Person } from '../audit/audit.ts';
 
-type ClosedRequest = { id: number; app_id: string; client_id: number; email: string };
+type ClosedRequest = { id: number; app_id: string; client_id: number; user_id: number; email: string };
 
 /** Whether the person of a request `r` has the app by now, or may not get it in this way any more. */
 const isObsolete = (now: Date) => condition`(
@@ -31,7 +31,7 @@ export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, b
         decided_by = ${by}::int
       from obsolete where r.id = obsolete.id returning r.id, r.user_id, r.app_id
     )
-    select closed.id, closed.app_id, a.client_id, u.email
+    select closed.id, closed.app_id, a.client_id, closed.user_id, u.email
     from closed join apps a on a.id = closed.app_id join users u on u.id = closed.user_id
     order by closed.id`.execute(kysely(tx));
   return rows;
@@ -58,11 +58,11 @@ export const requestsFor = (grants: readonly { user_id: number; app_id: string }
   condition`(r.user_id, r.app_id) in (
     select user_id, app_id from json_to_recordset(${JSON.stringify(grants)}::json) as g (user_id int, app_id varchar))`;
 
-export const closeEvents = (actor: { email: string }, closed: readonly ClosedRequest[]): AuditEvent[] =>
-  closed.map(({ id, app_id, client_id, email }) => ({
+export const closeEvents = (actor: Person, closed: readonly ClosedRequest[]): AuditEvent[] =>
+  closed.map(({ id, app_id, client_id, user_id, email }) => ({
     action: 'access-request.close',
     actor,
-    target: email,
+    target: ofUser({ id: user_id, email }),
     clients: [client_id],
     details: { id, app: app_id },
   }));

@@ -10,7 +10,7 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { CLIENT_ADMIN } from '../access/permissions.ts';
-import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type AuditEvent, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
@@ -53,7 +53,13 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
-      const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
+      const event: AuditEvent = {
+        action: 'user.update-roles',
+        actor,
+        target: ofUser(user),
+        clients,
+        details,
+      };
       await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...closed]);
       return readUser(tx, actor, clock.now(), email);
     }),
@@ -85,7 +91,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;
-      const about = { actor, target: user.email, clients: [clientId] };
+      const about = { actor, target: ofUser(user), clients: [clientId] };
       await audit.record(tx, [{ action, ...about }, ...closed]);
       return readUser(tx, actor, clock.now(), email);
     }),

@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { newMail } from '../mail/enqueue-mails.ts';
 import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -46,8 +46,8 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
       await changeAccess(tx, { by: actor.id, now }, [
         { userId: user.id, granted: apps, revoked: [], joined: [...clients] },
       ]);
-      const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
-      await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);
+      const event: AuditEvent = { action: 'user.create', actor, target: ofUser(user), clients: [...clients] };
+      await audit.record(tx, [event, ...grantEvents(actor, user, apps)]);
       await duplicateLimit.check(tx, actor.id);
       return rowOfUser(user, { apps: apps.map(({ id }) => id), clientadmin_of: [] });
     });

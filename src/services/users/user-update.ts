@@ -13,7 +13,7 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type AuditEvent, type Changes, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import { supersedeDeactivations, type UndoableChange } from '../operations/operation-log.ts';
@@ -36,11 +36,8 @@ import { readUser, rowOfUser, type UserDetail } from './user-rows.ts';
 /** The columns that an update sets as they are sent. */
 const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
 
-/**
- * Those whose values the audit trail records; of others, it records only that they changed. An erasure empties the names there, but
- * not other personal data (`erased_audit_entry`). Free-form data may be large or sensitive.
- */
-export const RECORDED_FIELDS: readonly string[] = ['first_name', 'last_name', 'is_demo_user'];
+/** Those whose values the audit trail records. Of others, which are personal or may be large, it records only that they changed. */
+export const RECORDED_FIELDS: readonly string[] = ['is_demo_user'];
 
 type ProfileField = (typeof PROFILE_FIELDS)[number];
 /** What callers may send. */
@@ -88,7 +85,7 @@ export const createProfiles = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await tx.flush();
       if (!isEmpty(details)) {
         const clients = await clientIdsOf(tx, user.id);
-        await audit.record(tx, [{ action: 'user.update', actor, target: user.email, clients, details }]);
+        await audit.record(tx, [{ action: 'user.update', actor, target: ofUser(user), clients, details }]);
       }
       return readUser(tx, actor, clock.now(), user.email);
     }),
@@ -137,7 +134,7 @@ export const updateUser = async (
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
   const details = recordedValues(diffColumns(before, after, PROFILE_FIELDS));
-  const about = { actor, target: user.email, clients: isShared ? clientsOf(memberships) : clientIds };
+  const about = { actor, target: ofUser(user), clients: isShared ? clientsOf(memberships) : clientIds };
   const events: AuditEvent[] = [];
   if (!isEmpty(details))
     events.push({ action: isShared ? 'membership.update' : 'user.update', ...about, details });
@@ -146,7 +143,7 @@ export const updateUser = async (
   // With the account, or because the account was active already.
   if (!isShared && switched.length > 0)
     events.push({ action: 'membership.reactivate', ...about, clients: switched });
-  events.push(...grantEvents(actor, user.email, granted, revoked), ...closed);
+  events.push(...grantEvents(actor, user, granted, revoked), ...closed);
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
   const isBack = isShared && isActive === true;

@@ -27,7 +27,7 @@ export const enqueueDeliveries = async (tx: Em, isWanted: RawBuilder<unknown>, r
       select id, client_id, types from webhooks
       where is_active and ${replay ? sql`id = ${replay.webhookId}` : sql`true`} for key share),
     heard as (
-      select w.id as webhook_id, events.id as event_id, known.type, hashtextextended(target, 0) as subject,
+      select w.id as webhook_id, events.id as event_id, known.type, hashtextextended(coalesce(target_type || ' ' || target_id, target_label), 0) as subject,
         ${replay ? sql`${replay.now}::timestamptz` : sql`occurred_at`} as queued_at
       from events join audit_entries on audit_entries.id = events.entry_id
         join unnest(${AUDIT_ACTIONS}::text[], ${TYPES}::text[]) as known (name, type) on known.name = action

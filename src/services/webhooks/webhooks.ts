@@ -201,8 +201,8 @@ const failAllWaiting = (tx: Em, webhookId: number, now: Date) =>
   failWaiting(tx, sql`d.webhook_id = ${webhookId}::int`, 'The webhook was deactivated.', now);
 
 /** Of an entry of the audit trail about a webhook. The target is the host of its URL, whose path may contain a secret. */
-export const aboutWebhook = ({ client, url }: { client: number | null; url: string }) => ({
-  target: new URL(url).host.slice(0, 255),
+export const aboutWebhook = ({ id, client, url }: { id: number; client: number | null; url: string }) => ({
+  target: { type: 'webhook', id, label: new URL(url).host.slice(0, 255) } as const,
   clients: client === null ? [] : [client],
 });
 
@@ -218,7 +218,7 @@ export const disableWebhook = async (
   webhook.disable(reason, now);
   await tx.flush();
   await failAllWaiting(tx, id, now);
-  const about = aboutWebhook({ client: clientId, url });
+  const about = aboutWebhook({ id, client: clientId, url });
   await audit.record(tx, [{ action: 'webhook.disable', actor: null, ...about, details: { id, reason } }]);
   const admins =
     clientId === null

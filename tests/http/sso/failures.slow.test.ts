@@ -201,7 +201,7 @@ failures('name members of the client alone in its audit trail', async (fixture) 
     provider.people.set('somebody', { email });
     await logInWithSso(fixture, { subject: 'somebody' });
     const { rows } = await sql<{ target: string; has_address: boolean }>`
-      select target, address is not null as has_address from audit_entries where action = 'login.sso-fail'
+      select target_label as target, address is not null as has_address from audit_entries where action = 'login.sso-fail'
       order by id desc limit 1`.execute(app.db());
     return rows[0];
   };

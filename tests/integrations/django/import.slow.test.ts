@@ -131,7 +131,7 @@ imports('records each user in the audit trail, under their client', async ({ dat
   const { audit } = await database.contents();
 
   assert.equal(
-    audit.map(({ action, actor_email: actor, target, client_ids: clients, details }) => ({
+    audit.map(({ action, actor_label: actor, target_label: target, client_ids: clients, details }) => ({
       action,
       actor,
       target,

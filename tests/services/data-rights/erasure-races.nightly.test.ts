@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { kysely } from '../../../src/db/kysely.ts';
 import { MEMBER } from '../../../src/services/access/permissions.ts';
 import { EVERYWHERE } from '../../../src/services/access/scope.ts';
-import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { createAudit, NO_ORIGIN, ofUser } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, lockPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
 import { finishErasures, resumeErasures } from '../../../src/services/data-rights/erasure-work.ts';
@@ -35,7 +35,13 @@ races(
     let erasing: Promise<unknown> | undefined;
 
     await app.orm.em.fork().transactional(async (tx) => {
-      const entry = { actor: { email: PERSON }, target: PERSON, action: 'login.session' as const };
+      const { id } = await kysely(tx)
+        .selectFrom('users')
+        .select('id')
+        .where('email', '=', PERSON)
+        .executeTakeFirstOrThrow();
+      const person = { id, email: PERSON };
+      const entry = { actor: person, target: ofUser(person), action: 'login.session' as const };
       await createAudit(NO_ORIGIN, app.clock).record(tx, [entry]);
       await writeUsage(tx, CHURN, [{ ...logEntry(0, PERSON), fullName: 'Zephyrine' }], app.clock.now());
       await sql`insert into invitations (client_id, email, key, inviter_id, extra, date_invited, expires_at)
@@ -77,13 +83,19 @@ races('waits for a report that is being written, and keeps its count', async ({ 
 });
 
 races('records late reports and entries under the pseudonym', async ({ app }) => {
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', EDSGER)
+    .executeTakeFirstOrThrow();
   const { pseudonym } = await erase(app, EDSGER);
   const report = { email: EDSGER, full_name: 'Edsger Dijkstra', action: 'OPEN', extra: { by: 'Edsger' } };
   await app.as(ROOT).usage.record({ app_id: FLEET, entries: [report] });
   await app
     .openServices()
     .refusals.record(
-      { ...MEMBER, id: 0, email: EDSGER, credential: null, scope: EVERYWHERE },
+      { ...MEMBER, id, email: EDSGER, credential: null, scope: EVERYWHERE },
       'users.list',
       Object.assign(new Error(), { code: 'forbidden' }) as never,
     );

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
-import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { createAudit, NO_ORIGIN, ofAddress } from '../../../src/services/audit/audit.ts';
 import { AUDIT_ACTIONS } from '../../../src/services/audit/event-types.ts';
 import { maintainEvents } from '../../../src/services/events/event-rows.ts';
 import { readOperationalState } from '../../../src/services/operational-state.ts';
@@ -32,7 +32,7 @@ sinks.before.each(async ({ app, path }) => {
   await app.renewToken(ROOT);
 });
 
-const record = (app: TestApp, count: number, target = 'someone') =>
+const record = (app: TestApp, count: number, target = ofAddress('someone')) =>
   app.orm.em.fork().transactional((tx) =>
     createAudit(NO_ORIGIN, app.clock).record(
       tx,
@@ -86,8 +86,8 @@ sinks('get each event as events.list shows it to superusers, in the order of ids
   const entries = AUDIT_ACTIONS.flatMap((action) =>
     [[], [1], [1, 2]].map((clients) => ({
       action,
-      actor: { email: ROOT },
-      target: `${action} of ${clients}`,
+      actor: { id: 1, email: ROOT },
+      target: ofAddress(`${action} of ${clients}`),
       clients,
       details: { name: { from: 'before', to: 'after' }, reason: 'why\n', id: 7 },
     })),
@@ -120,13 +120,13 @@ sinks('get events in batches, and all of them', async ({ app, path }) => {
   await record(app, 2_500);
   await app.sinkWorker?.drain();
   const before = (await idsIn(path)).length;
-  const [large] = [{ members: { added: ['x'.repeat(300_000)] } }];
+  const [large] = [{ apps: { added: ['x'.repeat(300_000)] } }];
   for (let n = 0; n < 5; n++)
     await app.orm.em
       .fork()
       .transactional((tx) =>
         createAudit(NO_ORIGIN, app.clock).record(tx, [
-          { action: 'group.update', actor: null, target: 'large', details: large },
+          { action: 'group.update', actor: null, target: ofAddress('large'), details: large },
         ]),
       );
   const queue = createSinkQueue({ em: app.orm.em, clock: app.clock, startsAt: 'oldest' });

@@ -23,7 +23,7 @@ bootstrapping('records the site, client and superuser, and does nothing the next
   const created = [await start(), await start()];
   const entries = await kysely(orm.em.fork())
     .selectFrom('audit_entries')
-    .select(['action', 'target'])
+    .select(['action', 'target_label as target'])
     .orderBy('id')
     .execute();
   await orm.close(true);

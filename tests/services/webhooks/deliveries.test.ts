@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
-import { type AuditEvent, createAudit } from '../../../src/services/audit/audit.ts';
+import { type AuditEvent, createAudit, ofAddress } from '../../../src/services/audit/audit.ts';
 import { publishEvents } from '../../../src/services/events/event-rows.ts';
 import { createSender } from '../../../src/services/webhooks/webhook-sending.ts';
 import { rejectsWith } from '../../support/rejects.ts';
@@ -30,8 +30,8 @@ const entries = (): AuditEvent[] =>
       (clients) =>
         ({
           action,
-          actor: { email: ACME },
-          target: `${action} of ${clients}`,
+          actor: { id: 2, email: ACME },
+          target: ofAddress(`${action} of ${clients}`),
           clients,
           details: { name: { from: 'before', to: 'after' }, reason: 'why', id: 7 },
         }) as AuditEvent, // the shapes of details do not matter here
