@@ -10,6 +10,7 @@ export const ApiToken = defineEntity({
   indexes: [
     { properties: ['user', 'createdAt'] },
     uniqueIndex('api_tokens_user_id_name', `api_tokens (user_id, name) where name <> ''`),
+    index('api_tokens_connection_id_index', 'api_tokens (connection_id) where connection_id is not null'),
   ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),
@@ -26,6 +27,8 @@ export const ApiToken = defineEntity({
     expiresAt: instant().nullable(),
     /** When its user last entered a password or a code for it. Named tokens are made without. */
     authenticatedAt: instant().nullable(),
+    /** That of the session in which it was made: it is confined to the same client. */
+    connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     /** The token that a refresh issued, sealed with this one. */
     replacement: p.blob().nullable().hidden(),
   },
@@ -53,7 +56,7 @@ export const Session = defineEntity({
     lastAddress: p.string().length(45).default(''),
     userAgent: p.string().length(255).default(''),
     /** By which the user logged in, if not by a password. */
-    connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('set null').updateRule('no action'),
+    connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     /** The session at the identity provider, whose logout ends this one. */
     sid: p.string().length(255).nullable(),
   },

@@ -14,15 +14,7 @@ import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { ClientReminders } from './reminders.ts';
 import { IdempotentResponse, RateLimit } from './request.ts';
-import {
-  ClientDomain,
-  ExternalIdentity,
-  ProviderLink,
-  SsoConnection,
-  SsoGroup,
-  SsoLogin,
-  SsoLogout,
-} from './sso.ts';
+import { ClientDomain, ExternalIdentity, SsoConnection, SsoGroup, SsoLogout } from './sso.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
 import { EmailChange, UserSchema } from './user.ts';
@@ -45,7 +37,7 @@ export const entities = [
   ...[BackupSchema, ErasureSchema],
   ...[Operation, OperationChange],
   ...[Group, GroupMember, GroupApp],
-  ...[SsoConnection, SsoGroup, ClientDomain, ExternalIdentity, ProviderLink, SsoLogin, SsoLogout],
+  ...[SsoConnection, SsoGroup, ClientDomain, ExternalIdentity, SsoLogout],
   ...[AccessRequestSchema, AccessView, AccessViewUse, EmbedSession],
   ...[LaunchCode, SigningKey, TicketRevocation],
   ...[WebhookSchema, WebhookDelivery],

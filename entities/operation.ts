@@ -50,6 +50,8 @@ export const Operation = defineEntity({
     id: p.uuid().primary(),
     /** The actor. Without a foreign key, whose check would lock their row after those of the changed users. */
     userId: p.integer(),
+    /** The client to which the actor's credential was confined. */
+    confinedTo: p.integer().nullable(),
     /** What it changes. Only requests for the same change may continue it. */
     change: p.text(),
     startedAt: instant(),

@@ -13,6 +13,8 @@ export const IdempotentResponse = defineEntity({
   properties: {
     /** Without a foreign key, whose check would lock the row of the user until the request ends. Users are never deleted. */
     userId: p.integer().primary(),
+    /** The client to which the credential was confined; 0: to none. */
+    confinedTo: p.integer().default(0).primary(),
     key: p.string().length(255).primary(),
     /** HMAC-SHA-256 of the operation and its input, in hex: detects a key that is reused for a different request. */
     fingerprint: p.string().length(64),

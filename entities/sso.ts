@@ -6,18 +6,18 @@ import { User } from './user.ts';
 
 const claim = (name: string) => p.string().length(100).default(name);
 
-/** How members of a client log in with its identity provider (OpenID Connect). */
+/** How members of a client log in with its identity provider (OpenID Connect); without a client, superusers and staff with that of the installation. */
 export const SsoConnection = defineEntity({
   name: 'SsoConnection',
   tableName: 'sso_connections',
   indexes: [
     { properties: ['client'] },
     // A verified domain leads to one provider.
-    uniqueIndex('sso_connections_active', 'sso_connections (client_id) where is_active'),
+    uniqueIndex('sso_connections_active', 'sso_connections (coalesce(client_id, 0)) where is_active'),
   ],
   properties: {
     id: p.integer().primary().autoincrement(),
-    client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
+    client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
     name: p.string().length(100),
     /** Identifies the provider, whose metadata is below this URL. */
     issuer: p.string().length(2048),
@@ -31,8 +31,11 @@ export const SsoConnection = defineEntity({
     lastNameClaim: claim('family_name'),
     /** Empty: groups stay as they are. */
     groupsClaim: claim(''),
+    /** A claim that only accounts of the organization have, and its value. Empty: none. */
+    requiredClaim: claim(''),
+    requiredValue: p.string().length(255).default(''),
     isActive: p.boolean().default(false),
-    /** Whether members whose address is in a verified domain cannot use a password. */
+    /** Whether memberships of the client count only in sessions of this connection. */
     isRequired: p.boolean().default(false),
     /** Whether a login creates people who have neither an account nor an invitation. */
     provisions: p.boolean().default(false),
@@ -67,7 +70,8 @@ export const ClientDomain = defineEntity({
   uniques: [{ properties: ['client', 'domain'] }],
   properties: {
     id: p.integer().primary().autoincrement(),
-    client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
+    /** Null: of the installation. */
+    client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
     domain: p.string().length(253),
     /** What the TXT record must contain. It is public. */
     token: p.string().length(43),
@@ -76,8 +80,8 @@ export const ClientDomain = defineEntity({
     verifiedAt: instant().nullable(),
     /** When the record was found to be gone; null while the proof is valid. */
     lapsedAt: instant().nullable(),
-    /** The address of the superuser who vouched for it. Its record is not looked for. */
-    vouchedBy: p.string().length(254).nullable(),
+    /** The id of the superuser who vouched for it. Its record is not looked for. */
+    vouchedBy: p.integer().nullable(),
     /** The last answer of a name server. */
     checkedAt: instant().nullable(),
   },
@@ -87,56 +91,17 @@ export const ClientDomain = defineEntity({
 export const ExternalIdentity = defineEntity({
   name: 'ExternalIdentity',
   tableName: 'external_identities',
-  uniques: [{ properties: ['issuer', 'subject'] }],
+  uniques: [{ properties: ['connection', 'subject'] }],
   properties: {
     id: p.integer().primary().autoincrement(),
-    connection: () => p.manyToOne(SsoConnection).index().deleteRule('cascade').updateRule('no action'),
+    connection: () => p.manyToOne(SsoConnection).deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
-    issuer: p.string().length(2048),
     /** The claim `sub`: stable, unlike the address. */
     subject: p.string().length(255),
     /** The address that the provider stated last. */
     email: p.string().length(254),
     createdAt: instant(),
     lastLogin: instant().nullable(),
-  },
-});
-
-/** Since when the provider of a client could log in as a user. It stays when the identity, the connection or the client is gone. */
-export const ProviderLink = defineEntity({
-  name: 'ProviderLink',
-  tableName: 'provider_links',
-  properties: {
-    user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
-    clientId: p.integer().primary(),
-    since: instant(),
-  },
-});
-
-/**
- * A login that is under way at an identity provider, or a person who has come back from it and must show that the account is theirs. Only the
- * browser knows the secrets from which the row's digests, the nonce and the PKCE verifier are made.
- */
-export const SsoLogin = defineEntity({
-  name: 'SsoLogin',
-  tableName: 'sso_logins',
-  properties: {
-    id: p.bigint('number').primary().autoincrement(),
-    connection: () => p.manyToOne(SsoConnection).index().deleteRule('cascade').updateRule('no action'),
-    /** SHA-256 of the state, 64 hexadecimal characters. */
-    digest: p.string().length(64).unique().hidden(),
-    /** SHA-256 of the cookie of the browser. */
-    browserDigest: p.string().length(64).hidden(),
-    /** A test changes nothing, and belongs to the admin who started it. */
-    kind: p.enum(['login', 'confirm', 'test', 'link']),
-    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
-    /** The page that required the login. */
-    next: p.string().length(2048).nullable(),
-    /** Of a link: what the provider stated. */
-    assertion: p.json<Record<string, unknown>>().columnType('json').nullable(),
-    createdAt: instant(),
-    expiresAt: instant().index(),
-    usedAt: instant().nullable(),
   },
 });
 

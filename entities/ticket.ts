@@ -25,6 +25,8 @@ export const LaunchCode = defineEntity({
     /** How the user had logged in, as in `sessions`, and when. Null without a session. */
     methods: p.array().columnType('text[]').nullable(),
     authTime: instant().nullable(),
+    /** The client to which the user's credential is confined. */
+    confinedTo: p.integer().nullable(),
     expiresAt: instant().index(),
   },
 });

@@ -7,7 +7,7 @@ import { AppKey, ById, EmailKey, Id, IdCursor } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { adminProcedure, protectedProcedure, router } from './trpc.ts';
+import { adminProcedure, memberProcedure, router } from './trpc.ts';
 
 const route = routesOf('Access requests');
 
@@ -52,7 +52,7 @@ const Decision = ById.extend({ version: Id, reason: Reason.default('') });
 const decisionProblems = ['self-modification', 'request-decided'] as const;
 
 export const accessRequestsRouter = router({
-  requestable: route(protectedProcedure, 'GET', '/jb/requestable-apps/', {
+  requestable: route(memberProcedure, 'GET', '/jb/requestable-apps/', {
     summary: 'List the apps that you can ask for',
     description:
       'Requestable apps of your clients that you cannot open. Empty for client admins, staff and superusers.',
@@ -61,7 +61,7 @@ export const accessRequestsRouter = router({
     .output(z.array(RequestableAppOutput))
     .query(({ ctx }) => ctx.services.accessRequests.requestable(ctx.actor)),
 
-  list: route(protectedProcedure, 'GET', '/jb/access-requests/', {
+  list: route(memberProcedure, 'GET', '/jb/access-requests/', {
     summary: 'List requests for apps',
     description:
       'Your own and, for client admins, those of their clients; staff and superusers see all. Newest first. `cursor` is the id of the last request of the previous page.',
@@ -78,12 +78,12 @@ export const accessRequestsRouter = router({
     .output(z.array(AccessRequestOutput))
     .query(({ ctx, input }) => ctx.services.accessRequests.list(ctx.actor, input, toPageRequest(ctx, input))),
 
-  get: route(protectedProcedure, 'GET', '/jb/access-requests/{id}/', { summary: 'Get a request for an app' })
+  get: route(memberProcedure, 'GET', '/jb/access-requests/{id}/', { summary: 'Get a request for an app' })
     .input(ById)
     .output(AccessRequestOutput)
     .query(({ ctx, input }) => ctx.services.accessRequests.get(ctx.actor, input.id)),
 
-  create: route(protectedProcedure, 'POST', '/jb/access-requests/', {
+  create: route(memberProcedure, 'POST', '/jb/access-requests/', {
     summary: 'Ask for an app',
     description:
       'Informs the admins of its client by email. If you have asked for the app before and it is not decided yet, this changes that request.',
@@ -100,7 +100,7 @@ export const accessRequestsRouter = router({
     .output(AccessRequestOutput)
     .mutation(({ ctx, input }) => ctx.services.accessRequests.create(ctx.actor, input)),
 
-  withdraw: route(protectedProcedure, 'POST', '/jb/access-requests/{id}/withdraw/', {
+  withdraw: route(memberProcedure, 'POST', '/jb/access-requests/{id}/withdraw/', {
     summary: 'Withdraw your request',
     problems: ['request-decided'],
   })

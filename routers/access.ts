@@ -6,7 +6,7 @@ import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity, userConditions, userSort } from './schemas/users.ts';
-import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
+import { adminProcedure, memberProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
 
@@ -177,7 +177,7 @@ export const accessRouter = router({
     .output(PersonAccessOutput)
     .query(({ ctx, input }) => ctx.services.screens.accessOfPerson(ctx.actor, input.email)),
 
-  explain: route(protectedProcedure, 'GET', '/jb/users/{email}/access/{app_id}/', {
+  explain: route(memberProcedure, 'GET', '/jb/users/{email}/access/{app_id}/', {
     summary: 'Explain whether a user may open an app',
     description:
       'The decision of the gate, each way in which the user has the app, and everything that keeps them out, with what would change it. Members can ask about themselves.',

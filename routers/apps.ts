@@ -17,7 +17,7 @@ import {
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder } from './schemas/row-encoder.ts';
 import { TicketOutput } from './tickets.ts';
-import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
+import { adminProcedure, memberProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 /** What reports and lists of other nouns show of an app. */
 export const appIdentity = { id: z.string(), client: z.int(), slug: z.string(), label: z.string() };
@@ -127,7 +127,7 @@ const StackSlug = Text(255)
   .transform((slug) => slug || null);
 
 export const appsRouter = router({
-  list: route(protectedProcedure, 'GET', '/jb/apps/', {
+  list: route(memberProcedure, 'GET', '/jb/apps/', {
     summary: 'List apps',
     description:
       'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
@@ -142,7 +142,7 @@ export const appsRouter = router({
       return apps.list(ctx.actor, input, toPageRequest(ctx, input));
     }),
 
-  get: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/', {
+  get: route(memberProcedure, 'GET', '/jb/apps/{app_id}/', {
     summary: 'Get an app',
     volatileFields: ['usage'],
     legacy: true,
@@ -151,7 +151,7 @@ export const appsRouter = router({
     .output(AppOutput)
     .query(({ ctx, input }) => ctx.services.apps.get(ctx.actor, input.app_id)),
 
-  status: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/status/', {
+  status: route(memberProcedure, 'GET', '/jb/apps/{app_id}/status/', {
     summary: 'Get the maintenance status of an app',
     description: 'For platforms, before they show the app to a user.',
   })
@@ -159,7 +159,7 @@ export const appsRouter = router({
     .output(AppStatusOutput)
     .query(({ ctx, input }) => ctx.services.apps.getStatus(ctx.actor, input.app_id)),
 
-  permissions: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/permissions/', {
+  permissions: route(memberProcedure, 'GET', '/jb/apps/{app_id}/permissions/', {
     summary: 'Get what you may do with an app',
     description: 'For screens that offer only what you may do.',
   })
@@ -167,7 +167,7 @@ export const appsRouter = router({
     .output(AppPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.apps.getPermissions(ctx.actor, input.app_id)),
 
-  stacks: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/stacks/', {
+  stacks: route(memberProcedure, 'GET', '/jb/apps/{app_id}/stacks/', {
     summary: 'List the stacks of an app',
     description:
       'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
@@ -192,7 +192,7 @@ export const appsRouter = router({
         : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
 
-  openTicket: route(protectedProcedure, 'POST', '/jb/apps/{app_id}/ticket/', {
+  openTicket: route(memberProcedure, 'POST', '/jb/apps/{app_id}/ticket/', {
     summary: 'Get a ticket for an app',
     hasSecrets: true,
     description:
@@ -205,13 +205,14 @@ export const appsRouter = router({
       services.tickets.issueTicket({
         kind: 'user',
         userId: actor.id,
+        scope: actor.scope,
         proof: proofOf(actor),
         appId,
         stackSlug,
       }),
     ),
 
-  launch: route(protectedProcedure, 'POST', '/app/launch/{app_slug}/', {
+  launch: route(memberProcedure, 'POST', '/app/launch/{app_slug}/', {
     summary: 'Get the URL that opens an app',
     hasSecrets: true,
     description:

@@ -66,7 +66,7 @@ const AuditFilter = OptionalInput({
 });
 
 export const auditRouter = router({
-  list: routesOf('Audit')(allowedTo(...READERS), 'GET', '/jb/audit/', {
+  list: routesOf('Audit')(allowedTo('client', ...READERS), 'GET', '/jb/audit/', {
     summary: 'List audit entries',
     description:
       'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
@@ -149,7 +149,7 @@ async function* outputsOf(events: AsyncIterable<HeardEvent>) {
 }
 
 export const eventsRouter = router({
-  list: route(allowedTo(...READERS), 'GET', '/jb/events/', {
+  list: route(allowedTo('client', ...READERS), 'GET', '/jb/events/', {
     summary: 'List events',
     description:
       'What happened, oldest first: the entries of the audit trail that you may see, as events. Call it again with the `id` of the last event as `cursor` to get the next ones: none is missed, whichever transactions end in which order. Without a `cursor`, begin with `from`.',
@@ -161,7 +161,7 @@ export const eventsRouter = router({
       return rows.map((row) => contentOf(row, ctx.actor));
     }),
 
-  position: route(allowedTo(...READERS), 'GET', '/jb/events/position/', {
+  position: route(allowedTo('client', ...READERS), 'GET', '/jb/events/position/', {
     summary: 'Get the position of the newest event',
     description:
       'The `cursor` with which `GET /api/v1/jb/events/` and the stream begin with the next event, whatever happens until they are called.',
@@ -170,7 +170,7 @@ export const eventsRouter = router({
     .output(Output('EventPosition', { cursor: z.int() }))
     .query(async ({ ctx }) => ({ cursor: await ctx.services.events.position() })),
 
-  stream: route(allowedTo(...READERS), 'GET', '/jb/events/stream/', {
+  stream: route(allowedTo('client', ...READERS), 'GET', '/jb/events/stream/', {
     summary: 'Stream events',
     description:
       'The events of `GET /api/v1/jb/events/` as they happen, as server-sent events: each has its `id`, and the same JSON as `data`. A client that connects again sends the id of its last event as `Last-Event-ID` and misses nothing. What you may see is checked again before each event: the stream ends when you log out or lose the role. A comment is sent every 15 seconds. tRPC: a subscription, with `httpSubscriptionLink`.',

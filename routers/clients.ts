@@ -20,7 +20,7 @@ import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas
 import { SiteOutput } from './sites.ts';
 import {
   adminProcedure,
-  protectedProcedure,
+  memberProcedure,
   publicProcedure,
   router,
   superuserProcedure,
@@ -162,7 +162,7 @@ export const clientsRouter = router({
       ctx.services.clients.update(ctx.actor, id, changes, expected),
     ),
 
-  site: route(protectedProcedure, 'GET', '/jb/clients/{id}/site/', {
+  site: route(memberProcedure, 'GET', '/jb/clients/{id}/site/', {
     summary: 'Get the site of a client',
     legacy: true,
   })

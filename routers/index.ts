@@ -7,6 +7,7 @@ import { auditRouter, eventsRouter } from './audit.ts';
 import { brandingRouter, clientsRouter } from './clients.ts';
 import { grantsRouter } from './grants.ts';
 import { groupsRouter } from './groups.ts';
+import { installationSsoRouter } from './installation-sso.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
@@ -32,6 +33,7 @@ export const appRouter = router({
   mfa: mfaRouter,
   sso: ssoRouter,
   domains: domainsRouter,
+  installationSso: installationSsoRouter,
   passwords: passwordsRouter,
   branding: brandingRouter,
   sites: sitesRouter,

@@ -170,7 +170,10 @@ export const invitationsRouter = router({
     hasSecrets: true,
     description:
       'New users set a password and are logged in. If the client gives them no time to set up a second factor, `needs_second_factor` is true: continue with `GET /api/v1/session/enrol/`. Users with an account must log in first.',
-    problems: ['invalid-link', 'invitation-closed', 'sso-required', 'account-inactive', 'login-required'],
+    problems: [
+      ...(['invalid-link', 'invitation-closed', 'sso-required', 'account-inactive'] as const),
+      ...(['login-required', 'confined-session'] as const),
+    ],
     example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
   })
     .input(MailedLink.extend({ ...inviteeNames, password: NewPassword.optional() }))

@@ -3,7 +3,7 @@ import { routesOf } from './procedure-meta.ts';
 import { Extra } from './schemas/fields.ts';
 import { ByEmail, EmailKey, IdKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, protectedProcedure, router } from './trpc.ts';
+import { adminProcedure, memberProcedure, router } from './trpc.ts';
 
 const route = routesOf('Memberships');
 
@@ -27,7 +27,7 @@ const MembershipOutput = Output('Membership', {
 const Member = z.object({ id: IdKey, email: EmailKey });
 
 export const membershipsRouter = router({
-  list: route(protectedProcedure, 'GET', '/jb/users/{email}/memberships/', {
+  list: route(memberProcedure, 'GET', '/jb/users/{email}/memberships/', {
     summary: 'List the clients of a user',
     description: 'Client admins see the memberships in their clients, users all their memberships.',
   })

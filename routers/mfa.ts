@@ -6,7 +6,7 @@ import { Name, NoInput, OneTimeCode, OptionalInput, Reason } from './schemas/fie
 import { EmailKey, LongIdKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { CreationOptionsOutput, NewCredential } from './schemas/passkeys.ts';
-import { adminProcedure, protectedProcedure, router } from './trpc.ts';
+import { accountProcedure, adminProcedure, router } from './trpc.ts';
 
 const route = routesOf('Second factors', { hasSecrets: true });
 
@@ -25,7 +25,7 @@ const EnrolmentOutput = z.object({ secret: z.string(), otpauth_url: z.string() }
 const RecoveryCodesOutput = z.object({ recovery_codes: z.array(z.string()) });
 
 export const mfaRouter = router({
-  list: route(protectedProcedure, 'GET', '/mfa/', {
+  list: route(accountProcedure, 'GET', '/mfa/', {
     summary: 'List your second factors',
     description: 'With the number of recovery codes that are left.',
   })
@@ -33,7 +33,7 @@ export const mfaRouter = router({
     .output(Output('SecondFactors', { factors: z.array(SecondFactorOutput), recovery_codes: z.int() }))
     .query(({ ctx }) => ctx.services.secondFactors.list(ctx.actor)),
 
-  startTotp: route(protectedProcedure, 'POST', '/mfa/totp/', {
+  startTotp: route(accountProcedure, 'POST', '/mfa/totp/', {
     summary: 'Start the enrolment of an authenticator app',
     description:
       'Returns the secret, and the address for a QR code. Within an hour, `POST /api/v1/mfa/totp/confirm/` completes the enrolment; nothing changes before. Another start replaces this one.',
@@ -45,7 +45,7 @@ export const mfaRouter = router({
     .output(EnrolmentOutput)
     .mutation(({ ctx, input }) => ctx.services.totpEnrolment.start(ctx.actor, input.name, ctx.host)),
 
-  confirmTotp: route(protectedProcedure, 'POST', '/mfa/totp/confirm/', {
+  confirmTotp: route(accountProcedure, 'POST', '/mfa/totp/confirm/', {
     summary: 'Complete the enrolment of an authenticator app',
     description:
       'From now on, logins ask for a code. A browser session becomes one with a second factor: its cookie, and the cookie `csrftoken`, then get new values. The first app comes with ten recovery codes, which only this response contains; for another app the list is empty.',
@@ -62,7 +62,7 @@ export const mfaRouter = router({
       return { recovery_codes: recoveryCodes };
     }),
 
-  startPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/options/', {
+  startPasskey: route(accountProcedure, 'POST', '/mfa/passkeys/options/', {
     summary: 'Start the enrolment of a passkey',
     description:
       'Returns what a browser needs to create it: pass them to `PublicKeyCredential.parseCreationOptionsFromJSON()`. Within five minutes, `POST /api/v1/mfa/passkeys/` completes the enrolment; nothing changes before. Another start replaces this one.',
@@ -72,7 +72,7 @@ export const mfaRouter = router({
     .output(CreationOptionsOutput)
     .mutation(({ ctx }) => ctx.services.passkeyEnrolment.start(ctx.actor, ctx.host)),
 
-  addPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/', {
+  addPasskey: route(accountProcedure, 'POST', '/mfa/passkeys/', {
     summary: 'Complete the enrolment of a passkey',
     description:
       'Takes what `PublicKeyCredential.toJSON()` returns. From now on, the passkey logs in alone, and logins by password ask for a second factor. A browser session becomes one with a passkey, and its cookies get new values. Without a `name`, it is named after the browser. The first factor comes with ten recovery codes, which only this response contains; for another one the list is empty.',
@@ -91,14 +91,14 @@ export const mfaRouter = router({
       return { factor, recovery_codes: recoveryCodes };
     }),
 
-  rename: route(protectedProcedure, 'PATCH', '/mfa/{id}/', {
+  rename: route(accountProcedure, 'PATCH', '/mfa/{id}/', {
     summary: 'Rename one of your second factors',
   })
     .input(z.object({ id: LongIdKey, name: Name(100) }))
     .output(SecondFactorOutput)
     .mutation(({ ctx, input }) => ctx.services.secondFactors.rename(ctx.actor, input.id, input.name)),
 
-  renewRecoveryCodes: route(protectedProcedure, 'POST', '/mfa/recovery-codes/', {
+  renewRecoveryCodes: route(accountProcedure, 'POST', '/mfa/recovery-codes/', {
     summary: 'Replace your recovery codes',
     description: 'Returns ten new ones, which only this response contains. The old ones end.',
     problems: ['not-found', 'reauthentication-required'],
@@ -110,7 +110,7 @@ export const mfaRouter = router({
       recovery_codes: await ctx.services.secondFactors.renewRecoveryCodes(ctx.actor),
     })),
 
-  remove: route(protectedProcedure, 'DELETE', '/mfa/{id}/', {
+  remove: route(accountProcedure, 'DELETE', '/mfa/{id}/', {
     summary: 'Remove one of your second factors',
     description: 'With the last one, your recovery codes end, and logins ask for the password alone.',
     problems: ['reauthentication-required'],

@@ -8,7 +8,7 @@ import { ByEmail, EmailKey } from './schemas/keys.ts';
 import { downloadOf } from './schemas/lists.ts';
 import { Instant, integers, Output } from './schemas/outputs.ts';
 import { PendingEmail } from './schemas/users.ts';
-import { adminProcedure, protectedProcedure, superuserProcedure, viewerProcedure } from './trpc.ts';
+import { accountProcedure, adminProcedure, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
@@ -132,7 +132,7 @@ const fileNameOf = (email: string): string => `${email.replaceAll(/[^\w.@-]/g, '
 
 /** What a person may ask for: their data, and their erasure. */
 export const dataRightsProcedures = {
-  export: route(protectedProcedure, 'GET', '/jb/users/{email}/export/', {
+  export: route(accountProcedure, 'GET', '/jb/users/{email}/export/', {
     summary: 'Export everything about a user',
     description:
       'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of `{part, items}`.',

@@ -3,8 +3,15 @@ import { type ProblemCode, roleRequired } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
-/** What `OpenApiMeta` does not cover. Base procedures set the first two, `routesOf` the rest. */
+/**
+ * What a procedure reaches, at most. A session that is confined to a client may call those that reach a client, and sees and changes only
+ * what is of that client.
+ */
+export type Reach = 'client' | 'account' | 'installation';
+
+/** What `OpenApiMeta` does not cover. Base procedures set `reach`, `role` and `mayCall`, `routesOf` the rest. */
 export type ProcedureMeta = {
+  reach?: Reach;
   /** The roles that may call the procedure, as text; by default all users. */
   role?: string | undefined;
   /** Whether the actor has one of them. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { unconfined } from '../src/services/access/actor.ts';
 import { routesOf } from './procedure-meta.ts';
 import { NewEmail, NoInput, OptionalInput, PersonName, Text } from './schemas/fields.ts';
 import { LinkToken } from './schemas/keys.ts';
 import { PendingEmail, UserDetailOutput, userOutput } from './schemas/users.ts';
-import { protectedProcedure, publicProcedure, router } from './trpc.ts';
+import { accountProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Profile');
 
@@ -17,7 +18,7 @@ const AvatarUrl = Text(2048).check(z.url({ protocol: /^https$/, error: 'Must be 
 const EXAMPLE = { token: '7.vGZ2t0y5bJq1xk8' };
 
 export const profileRouter = router({
-  update: route(protectedProcedure, 'PATCH', '/jb/profile/', {
+  update: route(accountProcedure, 'PATCH', '/jb/profile/', {
     summary: 'Change your profile',
     description:
       'Your names, your color and your avatar. Omitted fields stay unchanged; `profile_avatar: null` gives back the avatar with your initial.',
@@ -34,7 +35,7 @@ export const profileRouter = router({
     .output(UserDetailOutput)
     .mutation(({ ctx, input }) => ctx.services.profiles.update(ctx.actor, input).then(userOutput(ctx))),
 
-  requestEmail: route(protectedProcedure, 'POST', '/jb/profile/email/', {
+  requestEmail: route(accountProcedure, 'POST', '/jb/profile/email/', {
     summary: 'Request a change of your email address',
     description:
       'Mails a link to the new address, which takes effect when the link is confirmed. The response does not reveal whether the address has an account. At most five requests an hour.',
@@ -45,7 +46,7 @@ export const profileRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.emailChanges.request(ctx.actor, input.email)),
 
-  pendingEmail: route(protectedProcedure, 'GET', '/jb/profile/email/', {
+  pendingEmail: route(accountProcedure, 'GET', '/jb/profile/email/', {
     summary: 'Get the change of your email address that waits for a confirmation',
     description: 'By you or by an admin. `pending` is null if no change waits.',
   })
@@ -53,7 +54,7 @@ export const profileRouter = router({
     .output(z.object({ pending: PendingEmail.nullable() }))
     .query(async ({ ctx }) => ({ pending: await ctx.services.emailChanges.pending(ctx.actor) })),
 
-  cancelEmail: route(protectedProcedure, 'DELETE', '/jb/profile/email/', {
+  cancelEmail: route(accountProcedure, 'DELETE', '/jb/profile/email/', {
     summary: 'Cancel the change of your email address',
     description:
       'Ends the link that was mailed to the new address, no matter who requested it. Without a change that waits, it changes nothing.',
@@ -73,7 +74,7 @@ export const profileRouter = router({
     .input(z.object({ token: LinkToken, kind: z.enum(['confirm', 'undo']) }))
     .output(z.object({ email: z.string(), new_email: z.string(), needs_login: z.boolean() }))
     .mutation(async ({ ctx, input }) =>
-      ctx.services.emailLinks.verify(await ctx.findActor(), input.kind, input.token),
+      ctx.services.emailLinks.verify(unconfined(await ctx.findActor()), input.kind, input.token),
     ),
 
   confirmEmail: route(publicProcedure, 'POST', '/jb/profile/email/confirm/', {
@@ -85,7 +86,9 @@ export const profileRouter = router({
   })
     .input(z.object({ token: LinkToken }))
     .output(z.void())
-    .mutation(async ({ ctx, input }) => ctx.services.emailLinks.confirm(await ctx.findActor(), input.token)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.services.emailLinks.confirm(unconfined(await ctx.findActor()), input.token),
+    ),
 
   undoEmail: route(publicProcedure, 'POST', '/jb/profile/email/undo/', {
     summary: 'Undo a change of an email address',

@@ -3,7 +3,7 @@ import { routesOf } from './procedure-meta.ts';
 import { Name, OptionalInput, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { protectedProcedure, router } from './trpc.ts';
+import { memberProcedure, router } from './trpc.ts';
 
 const route = routesOf('Saved global filters');
 
@@ -28,12 +28,12 @@ const ByHash = z.object({ hash: HashKey });
 const path = '/hashr/saved_global_filters/';
 
 export const savedFiltersRouter = router({
-  list: route(protectedProcedure, 'GET', path, { summary: 'List your saved filters', legacy: true })
+  list: route(memberProcedure, 'GET', path, { summary: 'List your saved filters', legacy: true })
     .input(OptionalInput(pagingFields(HashKey)))
     .output(z.array(SavedFilterOutput))
     .query(({ ctx, input }) => ctx.services.savedFilters.list(ctx.actor, toPageRequest(ctx, input))),
 
-  listByStack: route(protectedProcedure, 'GET', `${path}stack/{stack_id}/`, {
+  listByStack: route(memberProcedure, 'GET', `${path}stack/{stack_id}/`, {
     summary: 'List your saved filters of a stack',
     legacy: true,
   })
@@ -43,12 +43,12 @@ export const savedFiltersRouter = router({
       ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, toPageRequest(ctx, input)),
     ),
 
-  get: route(protectedProcedure, 'GET', `${path}{hash}/`, { summary: 'Get a saved filter', legacy: true })
+  get: route(memberProcedure, 'GET', `${path}{hash}/`, { summary: 'Get a saved filter', legacy: true })
     .input(ByHash)
     .output(SavedFilterOutput)
     .query(({ ctx, input }) => ctx.services.savedFilters.get(ctx.actor, input.hash)),
 
-  create: route(protectedProcedure, 'POST', path, {
+  create: route(memberProcedure, 'POST', path, {
     summary: 'Save a filter',
     description: 'This POST requires the CSRF token even with an API token.',
     status: 201,
@@ -61,7 +61,7 @@ export const savedFiltersRouter = router({
     .mutation(({ ctx, input }) => ctx.services.savedFilters.create(ctx.actor, input)),
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
-  replace: route(protectedProcedure, 'PUT', `${path}{hash}/`, {
+  replace: route(memberProcedure, 'PUT', `${path}{hash}/`, {
     summary: 'Replace a saved filter',
     description: 'Returns 204, or with `Prefer: return=representation` the filter.',
     status: 204,
@@ -76,7 +76,7 @@ export const savedFiltersRouter = router({
       ctx.services.savedFilters.replace(ctx.actor, hash, filter),
     ),
 
-  remove: route(protectedProcedure, 'DELETE', `${path}{hash}/`, {
+  remove: route(memberProcedure, 'DELETE', `${path}{hash}/`, {
     summary: 'Delete a saved filter',
     resourceQuery: 'savedFilters.get',
     legacy: true,

@@ -9,7 +9,7 @@ import { ByEmail, EmailKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
-import { adminProcedure, protectedProcedure, router, visitorProcedure } from './trpc.ts';
+import { adminProcedure, memberProcedure, router, visitorProcedure } from './trpc.ts';
 
 const route = routesOf('Sessions', { hasSecrets: true });
 
@@ -51,7 +51,8 @@ export const sessionsRouter = router({
 
   /**
    * `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. `methods` are those of the
-   * login, by RFC 8176; empty for a token. Null for visitors.
+   * login, by RFC 8176; empty for a token. `confined_to`: the client whose identity provider the session began with; null if it reaches all that
+   * the user has. Null for visitors.
    */
   current: route(visitorProcedure, 'GET', '/session/', {
     summary: 'Get the current user',
@@ -69,6 +70,7 @@ export const sessionsRouter = router({
           methods: z.array(z.string()),
           second_factor: FactorStatusOutput,
           sso: SsoOutput.nullable(),
+          confined_to: z.int().nullable(),
         })
         .nullable(),
     )
@@ -96,10 +98,11 @@ export const sessionsRouter = router({
           confirm_url: `${startUrl(baseUrl, connection.id)}?confirm=1`,
           logout_url: logoutUrl(baseUrl, connection.id),
         },
+        confined_to: actor.scope.only,
       };
     }),
 
-  end: route(protectedProcedure, 'DELETE', '/session/', {
+  end: route(memberProcedure, 'DELETE', '/session/', {
     summary: 'Log out',
     description: 'Ends the session or token of this request.',
     mayRevokeOwnCredential: true,
@@ -113,7 +116,7 @@ export const sessionsRouter = router({
       if (credential?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, credential.id);
     }),
 
-  confirm: route(protectedProcedure, 'POST', '/session/confirm/', {
+  confirm: route(memberProcedure, 'POST', '/session/confirm/', {
     summary: 'Confirm your password or second factor',
     description:
       'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it, a recovery code, or the answer of a `passkey` to options for a `confirmation`; others send their `password`. A second factor also makes it a session with one: its cookie then gets a new value, and so does the cookie `csrftoken`. API tokens need it only to change second factors.',
@@ -132,12 +135,12 @@ export const sessionsRouter = router({
       if (renewed !== null) browser.keepSession(renewed);
     }),
 
-  list: route(protectedProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })
+  list: route(memberProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })
     .input(OptionalInput(pagingFields(LongIdKey)))
     .output(z.array(SessionOutput))
     .query(({ ctx, input }) => ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))),
 
-  revoke: route(protectedProcedure, 'DELETE', '/jb/sessions/{id}/', {
+  revoke: route(memberProcedure, 'DELETE', '/jb/sessions/{id}/', {
     summary: 'Revoke one of your sessions',
     mayRevokeOwnCredential: true,
   })

@@ -4,7 +4,7 @@ import { Name, NoInput, OptionalInput, Text } from './schemas/fields.ts';
 import { ById, IdCursor } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
-import { adminProcedure, protectedProcedure, router, superuserProcedure } from './trpc.ts';
+import { adminProcedure, memberProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');
 
@@ -16,12 +16,12 @@ const Domain = Text(255)
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, optionally with a port.');
 
 export const sitesRouter = router({
-  list: route(protectedProcedure, 'GET', '/jb/sites/', { summary: 'List sites', legacy: true })
+  list: route(memberProcedure, 'GET', '/jb/sites/', { summary: 'List sites', legacy: true })
     .input(OptionalInput(pagingFields(IdCursor)))
     .output(z.array(SiteOutput))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
-  get: route(protectedProcedure, 'GET', '/jb/sites/{id}/', { summary: 'Get a site', legacy: true })
+  get: route(memberProcedure, 'GET', '/jb/sites/{id}/', { summary: 'Get a site', legacy: true })
     .input(ById)
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),

@@ -1,93 +1,23 @@
 import { z } from 'zod';
 import { DomainName } from '../src/lib/email-address.ts';
-import { providerPaths, startUrl } from '../src/services/sso/connections.ts';
-import { recordName, recordValue } from '../src/services/sso/domains.ts';
-import type { Context } from './context.ts';
+import { startUrl } from '../src/services/sso/connections.ts';
 import { routesOf } from './procedure-meta.ts';
-import { changesOf, Name, Text } from './schemas/fields.ts';
-import { ByEmail, ById, EmailKey, GroupIds, Id, IdCursor, IdKey } from './schemas/keys.ts';
+import { ByEmail, ById, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
+import {
+  ConnectionOutput,
+  connectionChanges,
+  connectionFields,
+  connectionOutput,
+  DomainOutput,
+  domainOutput,
+} from './schemas/sso.ts';
 import { adminProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');
 
-const MAX_MAPPED_GROUPS = 200;
-
-const MappedGroup = z.object({ claim: Name(255), group: Id });
-
-const ConnectionOutput = Output('SsoConnection', {
-  id: z.int(),
-  client: z.int(),
-  name: z.string(),
-  issuer: z.string(),
-  client_id: z.string(),
-  has_secret: z.boolean(),
-  scopes: z.string(),
-  email_claim: z.string(),
-  first_name_claim: z.string(),
-  last_name_claim: z.string(),
-  groups_claim: z.string(),
-  is_active: z.boolean(),
-  is_required: z.boolean(),
-  provisions: z.boolean(),
-  /** Groups of people whom a login creates. */
-  default_groups: z.array(z.int()),
-  group_mapping: z.array(z.object({ claim: z.string(), group: z.int() })),
-  /** How many people have logged in with it. */
-  people: z.int(),
-  created_at: Instant,
-  tested_at: Instant.nullable(),
-  /** What is entered at the provider. */
-  redirect_uri: z.string(),
-  backchannel_logout_uri: z.string(),
-  frontchannel_logout_uri: z.string(),
-  post_logout_redirect_uri: z.string(),
-});
-
-const Issuer = z
-  .string()
-  .trim()
-  .max(2048)
-  .check(z.url({ protocol: /^https?$/, error: 'Must be an https:// address.', abort: true }))
-  .refine((text) => !/[?#]/.test(text), 'Must have no query and no fragment.')
-  .transform((text) => text.replace(/\/\.well-known\/openid-configuration$/, ''));
-
-const Scopes = z
-  .string()
-  .trim()
-  .max(500)
-  .regex(
-    /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
-    'Must be words, separated by single spaces.',
-  )
-  .refine((text) => text.split(' ').includes('openid'), 'Must contain openid.');
-
-const Claim = Text(100).trim();
-
-const fields = {
-  name: Name(100),
-  issuer: Issuer,
-  client_id: Name(255),
-  client_secret: Name(1024).nullable().default(null),
-  scopes: Scopes.default('openid email profile'),
-  email_claim: Name(100).default('email'),
-  first_name_claim: Claim.default('given_name'),
-  last_name_claim: Claim.default('family_name'),
-  groups_claim: Claim.default(''),
-  provisions: z.boolean().default(false),
-  default_groups: GroupIds.default([]),
-  group_mapping: z.array(MappedGroup).max(MAX_MAPPED_GROUPS).default([]),
-};
-
 const ByConnection = ById.extend({ connection_id: IdKey });
-
-const connectionOutput =
-  ({ baseUrl }: Context) =>
-  <Connection extends { id: number }>(connection: Connection) => ({
-    ...connection,
-    ...providerPaths(baseUrl, connection.id),
-  });
 
 export const ssoRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/{id}/sso/', {
@@ -114,7 +44,7 @@ export const ssoRouter = router({
       client_secret: 's3cr3t',
     },
   })
-    .input(ById.extend(fields))
+    .input(ById.extend(connectionFields))
     .output(ConnectionOutput)
     .mutation(({ ctx, input: { id, ...connection } }) =>
       ctx.services.connections.create(ctx.actor, id, connection).then(connectionOutput(ctx)),
@@ -123,17 +53,11 @@ export const ssoRouter = router({
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/sso/{connection_id}/', {
     summary: 'Change a connection',
     description:
-      'Omitted fields stay unchanged. Another `issuer` or `client_id` deactivates it until the next test. With `is_required`, members whose address is in a verified domain cannot use a password.',
+      'Omitted fields stay unchanged. Another `issuer` or `client_id` deactivates it until the next test. With `is_required`, memberships of the client count only in its sessions, except for superusers.',
     problems: ['reauthentication-required'],
     example: { is_active: true },
   })
-    .input(
-      ByConnection.extend({
-        ...changesOf(fields).shape,
-        is_active: z.boolean().optional(),
-        is_required: z.boolean().optional(),
-      }),
-    )
+    .input(ByConnection.extend(connectionChanges))
     .output(ConnectionOutput)
     .mutation(({ ctx, input: { id, connection_id: connectionId, ...changes } }) =>
       ctx.services.connections.update(ctx.actor, id, connectionId, changes).then(connectionOutput(ctx)),
@@ -156,33 +80,13 @@ export const ssoRouter = router({
 
   remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/sso/{connection_id}/', {
     summary: 'Remove a connection',
-    description: 'The people who log in with it use their passwords again, or reset them.',
+    description:
+      'Ends its sessions, and the tokens that were made in them. Its people log in with passwords, or set one.',
     problems: ['reauthentication-required'],
   })
     .input(ByConnection)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.connections.remove(ctx.actor, input.id, input.connection_id)),
-});
-
-const DomainOutput = Output('ClientDomain', {
-  id: z.int(),
-  client: z.int(),
-  domain: z.string(),
-  /** The TXT record that proves the domain. */
-  record_name: z.string(),
-  record_value: z.string(),
-  created_at: Instant,
-  verified_at: Instant.nullable(),
-  /** Since when the record is gone. */
-  lapsed_at: Instant.nullable(),
-  vouched_by: z.string().nullable(),
-  checked_at: Instant.nullable(),
-});
-
-const domainOutput = <Domain extends { domain: string; token: string }>(domain: Domain) => ({
-  ...domain,
-  record_name: recordName(domain),
-  record_value: recordValue(domain),
 });
 
 const ByDomain = ById.extend({ domain_id: IdKey });
@@ -240,7 +144,7 @@ export const domainsRouter = router({
   remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/domains/{domain_id}/', {
     summary: 'Remove a domain',
     description:
-      'Its people log in with their passwords again. Known people can still log in with the connection.',
+      'Its addresses do not lead to the connection any more. Known people can still log in with it.',
     problems: ['reauthentication-required'],
   })
     .input(ByDomain)
@@ -252,7 +156,8 @@ const IdentityOutput = Output('ExternalIdentity', {
   id: z.int(),
   connection: z.int(),
   connection_name: z.string(),
-  client: z.int(),
+  /** Null: of the installation. */
+  client: z.int().nullable(),
   issuer: z.string(),
   subject: z.string(),
   /** The address that the provider stated last. */
@@ -274,8 +179,7 @@ export const identityProcedures = {
   unlinkIdentity: route(adminProcedure, 'DELETE', '/jb/users/{email}/identities/{identity_id}/', {
     summary: 'Unlink an external identity',
     description:
-      'Ends the sessions that began with it. At their next login with the provider, a person who has a password enters it again, and one who has none is connected at once and gets a mail. For those who may change this user.',
-    problems: ['shared-user'],
+      'Of a client that you administer. Ends the sessions that began with it. The next login with the provider connects the account again.',
   })
     .input(z.object({ email: EmailKey, identity_id: IdKey }))
     .output(z.void())

@@ -4,7 +4,7 @@ import { Login, Name, OneTimeCode, OptionalInput } from './schemas/fields.ts';
 import { EmailKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
+import { adminProcedure, memberProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Token', { hasSecrets: true });
 
@@ -13,6 +13,7 @@ const MAX_LOGIN_BYTES = 16 * 1024;
 const LOGIN_PROBLEMS = [
   'invalid-credentials',
   'password_expired',
+  'sso-required',
   'otp-required',
   'second-factor-required',
   'invalid-otp',
@@ -88,7 +89,7 @@ export const tokensRouter = router({
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.refresh(input.token) })),
 
-  list: route(protectedProcedure, 'GET', '/jb/tokens/', {
+  list: route(memberProcedure, 'GET', '/jb/tokens/', {
     summary: 'List your tokens',
     description: 'When each token was created and last used, but not the token itself.',
   })
@@ -96,7 +97,7 @@ export const tokensRouter = router({
     .output(z.array(TokenOutput))
     .query(({ ctx, input }) => ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))),
 
-  createNamed: route(protectedProcedure, 'POST', '/jb/tokens/', {
+  createNamed: route(memberProcedure, 'POST', '/jb/tokens/', {
     summary: 'Create a named token',
     description: 'For scripts. The token is only shown in this response.',
     problems: ['reauthentication-required'],
@@ -107,7 +108,7 @@ export const tokensRouter = router({
     .output(TokenOutput.extend({ token: z.string() }))
     .mutation(({ ctx, input }) => ctx.services.apiTokens.create(ctx.actor, input.name)),
 
-  revoke: route(protectedProcedure, 'DELETE', '/jb/tokens/{id}/', {
+  revoke: route(memberProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',
     mayRevokeOwnCredential: true,
   })

@@ -5,14 +5,14 @@ import { isFault, type Problem, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
-import type { Actor } from '../src/services/access/actor.ts';
+import { type Actor, requireUnconfined } from '../src/services/access/actor.ts';
 import { type Action, can, rolesThatMay } from '../src/services/access/permissions.ts';
 import { confirmActor } from '../src/services/auth/authentication.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
 import { type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
-import { matchedQueryOf, type ProcedureMeta } from './procedure-meta.ts';
+import { matchedQueryOf, type ProcedureMeta, type Reach } from './procedure-meta.ts';
 import { transformer } from './schemas/transformer.ts';
 
 /** Of streams: below the timeouts of proxies, such as 60 s. */
@@ -106,13 +106,15 @@ export const publicProcedure = t.procedure
   );
 
 /** @param roles the roles that `isAllowed` accepts, for the message of the problem */
-const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
+const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () => true, roles = '') =>
   t.procedure
+    .meta({ reach })
     .use(withTimeLimit(true))
     // One middleware, because tRPC copies the context for each that adds to it.
     .use(async ({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
       const actor = await ctx.findActor();
       if (!actor) throw ctx.unauthenticated();
+      if (meta?.reach !== 'client') requireUnconfined(actor);
       if (!isAllowed(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.openServices());
@@ -133,26 +135,30 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
       });
     });
 
-export const protectedProcedure = procedureFor(() => true);
+/** What all users do with what they have in their clients. */
+export const memberProcedure = procedureFor('client');
+/** What all users do with their own account as a whole: not in a session that is confined to a client. */
+export const accountProcedure = procedureFor('account');
 
 /** For queries by which a front end finds out whether someone is logged in: visitors have the actor null. REST answers them 401. */
 export const visitorProcedure = t.procedure
+  .meta({ reach: 'client' })
   .use(withTimeLimit(true))
   .use(async ({ ctx, next }) =>
     next({ ctx: { actor: await ctx.findActor(), services: ctx.openServices() } }),
   );
 
 /** Requires a role that allows one of the actions in some client. The service checks the client of the call. */
-export const allowedTo = (...actions: readonly Action[]) => {
+export const allowedTo = (reach: Reach, ...actions: readonly Action[]) => {
   const role = rolesThatMay(...actions);
   const mayCall = (actor: Actor): boolean => actions.some((action) => can(actor, action));
-  return procedureFor(mayCall, role).meta({ role, mayCall });
+  return procedureFor(reach, mayCall, role).meta({ role, mayCall });
 };
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */
-export const viewerProcedure = allowedTo('view');
+export const viewerProcedure = allowedTo('client', 'view');
 /** Makes changes, and reads what only those who make them may see: client admins (own clients) and superusers. */
-export const adminProcedure = allowedTo('manage');
+export const adminProcedure = allowedTo('client', 'manage');
 /** Fetches and loads apps: staff and superusers. */
-export const staffProcedure = allowedTo('operate');
-export const superuserProcedure = allowedTo('administer');
+export const staffProcedure = allowedTo('installation', 'operate');
+export const superuserProcedure = allowedTo('installation', 'administer');

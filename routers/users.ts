@@ -27,7 +27,7 @@ import {
   userSort,
 } from './schemas/users.ts';
 import { identityProcedures } from './sso.ts';
-import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+import { adminProcedure, memberProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 const rolesRoute = routesOf('Roles');
@@ -155,7 +155,7 @@ export const usersRouter = router({
       return new Download('users.csv', Readable.from(csvOf(pages, columns), { objectMode: false }));
     }),
 
-  get: route(protectedProcedure, 'GET', '/jb/users/{email}/', {
+  get: route(memberProcedure, 'GET', '/jb/users/{email}/', {
     summary: 'Get a user',
     description: 'All users can get themselves.',
     legacy: true,
@@ -164,7 +164,7 @@ export const usersRouter = router({
     .output(UserDetailOutput)
     .query(({ ctx, input }) => ctx.services.users.get(ctx.actor, input.email).then(userOutput(ctx))),
 
-  permissions: route(protectedProcedure, 'GET', '/jb/users/{email}/permissions/', {
+  permissions: route(memberProcedure, 'GET', '/jb/users/{email}/permissions/', {
     summary: 'Get what you may do with a user',
     description: 'For screens that offer only what you may do.',
   })

@@ -74,6 +74,7 @@ create table launch_codes (
   expires_at timestamptz(3) not null,
   methods text[] null,
   auth_time timestamptz(3) null,
+  confined_to int null,
   constraint launch_codes_subject_check check (user_id is not null or access_view_use_id is not null),
   constraint launch_codes_access_view_use_id_foreign foreign key (access_view_use_id) references access_view_uses (id) on delete cascade,
   constraint launch_codes_app_id_foreign foreign key (app_id) references apps (id) on delete cascade,

@@ -163,6 +163,7 @@ create index email_changes_user_id_index on email_changes (user_id);
 create table operations (
   id uuid primary key,
   user_id int not null,
+  confined_to int null,
   change text not null,
   started_at timestamptz(3) not null
 );

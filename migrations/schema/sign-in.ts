@@ -2,7 +2,7 @@
 export const SIGN_IN = `
 create table sso_connections (
   id serial primary key,
-  client_id int not null,
+  client_id int null,
   name varchar(100) not null,
   issuer varchar(2048) not null,
   registered_as varchar(255) not null,
@@ -12,6 +12,8 @@ create table sso_connections (
   first_name_claim varchar(100) not null default 'given_name',
   last_name_claim varchar(100) not null default 'family_name',
   groups_claim varchar(100) not null default '',
+  required_claim varchar(100) not null default '',
+  required_value varchar(255) not null default '',
   is_active boolean not null default false,
   is_required boolean not null default false,
   provisions boolean not null default false,
@@ -19,18 +21,18 @@ create table sso_connections (
   tested_at timestamptz(3) null,
   constraint sso_connections_client_id_foreign foreign key (client_id) references clients (id) on delete cascade
 );
-create unique index sso_connections_active on sso_connections (client_id) where is_active;
+create unique index sso_connections_active on sso_connections (coalesce(client_id, 0)) where is_active;
 create index sso_connections_client_id_index on sso_connections (client_id);
 
 create table client_domains (
   id serial primary key,
-  client_id int not null,
+  client_id int null,
   domain varchar(253) not null,
   token varchar(43) not null,
   created_at timestamptz(3) not null,
   verified_at timestamptz(3) null,
   lapsed_at timestamptz(3) null,
-  vouched_by varchar(254) null,
+  vouched_by int null,
   checked_at timestamptz(3) null,
   constraint client_domains_client_id_domain_unique unique (client_id, domain),
   constraint client_domains_client_id_foreign foreign key (client_id) references clients (id) on delete cascade
@@ -51,38 +53,15 @@ create table external_identities (
   id serial primary key,
   connection_id int not null,
   user_id int not null,
-  issuer varchar(2048) not null,
   subject varchar(255) not null,
   email varchar(254) not null,
   created_at timestamptz(3) not null,
   last_login timestamptz(3) null,
-  constraint external_identities_issuer_subject_unique unique (issuer, subject),
+  constraint external_identities_connection_id_subject_unique unique (connection_id, subject),
   constraint external_identities_connection_id_foreign foreign key (connection_id) references sso_connections (id) on delete cascade,
   constraint external_identities_user_id_foreign foreign key (user_id) references users (id) on delete cascade
 );
-create index external_identities_connection_id_index on external_identities (connection_id);
 create index external_identities_user_id_index on external_identities (user_id);
-
-create table sso_logins (
-  id bigserial primary key,
-  connection_id int not null,
-  digest varchar(64) not null,
-  browser_digest varchar(64) not null,
-  kind text not null,
-  user_id int null,
-  next varchar(2048) null,
-  assertion json null,
-  created_at timestamptz(3) not null,
-  expires_at timestamptz(3) not null,
-  used_at timestamptz(3) null,
-  constraint sso_logins_digest_unique unique (digest),
-  constraint sso_logins_kind_check check (kind in ('login', 'confirm', 'test', 'link')),
-  constraint sso_logins_connection_id_foreign foreign key (connection_id) references sso_connections (id) on delete cascade,
-  constraint sso_logins_user_id_foreign foreign key (user_id) references users (id) on delete cascade
-);
-create index sso_logins_connection_id_index on sso_logins (connection_id);
-create index sso_logins_expires_at_index on sso_logins (expires_at);
-create index sso_logins_user_id_index on sso_logins (user_id);
 
 create table sso_logouts (
   connection_id int not null,
@@ -92,14 +71,6 @@ create table sso_logouts (
   constraint sso_logouts_connection_id_foreign foreign key (connection_id) references sso_connections (id) on delete cascade
 );
 create index sso_logouts_expires_at_index on sso_logouts (expires_at);
-
-create table provider_links (
-  user_id int not null,
-  client_id int not null,
-  since timestamptz(3) not null,
-  primary key (user_id, client_id),
-  constraint provider_links_user_id_foreign foreign key (user_id) references users (id) on delete cascade
-);
 
 create table sessions (
   id bigserial primary key,
@@ -115,7 +86,7 @@ create table sessions (
   connection_id int null,
   sid varchar(255) null,
   constraint sessions_digest_unique unique (digest),
-  constraint sessions_connection_id_foreign foreign key (connection_id) references sso_connections (id) on delete set null,
+  constraint sessions_connection_id_foreign foreign key (connection_id) references sso_connections (id) on delete cascade,
   constraint sessions_user_id_foreign foreign key (user_id) references users (id) on delete cascade
 );
 create index sessions_by_connection on sessions (connection_id, sid) where connection_id is not null;
@@ -132,9 +103,12 @@ create table api_tokens (
   expires_at timestamptz(3) null,
   replacement bytea null,
   authenticated_at timestamptz(3) null,
+  connection_id int null,
   constraint api_tokens_digest_unique unique (digest),
+  constraint api_tokens_connection_id_foreign foreign key (connection_id) references sso_connections (id) on delete cascade,
   constraint api_tokens_user_id_foreign foreign key (user_id) references users (id) on delete cascade
 );
+create index api_tokens_connection_id_index on api_tokens (connection_id) where connection_id is not null;
 create index api_tokens_user_id_created_at_index on api_tokens (user_id, created_at);
 create unique index api_tokens_user_id_name on api_tokens (user_id, name) where name <> '';
 
@@ -228,6 +202,7 @@ create index rate_limits_expire_index on rate_limits (expire);
 
 create table idempotent_responses (
   user_id int not null,
+  confined_to int not null default 0,
   key varchar(255) not null,
   fingerprint varchar(64) not null,
   response bytea null,
@@ -236,7 +211,7 @@ create table idempotent_responses (
   is_staff boolean not null default false,
   admin_of int[] not null default '{}',
   checkpoint bytea null,
-  primary key (user_id, key)
+  primary key (user_id, confined_to, key)
 );
 create index idempotent_responses_created_at_index on idempotent_responses (created_at);
 `;

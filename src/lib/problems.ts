@@ -34,6 +34,11 @@ const PROBLEMS = {
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],
   forbidden: [403, 'Forbidden', 'Your role does not allow this.'],
+  'confined-session': [
+    403,
+    'Confined session',
+    'You have logged in with the identity provider of a client, and this concerns your whole account. Log in with your password.',
+  ],
   'role-lost': [
     403,
     'Role lost',

@@ -44,7 +44,6 @@ import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { createReminders } from './reminders/reminders.ts';
-import { createAccountLinks } from './sso/account-links.ts';
 import { createConnections } from './sso/connections.ts';
 import { createDomains } from './sso/domains.ts';
 import { createIdentities } from './sso/identities.ts';
@@ -107,7 +106,6 @@ const factories = {
   connections: createConnections,
   domains: createDomains,
   ssoLogins: createSsoLogins,
-  accountLinks: createAccountLinks,
   ssoLogouts: createProviderLogouts,
   identities: createIdentities,
   passwords: createPasswords,

@@ -20,7 +20,6 @@ export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number)
   await deleteInBatches(em, 'api_tokens', sql`not ${isTokenUnexpired(now)}`);
   for (const table of ['login_challenges', 'answered_challenges', 'sso_logouts'] as const)
     await deleteInBatches(em, table, sql`expires_at <= ${now}::timestamptz`);
-  await deleteInBatches(em, 'sso_logins', sql`expires_at <= ${before(now, HOUR_MS)}`);
   await deleteInBatches(
     em,
     'mfa_factors',

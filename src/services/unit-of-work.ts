@@ -30,6 +30,7 @@ import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
 import { createHourlyLimit } from './rate-limits/counters.ts';
 import { createConnectionSecrets } from './sso/connections.ts';
+import { createLoginStates } from './sso/login-states.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
 import { DUPLICATE_LIMIT } from './users/user-creation.ts';
@@ -56,6 +57,7 @@ export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) 
     factorSecrets: createFactorSecrets(secretKey),
     passkeyChallenges: createPasskeyChallenges(secretKey),
     connectionSecrets: createConnectionSecrets(secretKey),
+    loginStates: createLoginStates(secretKey),
     webhookSecrets: createWebhookSecrets(secretKey),
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),

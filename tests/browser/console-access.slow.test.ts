@@ -169,7 +169,7 @@ access('keys, and clicks with Shift, change cells and ranges of them', async ({ 
   await resizeTo(page, { width: 390, height: 844 });
   const name = page.getByRole('table', { name: 'Access' }).getByRole('link', { name: 'Grace Hopper' });
   // At once, as the table may be replaced between two measurements.
-  const moved = await name.evaluate<number>(`(link) => {
+  const moved = await name.evaluate<number, unknown>(`(link) => {
     const before = link.getBoundingClientRect().x;
     link.closest('section').scrollTo({ left: 300 });
     return before - link.getBoundingClientRect().x;

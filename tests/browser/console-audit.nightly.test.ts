@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { chooseFilter, chooseFromMenu, goTo, openConsole, resizeTo, searchFilter } from '../support/console.ts';
+import {
+  chooseFilter,
+  chooseFromMenu,
+  goTo,
+  openConsole,
+  resizeTo,
+  searchFilter,
+} from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 import { eventually } from '../support/time.ts';

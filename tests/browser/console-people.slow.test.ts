@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { chooseClient, chooseFilter, chooseFromMenu, goTo, openConsole, resizeTo } from '../support/console.ts';
+import {
+  chooseClient,
+  chooseFilter,
+  chooseFromMenu,
+  goTo,
+  openConsole,
+  resizeTo,
+} from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { enroll } from '../support/second-factors.ts';
 import { ACME, ADA, ROOT } from '../support/test-app.ts';

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as assert from 'uvu/assert';
 import { TicketError, type TicketErrorCode, verifyTicket } from '../../src/client/tickets.ts';
+import { EVERYWHERE } from '../../src/services/access/scope.ts';
 import { claimsIn, resign, ticketOf } from '../support/access-views.ts';
 import { ACME, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
@@ -215,7 +216,12 @@ verification(
         .where('email', '=', GRACE)
         .executeTakeFirstOrThrow();
       const issue = ({ openServices }: Pick<TestApp, 'openServices'>) =>
-        openServices().tickets.issueTicket({ kind: 'user', userId: id, appId: 'zylTKNVx' });
+        openServices().tickets.issueTicket({
+          kind: 'user',
+          scope: EVERYWHERE,
+          userId: id,
+          appId: 'zylTKNVx',
+        });
       await verify(app, served, (await issue(twin)).ticket);
       await app.as(ROOT).signingKeys.rotate();
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { can, MEMBER, type Roles } from '../../src/services/access/permissions.ts';
+import { EVERYWHERE } from '../../src/services/access/scope.ts';
 import { pruneResponses } from '../../src/services/pruning.ts';
 import { createScript } from '../support/http-clients.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -411,7 +412,7 @@ idempotency(
   'does not replay to a user who has lost any role that shows more than the audit trail',
   async ({ app }) => {
     const { idempotency } = app.openServices();
-    const member = { ...MEMBER, id: 1, email: ACME, credential: null };
+    const member = { ...MEMBER, id: 1, email: ACME, credential: null, scope: EVERYWHERE };
     const all: Roles[] = Object.entries(MEMBER).map(([role, none]) => ({
       ...MEMBER,
       [role]: Array.isArray(none) ? [1] : true,

@@ -33,10 +33,11 @@ memory('reach the first process and every worker, and give way to options of the
   await using folder = await makeDataDir();
   const settings = { DATA_DIR: folder.path, WORKERS: '2' };
   await using service = await startService('serve', settings, ['--max-semi-space-size=32']);
+  // It is ready with the first.
+  await until('both workers run', async () => (await childrenRunning(service.pid, 'cli.js')).length === 2);
   const workers = await childrenRunning(service.pid, 'cli.js');
   const commandLine = (await readFile(`/proc/${service.pid}/cmdline`, 'utf8')).split('\0');
 
-  assert.is(workers.length, 2);
   for (const pid of [service.pid, ...workers]) assert.equal(await missingSettings(pid), []);
   assert.equal(
     commandLine.filter((part) => part.startsWith('--max-semi')),

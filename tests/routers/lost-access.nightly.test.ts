@@ -301,7 +301,6 @@ const INPUTS: Inputs = {
       .values({
         connection_id,
         user_id: (await user.executeTakeFirstOrThrow()).id,
-        issuer: PROVIDER,
         subject: `person ${n}`,
         email,
         created_at: app.clock.now(),

@@ -1,6 +1,7 @@
 import { decodeProtectedHeader } from 'jose';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
+import { EVERYWHERE } from '../../src/services/access/scope.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { createSigningKeys } from '../../src/services/gate/signing-keys.ts';
 import { isActive, ticketOf } from '../support/access-views.ts';
@@ -90,7 +91,7 @@ const subject = async (app: TestApp) => {
     .select('id')
     .where('email', '=', GRACE)
     .executeTakeFirstOrThrow();
-  return { kind: 'user', userId: id, appId: 'zylTKNVx' } as const;
+  return { kind: 'user', scope: EVERYWHERE, userId: id, appId: 'zylTKNVx' } as const;
 };
 
 keys('are published after their replacement until their tickets have expired', async ({ app }) => {

@@ -36,7 +36,9 @@ export const goTo = async (page: Page, path: string): Promise<void> => {
 /** Changes the size of the window, and waits until the page has been laid out for it: until then, rows are replaced under a test. */
 export const resizeTo = async (page: Page, size: { width: number; height: number }): Promise<void> => {
   await page.setViewportSize(size);
-  await page.evaluate('new Promise((laidOut) => requestAnimationFrame(() => requestAnimationFrame(laidOut)))');
+  await page.evaluate(
+    'new Promise((laidOut) => requestAnimationFrame(() => requestAnimationFrame(laidOut)))',
+  );
   await waitForData(page);
 };
 

@@ -56,7 +56,7 @@ const addIdentities = async (app: TestApp): Promise<void> => {
     .select('id')
     .where('email', '=', ADA)
     .executeTakeFirstOrThrow();
-  const about = { connection_id: 1, user_id, issuer: 'https://login.acme.test', email: ADA };
+  const about = { connection_id: 1, user_id, email: ADA };
   for (const subject of ['one', '=two'])
     await app
       .db()

@@ -9,7 +9,7 @@ const CLIENT_ID = 'steward';
 const CLIENT_SECRET = 'a secret that only tests and their provider know';
 
 /** The claims of a person, by their `sub`. */
-type Person = Record<string, unknown> & { email?: string };
+type Person = Record<string, unknown> & { email?: string | string[] };
 
 export type TestProvider = Awaited<ReturnType<typeof startIdentityProvider>>;
 

@@ -186,8 +186,8 @@ export const erase = async (app: TestApp, email = PERSON) => {
 const addIdentity = async (app: TestApp): Promise<void> => {
   const registration = { issuer: 'https://login.acme.test', client_id: 'steward' };
   const { id } = await app.as(ROOT).sso.create({ id: 1, name: 'Acme ID', ...registration });
-  await sql`insert into external_identities (connection_id, user_id, issuer, subject, email, created_at)
-    select ${id}, id, 'https://login.acme.test', 'zephyrine', email, ${app.clock.now()}::timestamptz from users where email = ${PERSON}`.execute(
+  await sql`insert into external_identities (connection_id, user_id, subject, email, created_at)
+    select ${id}, id, 'zephyrine', email, ${app.clock.now()}::timestamptz from users where email = ${PERSON}`.execute(
     app.db(),
   );
 };

@@ -145,6 +145,12 @@ export const startTestApp = async (
     /** Calls procedures in-process; null sends no credentials. */
     as: (email: string | null) => createCaller(contextOf(email)),
     contextOf,
+    /** Makes the token of a user one that was made in a session of this connection, so that it is confined to its client. */
+    confine: async (email: string, connectionId: number): Promise<void> => {
+      const tokens = kysely(em()).updateTable('api_tokens').set({ connection_id: connectionId });
+      await tokens.where('digest', '=', tokenDigest(await tokenOf(email))).execute();
+    },
+
     /** For a user whose token a test has revoked. */
     renewToken: (email: string): Promise<string> => {
       tokens.delete(email);

@@ -1,4 +1,4 @@
-import { SimpleGrid, Stack } from '@mantine/core';
+import { Alert, SimpleGrid, Stack } from '@mantine/core';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { AddressForm } from './address-form.tsx';
@@ -9,22 +9,32 @@ import { Sessions } from './sessions.tsx';
 import { Tokens } from './tokens.tsx';
 
 /** The user's own profile, address, password, second factors, sessions and API tokens. */
-export const AccountScreen = () => (
-  <>
-    <ScreenHeader
-      title="Account"
-      lead={useSession().user.email}
-      procedures={['mfa.list', 'sessions.list', 'tokens.list']}
-    />
-    <Stack>
-      <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <ProfileForm />
-        <AddressForm />
-        <PasswordForm />
-        <SecondFactors />
-      </SimpleGrid>
-      <Sessions />
-      <Tokens />
-    </Stack>
-  </>
-);
+export const AccountScreen = () => {
+  const { user, confined_to: confinedTo, sso } = useSession();
+  return (
+    <>
+      <ScreenHeader
+        title="Account"
+        lead={user.email}
+        procedures={['mfa.list', 'sessions.list', 'tokens.list']}
+      />
+      <Stack>
+        {confinedTo === null ? (
+          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+            <ProfileForm />
+            <AddressForm />
+            <PasswordForm />
+            <SecondFactors />
+          </SimpleGrid>
+        ) : (
+          <Alert variant="light" title={`You have logged in with ${sso?.name ?? 'an identity provider'}`}>
+            This session reaches one client. To change your name, address, password or second factors, log
+            out, then log in with your password.
+          </Alert>
+        )}
+        <Sessions />
+        <Tokens />
+      </Stack>
+    </>
+  );
+};

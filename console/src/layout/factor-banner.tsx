@@ -5,9 +5,10 @@ import { useSession } from './use-session.ts';
 
 /** Above the screen, for a user who needs a second factor. A recommendation is on the screen of the account only. */
 export const FactorBanner = () => {
-  const { second_factor: status } = useSession();
+  const { second_factor: status, confined_to: confinedTo } = useSession();
   return (
-    status.required_from !== null && (
+    status.required_from !== null &&
+    confinedTo === null && (
       <Group className="card" role="status" px="md" py="xs" mb="md" gap="sm">
         <Text size="sm">{factorNoticeOf(status)}</Text>
         <Anchor component={Link} to="/account" size="sm">

@@ -60,10 +60,7 @@ export const PersonIdentities = ({ email, mayUnlink }: Props) => {
         onConfirm={() => toUnlink && unlink.mutate({ email, identity_id: toUnlink.id })}
         onClose={() => setToUnlink(null)}
       >
-        <Text>
-          Sessions that began with it end. At the next login with it, the person enters the password of the
-          account again, or sets one first.
-        </Text>
+        <Text>Sessions that began with it end. The next login with it connects the account again.</Text>
       </ConfirmModal>
     </Stack>
   );

@@ -42,6 +42,8 @@ const DEFAULTS = {
   first_name_claim: 'given_name',
   last_name_claim: 'family_name',
   groups_claim: '',
+  required_claim: '',
+  required_value: '',
   provisions: false,
 };
 
@@ -137,6 +139,15 @@ const ConnectionForm = ({ client, connection, onClose }: Omit<Props, 'isOpen'>) 
           <Group grow align="flex-start">
             <TextInput label="Claim of the first name" maxLength={100} {...field('first_name_claim')} />
             <TextInput label="Claim of the last name" maxLength={100} {...field('last_name_claim')} />
+          </Group>
+          <Group grow align="flex-start">
+            <TextInput
+              label="Required claim"
+              description="That only accounts of your organization have. Empty: none."
+              maxLength={100}
+              {...field('required_claim')}
+            />
+            <TextInput label="Its value" maxLength={255} {...field('required_value')} />
           </Group>
           <NamedSwitch
             label="Create people who are not invited"

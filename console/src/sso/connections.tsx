@@ -30,7 +30,12 @@ export const Connections = ({ client, isReadOnly }: Props) => {
       {connections.data?.length === 0 && <Text>No identity provider is connected.</Text>}
       <Stack component="ul" className="plain-list" gap="lg" w="100%">
         {connections.data?.map((connection) => (
-          <ConnectionRow key={connection.id} connection={connection} isReadOnly={isReadOnly} />
+          <ConnectionRow
+            key={connection.id}
+            client={client}
+            connection={connection}
+            isReadOnly={isReadOnly}
+          />
         ))}
       </Stack>
       {!isReadOnly && (
@@ -45,7 +50,7 @@ export const Connections = ({ client, isReadOnly }: Props) => {
 
 type Changes = Omit<Inputs['sso']['update'], 'id' | 'connection_id'>;
 
-const useConnectionChanges = ({ id: connection_id, client: id, name }: Connection) => {
+const useConnectionChanges = (id: number, { id: connection_id, name }: Connection) => {
   const queryClient = useQueryClient();
   const refresh = (message: string): void => {
     for (const router of [trpc.sso, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
@@ -76,9 +81,9 @@ const useConnectionChanges = ({ id: connection_id, client: id, name }: Connectio
   };
 };
 
-const ConnectionRow = ({ connection, isReadOnly }: { connection: Connection; isReadOnly: boolean }) => {
+const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection: Connection }) => {
   const [opened, setOpened] = useState<'edit' | 'remove' | 'require' | 'deactivate' | null>(null);
-  const { change, remove, test, isTesting, error, prompt } = useConnectionChanges(connection);
+  const { change, remove, test, isTesting, error, prompt } = useConnectionChanges(client, connection);
   const { name, is_active: isActive, is_required: isRequired, tested_at: testedAt } = connection;
   const close = (): void => setOpened(null);
   const invalid = Object.values(fieldErrors(error)).flat().join(' ');
@@ -150,12 +155,7 @@ const ConnectionRow = ({ connection, isReadOnly }: { connection: Connection; isR
         </>
       )}
       {prompt}
-      <ConnectionDialog
-        client={connection.client}
-        connection={connection}
-        isOpen={opened === 'edit'}
-        onClose={close}
-      />
+      <ConnectionDialog client={client} connection={connection} isOpen={opened === 'edit'} onClose={close} />
       <ConfirmModal
         isOpen={opened === 'require'}
         title="Require single sign-on?"
@@ -164,8 +164,8 @@ const ConnectionRow = ({ connection, isReadOnly }: { connection: Connection; isR
         onClose={close}
       >
         <Text>
-          Members whose address is in a verified domain cannot log in with a password any more, nor reset it.
-          Tokens and sessions go on.
+          Memberships of this client count in sessions of {name} only. With a password, people see what they
+          have in other clients. Superusers are exempt.
         </Text>
       </ConfirmModal>
       <ConfirmModal

@@ -128,13 +128,15 @@ const COMMON_CODES: readonly ProblemCode[] = [
 const PATH_CODES: readonly ProblemCode[] = ['malformed-path', 'not-found', 'path-too-long'];
 
 const codesOf = (endpoint: Endpoint): Set<ProblemCode> => {
-  const { pathKeys, isPublic, role, method, rest } = endpoint;
+  const { pathKeys, isPublic, role, reach, method, rest } = endpoint;
   const codes = new Set(COMMON_CODES);
   if (pathKeys.length > 0) for (const code of PATH_CODES) codes.add(code);
   if (!isPublic) codes.add('unauthenticated');
   if (method !== 'GET') codes.add('cross-site');
   if (isIdempotent(endpoint)) codes.add('csrf-failed');
   if (role) codes.add('forbidden');
+  // Those who manage others may name themselves.
+  if (!isPublic && (role || reach !== 'client')) codes.add('confined-session');
   for (const code of rest.problems ?? []) codes.add(code);
   if (isIdempotent(endpoint)) codes.add('idempotency-key-reused');
   if (acceptsIfMatch(endpoint)) codes.add('precondition-failed');

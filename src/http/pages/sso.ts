@@ -9,14 +9,12 @@ import { logFault } from '../middleware/request-logger.ts';
 import {
   attempt,
   formField,
-  formFields,
   type PageContext,
   type Pages,
   pathParameter,
   queryParameter,
 } from './page-context.ts';
-import { codePath, enrolPath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
-import { currentPasswordField, hiddenUsername, inputField } from './parts.ts';
+import { codePath, enrolPath, homeUrl, localPath, redirectTo } from './page-layout.ts';
 
 /** Enough for a chain of pages of the provider. */
 const COOKIE_MINUTES = 60;
@@ -54,29 +52,6 @@ export const ssoPages: Pages = {
         actor: await context.currentActor(),
       });
       return finish(context, result);
-    }),
-
-  'GET /sso/link/': (context) =>
-    answering(context, () => sendLink(context, queryParameter(context, 'state') ?? '')),
-
-  'POST /sso/link/': (context) =>
-    answering(context, async () => {
-      const { browser } = context;
-      const [state, code, password] = formFields(context, 'state', 'code', 'password');
-      const { value, problem } = await context.submit(() =>
-        context.openServices().accountLinks.link({
-          state,
-          browser: browser.sso.value,
-          password,
-          code: code === '' ? undefined : code,
-          device: browser.device,
-          userAgent: browser.userAgent,
-        }),
-      );
-      if (!problem) return finish(context, value);
-      // The login itself is over, not this attempt.
-      if (problem.code === 'sso-failed') throw problem;
-      return sendLink(context, state, problem);
     }),
 
   // After a logout here, which does not end the session at the provider. Only redirects: it needs no session, and changes nothing here.
@@ -155,8 +130,6 @@ export const startLogin = async (context: PageContext, start: Start): Promise<Fa
 const finish = async (context: PageContext, result: SsoResult): Promise<FastifyReply> => {
   const { browser, reply } = context;
   if (result.kind === 'test') return sendTest(context, result.test);
-  if (result.kind === 'link')
-    return redirectTo(reply, `/sso/link/?${new URLSearchParams({ state: result.state })}`);
   // The browser goes on as this person only, also if another one was logged in, or their login waited for a code.
   if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
   if (result.kind === 'challenge') {
@@ -195,39 +168,6 @@ const TITLES: Partial<Record<ProblemCode, string>> = {
   throttled: 'Too many attempts',
 };
 
-/** Asks for the password of the account that the provider has found, once. */
-const sendLink = async (
-  context: PageContext,
-  state: string,
-  problem: Problem | null = null,
-): Promise<FastifyReply> => {
-  const link = await context.openServices().accountLinks.readLink(state, context.browser.sso.value);
-  const { home_location } = await context.getBranding();
-  const isCodeWrong = problem?.code === 'invalid-otp';
-  return context.sendForm({
-    title: 'Connect your account',
-    lead: `You have an account as ${link.email}. Enter its password once; afterwards you log in with ${link.name}.`,
-    action: '/sso/link/',
-    problem,
-    hidden: { state },
-    body: html`${hiddenUsername(link.email)}
-${currentPasswordField({ label: 'Password', errors: problem?.fields?.password, isFocused: !isCodeWrong })}
-${
-  link.hasSecondFactor &&
-  inputField({
-    name: 'code',
-    label: 'Code of your authenticator app, or a recovery code',
-    autocomplete: 'one-time-code',
-    errors: problem?.fields?.code,
-    isFocused: isCodeWrong,
-  })
-}
-<button>Connect and log in</button>
-<p class="aside"><a href="/password/reset/">Forgot your password?</a></p>`,
-    formAction: formActionSources(link.next ?? homeUrl(home_location)),
-  });
-};
-
 /** Shows what a login would do, to the admin who tests a connection. */
 const sendTest = async (
   context: PageContext,
@@ -245,7 +185,7 @@ const sendTest = async (
 <p>${refusal === null ? outcomeOf(decision) : `Refuse the login. ${refusal}`}</p>
 ${groups !== null && html`<p>${groups}</p>`}
 ${stated.email === null && html`<p>The claim <code>${connection.email_claim}</code> has no email address, so the connection cannot be used yet.</p>`}
-<p><a class="button" href="/console/clients/${connection.client}?tab=sign-in">Back to the settings</a></p>
+<p><a class="button" href="${connection.client === null ? '/console/' : `/console/clients/${connection.client}?tab=sign-in`}">Back to the settings</a></p>
 </div>
 <h2>Claims</h2>
 <dl class="card claims">${rows}</dl>`;
@@ -257,9 +197,7 @@ const outcomeOf = (decision: TestedLogin['decision']): string => {
     case 'log-in':
       return `Log in ${decision.user.email}, who is connected already.`;
     case 'link':
-      return `Ask for the password of ${decision.user.email} once, and connect the account${decision.hasInvitation ? ', which accepts the invitation' : ''}.`;
-    case 'adopt':
-      return `Connect and log in ${decision.user.email}, who has no password yet.`;
+      return `Connect and log in ${decision.user.email}${JOINING[decision.joins ?? 'member']}.`;
     case 'accept-invitation':
       return `Accept the invitation of ${decision.email} and create the account.`;
     case 'create':
@@ -267,6 +205,12 @@ const outcomeOf = (decision: TestedLogin['decision']): string => {
     case 'refuse':
       return 'Refuse the login.';
   }
+};
+
+const JOINING = {
+  member: '',
+  invitation: ', who accepts the invitation',
+  provision: ', who becomes a member',
 };
 
 const groupsOf = (

@@ -25,6 +25,7 @@ export type Endpoint = {
   /** Undefined if every authenticated user may call it. */
   role: string | undefined;
   mayCall: ProcedureMeta['mayCall'];
+  reach: ProcedureMeta['reach'];
   tags: readonly string[];
   summary: string;
   description: string | undefined;
@@ -59,6 +60,7 @@ const procedureEndpoints = (): Endpoint[] => {
       isPublic: meta.isPublic ?? false,
       role: meta.role,
       mayCall: meta.mayCall,
+      reach: meta.reach,
       tags: meta.openapi.tags ?? [],
       summary: meta.openapi.summary ?? '',
       description: meta.openapi.description,

@@ -3,6 +3,7 @@ import { isPseudonym } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
 import type { SessionProof } from '../auth/methods.ts';
 import { can, clientsWhere, MEMBER, type Roles, rolesThatMay } from './permissions.ts';
+import { EVERYWHERE, type Scope } from './scope.ts';
 
 /** The token or session that authenticates a call. */
 export type Credential =
@@ -20,12 +21,13 @@ export type Credential =
       proof: SessionProof;
     };
 
-/** The authenticated caller and their roles, read once per call. */
+/** The authenticated caller, and the roles that count in the scope of the credential, read once per call. */
 export type Actor = Roles & {
   readonly id: number;
   readonly email: string;
   /** Null when the operator acts as a user from the command line. */
   readonly credential: Credential | null;
+  readonly scope: Scope;
 };
 
 /**
@@ -38,7 +40,19 @@ export const serviceActor = (clientId: number | null): Actor => ({
   id: 0,
   email: '',
   credential: null,
+  scope: clientId === null ? EVERYWHERE : { only: clientId, hidden: [] },
 });
+
+/** Null without a caller, and for one whose credential is confined to a client: their account is not within it. */
+export const unconfined = (actor: Actor | null): Actor | null => (actor?.scope.only === null ? actor : null);
+
+/**
+ * Refuses a credential that is confined to a client what concerns the account of its person, or all clients.
+ * @throws Problem `confined-session`
+ */
+export const requireUnconfined = ({ scope }: Actor): void => {
+  if (scope.only !== null) throw new Problem('confined-session');
+};
 
 /** What the login of a request has proven. A token proves nothing: who holds it need not be its user. */
 export const proofOf = ({ credential }: Pick<Actor, 'credential'>): SessionProof | null =>
@@ -99,8 +113,11 @@ export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null
 };
 
 /** Why the actor may not change the account of this user, nor see their logins: other clients share it. Null if they may. */
-export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
+export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+  // One's own account belongs to no client.
+  if (user.id === actor.id && actor.scope.only !== null) return new Problem('confined-session');
+  return strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
+};
 
 /** Why the actor may not change the account of this user, with its address; null if they may. */
 export const accountUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
@@ -108,7 +125,9 @@ export const accountUpdateRefusal = (actor: Actor, user: TargetRoles): Problem |
 
 /** Why the actor may not grant and revoke apps of their own clients; null if they may. */
 export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  strangerRefusal(actor, user) ?? clientAdminRefusal(actor, user);
+  (user.id === actor.id && actor.scope.only !== null ? new Problem('confined-session') : null) ??
+  strangerRefusal(actor, user) ??
+  clientAdminRefusal(actor, user);
 
 /** A role in a client that the actor does not administer decides nothing, or a refusal would show it. */
 const clientAdminRefusal = (actor: Actor, { adminOf }: TargetRoles): Problem | null =>

@@ -15,14 +15,15 @@ import {
   opensApps,
   type Roles,
 } from './permissions.ts';
+import { EVERYWHERE, isInScope } from './scope.ts';
 
 /**
  * The visibility policy: SQL conditions on what a viewer may see and change. Every list and every single read uses them.
  */
-export type Viewer = Roles & Pick<Actor, 'id'>;
+export type Viewer = Roles & Pick<Actor, 'id' | 'scope'>;
 
 /** A viewer of everything, for queries that many such viewers share. `id` 0 is no user. */
-export const VIEWS_ALL: Viewer = { ...MEMBER, id: 0, isStaff: true };
+export const VIEWS_ALL: Viewer = { ...MEMBER, id: 0, isStaff: true, scope: EVERYWHERE };
 
 const ALWAYS: Condition = sql`true`;
 
@@ -106,7 +107,8 @@ export const userClientVisibleTo = (
   viewer: Viewer,
   userId: RawBuilder<number>,
   clientId: RawBuilder<number>,
-): Condition => sql`(${userId} = ${viewer.id} or ${clientVisibleTo(viewer, clientId)})`;
+): Condition =>
+  sql`(${userId} = ${viewer.id} and ${isInScope(viewer.scope, clientId)} or ${clientVisibleTo(viewer, clientId)})`;
 
 /** Rows of `users` who have the role in the client, or else in any client, as far as the viewer may see. */
 export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?: number): Condition => sql`
@@ -170,7 +172,7 @@ export const appVisibleTo = (viewer: Viewer, now: Date): Condition =>
     ? ALWAYS
     : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
         select from ${appAccess(now)} g join clients c on c.id = apps.client_id and c.is_open
-        where g.app_id = apps.id and g.user_id = ${viewer.id}
+        where g.app_id = apps.id and g.user_id = ${viewer.id} and ${isInScope(viewer.scope, sql`apps.client_id`)}
           and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
 
 /** Whether the user may open the apps of the client that are granted to them: a suspended member may not. */
@@ -233,7 +235,8 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`exists (select from clients c join memberships m on m.client_id = c.id
-        where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active_member)`;
+        where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active_member
+          and ${isInScope(viewer.scope, sql`c.id`)})`;
 
 /**
  * Rows of `audit_entries` that concern a client of the viewer. The activity of an account is included only if it concerns

@@ -5,6 +5,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { isInScope } from '../access/scope.ts';
 import { appVisibleTo } from '../access/visibility.ts';
 import { type ActionOn, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -103,6 +104,7 @@ const filterRows = (em: Em, actor: Actor) =>
     .select(['hash', 'saved_filters.name', 'created', 'modified', STACK_NAME])
     .select(({ val }) => val(actor.email).as('user'))
     .where('saved_filters.user_id', '=', actor.id)
+    .where(isInScope(actor.scope, sql.ref('apps.client_id')))
     .where(isForHolder(sql.ref('saved_filters.user_id'), sql.ref('apps.client_id'), sql.ref('created')))
     .orderBy('saved_filters.id');
 

@@ -77,6 +77,18 @@ export const ofGroup = ({ id, name }: { id: number; name: string }): Target => (
   label: name,
 });
 
+export const ofConnection = ({ id, name }: { id: number; name: string }): Target => ({
+  type: 'connection',
+  id,
+  label: name,
+});
+
+export const ofDomain = ({ id, domain }: { id: number; domain: string }): Target => ({
+  type: 'domain',
+  id,
+  label: domain,
+});
+
 export const ofInvitation = ({ id, email }: Person): Target => ({ type: 'invitation', id, label: email });
 
 export type AuditEvent = Happening<AuditAction> & {

@@ -11,7 +11,7 @@ import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { createAuthentication } from './authentication.ts';
-import { addToken, isCurrent, isTokenUnexpired, lastUseFor, tokenDigest } from './credentials.ts';
+import { addToken, isCurrent, isOfScope, isTokenUnexpired, lastUseFor, tokenDigest } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -44,7 +44,8 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
       }
       const token = newToken();
       const now = clock.now();
-      const { id } = await addToken(unit, tx, { userId: actor.id, token, now, authenticatedAt: null, name });
+      const added = { userId: actor.id, token, now, authenticatedAt: null, name, madeBy: actor.credential };
+      const { id } = await addToken(unit, tx, added);
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: ofUser(actor), clients, details: { id } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
@@ -65,6 +66,7 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
+        .where(isOfScope(actor))
         .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
         .returning('id')
         .executeTakeFirstOrThrow(() => notFound('token'));
@@ -87,6 +89,7 @@ const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: nu
     .select(['id', 'name', 'created_at', isCurrent(actor, 'token')])
     .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
     .where('user_id', '=', userId)
+    .where(isOfScope(actor))
     .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired(now))
@@ -121,7 +124,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     const isOver = condition`not ${isTokenUnexpired(clock.now())}`;
     await db.deleteFrom('api_tokens').where('user_id', '=', userId).where(isOver).execute();
     const authenticatedAt = row.authenticated_at;
-    const added = { userId, token: replacement, now: clock.now(), authenticatedAt, name };
+    const madeBy = { kind: 'token', id, authenticatedAt } as const;
+    const added = { userId, token: replacement, now: clock.now(), authenticatedAt, name, madeBy };
     const { id: newId } = await addToken(unit, tx, added);
     const about = ofOneself({ id: userId, email, clientIds: await clientIdsOf(tx, userId) });
     await audit.record(tx, [{ action: 'token.refresh', ...about, details: { id, new_id: newId } }]);

@@ -7,7 +7,8 @@ import { isSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
-import { canAllOf } from '../access/permissions.ts';
+import { canAllOf, type Roles } from '../access/permissions.ts';
+import { EVERYWHERE, narrow, type Scope, scopeColumns } from '../access/scope.ts';
 import { ROLE_COLUMNS } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { CREDENTIAL_TABLES, isTokenUnexpired, tokenDigest } from './credentials.ts';
@@ -47,7 +48,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
         ? { kind: 'session', id, authenticatedAt, proof: { methods, authTime } }
         : { kind: 'token', id, authenticatedAt };
     if (valid.idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
-    return { ...user, credential };
+    return actorOf(user, credential);
   };
 
   return {
@@ -97,6 +98,7 @@ const OWNERS = {
   token: (em: Em, now: Date, digests: readonly string[]) =>
     activeUsers(em)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
+      .select(scopeColumns('api_tokens'))
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
       .select(({ cast, lit }) => [
         'api_tokens.authenticated_at',
@@ -108,6 +110,7 @@ const OWNERS = {
   session: (em: Em, now: Date, digests: readonly string[]) =>
     activeUsers(em)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
+      .select(scopeColumns('sessions'))
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
       .select(['sessions.authenticated_at', 'sessions.methods'])
       .select(({ fn }) =>
@@ -123,19 +126,33 @@ export const findActorByEmail = async (em: Em, email: string | undefined): Promi
     ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
     : activeUsers(em).where('users.email', '=', email)
   ).executeTakeFirst();
-  return row ? { ...row, credential: null } : null;
+  return row ? { ...row, credential: null, scope: EVERYWHERE } : null;
 };
 
-/** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (em: Em, { id, credential }: Actor): Promise<Actor | null> => {
+/** Reads the actor's current roles and scope. Null if the user or the credential is no longer valid. */
+export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Promise<Actor | null> => {
   const user = activeUsers(em).where('users.id', '=', id);
-  const found = credential
-    ? user.where(({ exists, selectFrom }) =>
-        exists(selectFrom(CREDENTIAL_TABLES[credential.kind]).select('id').where('id', '=', credential.id)),
-      )
-    : user;
-  const row = await found.executeTakeFirst();
-  return row ? { ...row, credential } : null;
+  if (!credential) {
+    const row = await user.executeTakeFirst();
+    return row ? { ...row, credential, scope } : null;
+  }
+  const { kind, id: credentialId } = credential;
+  const owners = user.select(scopeColumns(CREDENTIAL_TABLES[kind]));
+  const row = await (kind === 'token'
+    ? owners
+        .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
+        .where('api_tokens.id', '=', credentialId)
+    : owners.innerJoin('sessions', 'sessions.user_id', 'users.id').where('sessions.id', '=', credentialId)
+  ).executeTakeFirst();
+  return row ? actorOf(row, credential) : null;
+};
+
+type Owner = Roles & Scope & { id: number; email: string };
+
+/** The owner of a credential, with the roles that count in its scope. */
+const actorOf = ({ id, email, only, hidden, ...roles }: Owner, credential: Credential): Actor => {
+  const scope = { only, hidden };
+  return { id, email, ...narrow(roles, scope), credential, scope };
 };
 
 /**

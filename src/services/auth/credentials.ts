@@ -42,6 +42,8 @@ type NewToken = {
   /** When the user entered a password for it; null if they entered none. */
   authenticatedAt: Date | null;
   name?: string;
+  /** By which it is made; null: a password. */
+  madeBy?: Credential | null;
 };
 type NewSession = {
   userId: number;
@@ -66,6 +68,18 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
   return condition`id is not distinct from ${id}::bigint`.as('is_current');
 };
 
+/** SQL: rows of sessions or tokens of the actor that its credential may see: one that is confined to a client, those that are, too. */
+export const isOfScope = ({ scope }: Actor): Condition =>
+  scope.only === null
+    ? condition`true`
+    : condition`connection_id in (select id from sso_connections where client_id = ${scope.only})`;
+
+/** SQL: the connection with which a credential began; null for others. What it makes has the same. */
+export const connectionOf = (credential: Credential | null): RawBuilder<number | null> =>
+  credential === null
+    ? sql`null::int`
+    : sql`(select connection_id from ${sql.table(CREDENTIAL_TABLES[credential.kind])} where id = ${credential.id})`;
+
 /**
  * SQL: when and from where a row of sessions or tokens was last used, as far as the viewer may know it; otherwise when it was created, and
  * no address.
@@ -86,7 +100,7 @@ export const lastUseFor = (viewer: Viewer, table: 'sessions' | 'api_tokens') => 
 export const addToken = async (
   { origin, staffSecondFactor }: Pick<UnitOfWork, 'origin' | 'staffSecondFactor'>,
   tx: Em,
-  { userId, token, now, authenticatedAt, name = '' }: NewToken,
+  { userId, token, now, authenticatedAt, name = '', madeBy = null }: NewToken,
 ) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
@@ -98,6 +112,7 @@ export const addToken = async (
       last_used: now,
       last_address: origin.address ?? '',
       authenticated_at: authenticatedAt,
+      connection_id: connectionOf(madeBy),
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -217,7 +232,10 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
   await revokeCredentials(tx, userId, kept);
 };
 
-/** Deletes the tokens, sessions, unfinished logins and links of users, except the credential to keep. A change of an address can still be undone. */
+/**
+ * Deletes what users have in hand: tokens, sessions, unfinished logins, links and launches, except the credential to keep. A change of an address can
+ * still be undone.
+ */
 export const revokeCredentials = async (
   tx: Em,
   userIds: number | readonly number[],
@@ -229,8 +247,12 @@ export const revokeCredentials = async (
     const keptId = kept?.kind === kind ? kept.id : 0;
     await db.deleteFrom(CREDENTIAL_TABLES[kind]).where(isOfUsers).where('id', '<>', keptId).execute();
   }
-  for (const table of ['login_challenges', 'sso_logins', 'password_links'] as const)
+  for (const table of ['login_challenges', 'password_links', 'launch_codes'] as const)
     await db.deleteFrom(table).where(isOfUsers).execute();
+  await db
+    .deleteFrom('embed_sessions')
+    .where('access_view_use_id', 'in', db.selectFrom('access_view_uses').select('id').where(isOfUsers))
+    .execute();
   // Changes of the address that are not confirmed yet.
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };

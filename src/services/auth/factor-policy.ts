@@ -71,6 +71,22 @@ export const nextLoginStep = (
 };
 
 /**
+ * What a login at an identity provider needs beyond what the provider states: a second factor that the person has here, if the policy demands
+ * one.
+ * @throws Problem `second-factor-required` if they have none that is enough
+ */
+export const nextProviderStep = (
+  state: FactorState,
+  methods: readonly string[],
+  now: Date,
+): 'code' | null => {
+  const proven = strengthOf(methods);
+  const needed = neededStrength(state, now);
+  if (needed > Math.max(proven, state.enrolled)) throw new Problem('second-factor-required');
+  return needed > 0 && proven === 0 ? 'code' : null;
+};
+
+/**
  * What a session needs to open an app. Those who have a passkey use it; of those who have a second factor, the session may be older, or made
  * without it.
  */
@@ -135,6 +151,27 @@ export const factorState = (staffPolicy: StaffPolicy) => {
     neededFrom(1).as('factor_from'),
     neededFrom(2).as('passkey_from'),
   ] as const;
+};
+
+/** What the policy of the client of a connection demands of a member; that of the installation, what all policies demand: `all`. */
+export const readProviderDemand = async (
+  em: Em,
+  userId: number,
+  connectionId: number,
+  all: FactorState,
+): Promise<FactorState> => {
+  const demandedFrom = (strength: Strength) =>
+    sql<Date | null>`case when ${demands(strength)} then ${graceEnd()} end`;
+  const ofClient = await kysely(em)
+    .selectFrom('sso_connections')
+    .innerJoin('clients as c', 'c.id', 'sso_connections.client_id')
+    .leftJoin('memberships as m', (join) =>
+      join.onRef('m.client_id', '=', 'c.id').on('m.user_id', '=', userId),
+    )
+    .select([demandedFrom(1).as('factor_from'), demandedFrom(2).as('passkey_from')])
+    .where('sso_connections.id', '=', connectionId)
+    .executeTakeFirst();
+  return { ...all, ...ofClient };
 };
 
 const demandedByApp = (strength: Strength) =>

@@ -5,7 +5,7 @@ import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import { ofOneself } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
-import { type LoginStep, nextLoginStep } from './factor-policy.ts';
+import { type LoginStep, nextLoginStep, nextProviderStep, readProviderDemand } from './factor-policy.ts';
 import type { CodeOwner } from './factor-verification.ts';
 import { addChallenge } from './login-challenges.ts';
 import { newTotpSecret } from './one-time-codes.ts';
@@ -66,7 +66,10 @@ export const createLoginOpening = (unit: UnitOfWork) => {
   return {
     challenge,
 
-    /** A session of a locked user, or a challenge if they need more than these methods by now. */
+    /**
+     * A session of a locked user, or a challenge if they need more than these methods by now. An identity provider enrols nobody.
+     * @throws Problem `second-factor-required` for a login at a provider by someone who has no factor that its client requires
+     */
     open: async (
       tx: Em,
       user: CodeOwner,
@@ -78,7 +81,9 @@ export const createLoginOpening = (unit: UnitOfWork) => {
         ...session,
         authenticatedAt: authenticatedAt ?? now,
       });
-      const step = nextLoginStep(state, methods, now);
+      const step = provider
+        ? nextProviderStep(await readProviderDemand(tx, user.id, provider.connectionId, state), methods, now)
+        : nextLoginStep(state, methods, now);
       if (step === null) {
         await audit.record(tx, [{ action: 'login.session', ...ofOneself(user), details }]);
         return { session: secret };

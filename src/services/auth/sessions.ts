@@ -14,6 +14,7 @@ import {
   HAS_SECOND_FACTOR,
   hasSecondFactor,
   isCurrent,
+  isOfScope,
   lastUseFor,
   recordProof,
   revokeCredentials,
@@ -127,6 +128,7 @@ export const createSessions = (unit: UnitOfWork) => {
           .deleteFrom('sessions')
           .where('user_id', '=', owner.id)
           .where('id', '=', id)
+          .where(isOfScope(actor))
           .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
           .returning('id')
           .executeTakeFirstOrThrow(() => notFound('session'));
@@ -191,6 +193,7 @@ const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) => {
     .select(['id', 'created_at', 'user_agent', isCurrent(actor, 'session')])
     .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
     .where('user_id', '=', userId)
+    .where(isOfScope(actor))
     .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
     .where(isUnexpired(now))

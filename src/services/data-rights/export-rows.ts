@@ -203,7 +203,7 @@ export const EXPORT_PARTS = {
     kysely(em)
       .selectFrom('external_identities as identity')
       .innerJoin('sso_connections as connection', 'connection.id', 'identity.connection_id')
-      .select(['identity.id', 'connection.name as connection', 'identity.issuer', 'identity.subject'])
+      .select(['identity.id', 'connection.name as connection', 'connection.issuer', 'identity.subject'])
       .select(['identity.email', 'identity.created_at', 'identity.last_login'])
       .where(isOf(person, 'identity.user_id', 'connection.client_id', 'identity.created_at')),
   ),

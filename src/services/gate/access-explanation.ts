@@ -3,6 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll, requireAccessAdmin } from '../access/actor.ts';
+import { EVERYWHERE, isWithin } from '../access/scope.ts';
 import {
   appAccess,
   clientVisibleTo,
@@ -17,7 +18,14 @@ import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressOf } from '../users/addresses.ts';
 import { readTarget } from '../users/user-locks.ts';
-import { accessEndsAt, decideAccess, hasAccessToOne, type Opening, openingsByUser } from './app-access.ts';
+import {
+  accessEndsAt,
+  decideAccess,
+  hasAccessToOne,
+  type Opening,
+  openingsByUser,
+  openingWithin,
+} from './app-access.ts';
 
 /** A way in which a person has an app. Times and people are null where nothing recorded them, and for roles. */
 type AccessPath = {
@@ -73,13 +81,15 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
    * @throws Problem `not-found`
    */
   explain: async (actor: Actor, email: string, appId: string) => {
-    const opening = await openingsByUser(em, clock.now())
+    const found = await openingsByUser(em, clock.now())
       .select('memberships.is_active_member as is_member_active')
       .where('users.email', '=', email)
       .where('apps.id', '=', appId)
       .where(userVisibleTo(actor))
       .executeTakeFirst();
-    if (!opening || !isVisible(actor, opening)) throw notFound('app or user');
+    if (!found || !isVisible(actor, found)) throw notFound('app or user');
+    const scope = found.user_id === actor.id ? actor.scope : EVERYWHERE;
+    const opening = { ...openingWithin(found, scope), is_member_active: found.is_member_active };
     const given = await readGrantAndGroups(em, actor, opening, clock.now());
     const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired)];
     const hasExpired = given.some(({ is_expired }) => is_expired);
@@ -121,7 +131,9 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     const isOwn = canViewAll(person)
       ? condition`exists (select from ${appAccess(now)} g where g.user_id = ${person.id} and g.app_id = apps.id)`
       : condition`true`;
-    const apps = appRows(em, person, now).where(clientVisibleTo(actor, sql`apps.client_id`)).where(isOwn);
+    const apps = appRows(em, { ...person, scope: EVERYWHERE }, now)
+      .where(clientVisibleTo(actor, sql`apps.client_id`))
+      .where(isOwn);
     return { is_active, apps: is_active ? await apps.execute() : [] };
   },
 });
@@ -157,7 +169,7 @@ type Explained = Opening & { is_member_active: boolean | null };
 const isVisible = (actor: Actor, { user_id, client_id, is_member_active }: Explained): boolean =>
   canViewAll(actor) ||
   administersClient(actor, client_id) ||
-  (user_id === actor.id && is_member_active !== null);
+  (user_id === actor.id && is_member_active !== null && isWithin(actor.scope, client_id));
 
 const rolePaths = ({ roles }: Opening): AccessPath[] =>
   roles.map((role) => ({

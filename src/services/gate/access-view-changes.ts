@@ -200,7 +200,7 @@ export const findSubject = async (
   const access = decideAccess(opening, now);
   if (access === 'user-inactive') return { fault: 'inactive' };
   if (access === 'not-granted') return { fault: 'not-granted' };
-  const isPrivileged = opening.is_superuser === true || opening.is_staff === true;
+  const isPrivileged = opening.has_global_role === true;
   if (isPrivileged && !can(actor, 'administer')) return { fault: 'privileged' };
   return { id: opening.user_id, isPrivileged };
 };

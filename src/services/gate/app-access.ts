@@ -2,6 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { type Condition, condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { GLOBAL_ROLES } from '../access/permissions.ts';
+import { isWithin, type Scope } from '../access/scope.ts';
 import {
   appAccess,
   GROUP_ACCESS,
@@ -47,7 +49,6 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
     .select(['clients.id as client_id', 'clients.name as client_name'])
     .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
     .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active'])
-    .select(['users.is_superuser', 'users.is_staff'])
     .select(({ fn }) => [
       fn
         .coalesce('memberships.is_demo_user', ofOthersOnly(condition`false`), 'users.is_demo_user')
@@ -57,7 +58,8 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
     .select([
       fullName('users').$castTo<string | null>().as('name'),
       openingRoles().as('roles'),
-      hasAccess(now).as('has_access'),
+      hasOwnAccess(now).as('has_own_access'),
+      hasGlobalRole().as('has_global_role'),
       accessEndsAt(now).as('access_ends_at'),
     ])
     .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
@@ -93,12 +95,26 @@ export const openingsByView = (em: Em, now: Date, isWanted: Condition, isUse: Co
     use: condition`used.access_view_id = access_views.id and ${isUse}`,
   }).where('access_views.id', 'is not', null);
 
-/** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
-export const hasAccess = (now: Date) => condition`(${opensByRole()}
+/** SQL: whether the user may open the app by what they have in its client. */
+const hasOwnAccess = (now: Date) => condition`(coalesce(${isAppOpeningMember()}, false)
   or coalesce(memberships.is_active_member, true)
     and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
 
-/** SQL: `hasAccess` to this app, by a set that is made once. Of many users, PostgreSQL would compare each with the grants of all apps. */
+const GLOBAL_NAMES: readonly string[] = GLOBAL_ROLES.map(({ name }) => name);
+
+/** What opens an app for a user whose credential has this scope: what they have in the client counts within it, roles in all clients unless it is confined. */
+export const openingWithin = (opening: Opening, scope: Scope): Opening => {
+  const isOwn = isWithin(scope, opening.client_id);
+  const isGlobal = scope.only === null;
+  return {
+    ...opening,
+    has_own_access: opening.has_own_access && isOwn,
+    has_global_role: opening.has_global_role && isGlobal,
+    roles: opening.roles.filter((role) => (GLOBAL_NAMES.includes(role) ? isGlobal : isOwn)),
+  };
+};
+
+/** SQL: whether a row of `users` may open this app, by a set that is made once. Of many users, PostgreSQL would compare each with the grants of all apps. */
 export const hasAccessToOne = (
   now: Date,
   { appId, clientId }: { appId: string; clientId: number },
@@ -127,8 +143,8 @@ export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   const { user_id, view_id, client_is_open, in_maintenance } = opening;
   if (view_id !== null && !isViewOpen(opening, now)) return 'not-granted';
   if (user_id !== null && !opening.is_active) return 'user-inactive';
-  const needsSuperuser = view_id !== null && (opening.is_superuser || opening.is_staff);
-  const isGranted = opening.has_access && (opening.by_superuser || !needsSuperuser);
+  const hasAccess = opening.has_own_access || opening.has_global_role === true;
+  const isGranted = hasAccess && (view_id === null || opening.by_superuser || !opening.has_global_role);
   if (user_id !== null && !isGranted) return 'not-granted';
   if (!client_is_open) return 'client-closed';
   return in_maintenance ? 'in-maintenance' : 'allowed';

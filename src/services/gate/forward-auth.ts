@@ -7,7 +7,14 @@ import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { decideAccess, factorStepOf, type Opening, openingsByUser, requireFactor } from './app-access.ts';
+import {
+  decideAccess,
+  factorStepOf,
+  type Opening,
+  openingsByUser,
+  openingWithin,
+  requireFactor,
+} from './app-access.ts';
 import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
 import { claimsOf, openerOf, type TicketSubject } from './tickets.ts';
@@ -76,10 +83,10 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       }
       const actor = await findActor();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
-      const opening = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
-      if (!opening) throw refused();
-      const proof = proofOf(actor);
-      return admission(opening, { kind: 'user', userId: actor.id, appId: opening.app_id, proof });
+      const found = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
+      if (!found) throw refused();
+      const user = { kind: 'user', userId: actor.id, scope: actor.scope, proof: proofOf(actor) } as const;
+      return admission(openingWithin(found, actor.scope), { ...user, appId: found.app_id });
     },
   };
 };

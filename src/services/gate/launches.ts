@@ -28,7 +28,7 @@ export const createLaunches = (unit: UnitOfWork) => {
       const found = await appRows(em, actor, clock.now())
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
-      const user = { kind: 'user', userId: actor.id, proof: proofOf(actor) } as const;
+      const user = { kind: 'user', userId: actor.id, scope: actor.scope, proof: proofOf(actor) } as const;
       const subject = { ...user, appId: found.id, stackSlug };
       const opening = await tickets.requireOpening(subject);
       const createCode = () => em.transactional((tx) => createLaunchCode(tx, subject, clock.now()));
@@ -68,6 +68,7 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject, now: Date
       digest: tokenDigest(code),
       app_id: subject.appId,
       user_id: subject.kind === 'user' ? subject.userId : null,
+      confined_to: subject.kind === 'user' ? subject.scope.only : null,
       access_view_use_id: subject.kind === 'view' ? subject.useId : null,
       stack_slug: subject.stackSlug ?? null,
       methods: proof ? [...proof.methods] : null,
@@ -87,7 +88,7 @@ const redeemCode = (em: Em, code: string, appSlug: string) =>
     .whereRef('apps.id', '=', 'launch_codes.app_id')
     .where('apps.slug', '=', appSlug)
     .returning(['app_id', 'user_id', 'access_view_use_id', 'stack_slug'])
-    .returning(['methods', 'auth_time', 'expires_at'])
+    .returning(['methods', 'auth_time', 'confined_to', 'expires_at'])
     .executeTakeFirst();
 
 type UsedCode = NonNullable<Awaited<ReturnType<typeof redeemCode>>>;
@@ -95,9 +96,9 @@ type UsedCode = NonNullable<Awaited<ReturnType<typeof redeemCode>>>;
 const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
   const app = { appId, stackSlug };
   if (code.access_view_use_id !== null) return { ...app, kind: 'view', useId: code.access_view_use_id };
-  const { user_id: userId, methods, auth_time: authTime } = code;
+  const { user_id: userId, methods, auth_time: authTime, confined_to: only } = code;
   const proof = methods && authTime ? { methods, authTime } : null;
-  if (userId !== null) return { ...app, kind: 'user', userId, proof };
+  if (userId !== null) return { ...app, kind: 'user', userId, scope: { only, hidden: [] }, proof };
   throw new Error('a launch code has no subject'); // the table has a check
 };
 

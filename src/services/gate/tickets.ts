@@ -5,6 +5,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
+import { EVERYWHERE, type Scope } from '../access/scope.ts';
 import type { SessionProof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type Opening,
   openingsByUser,
   openingsByView,
+  openingWithin,
   requireFactor,
   rolesOf,
   stackBySlug,
@@ -31,8 +33,9 @@ export const createTickets = (unit: UnitOfWork) => {
    * `app-in-maintenance`, `second-factor-required`
    */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
-    const [opening] = await read(openingsOf(em, clock.now(), subject));
-    if (!opening) throw notFound('app');
+    const [found] = await read(openingsOf(em, clock.now(), subject));
+    if (!found) throw notFound('app');
+    const opening = openingWithin(found, subject.kind === 'user' ? subject.scope : EVERYWHERE);
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw refusalOf(access, opening);
     requireFactor(opening, openerOf(subject, opening), clock.now());
@@ -154,7 +157,10 @@ export type TicketSubject = {
   appId: string;
   /** For views, the stack of the view is opened. */
   stackSlug?: string | null | undefined;
-} & ({ kind: 'user'; userId: number; proof?: SessionProof | null } | { kind: 'view'; useId: number });
+} & (
+  | { kind: 'user'; userId: number; scope: Scope; proof?: SessionProof | null }
+  | { kind: 'view'; useId: number }
+);
 
 /** What is known of the login: of the user's session, or of the session that a use of a view was opened with. */
 const proofOfSubject = (

@@ -125,14 +125,16 @@ export type Idempotency = ReturnType<typeof createIdempotency>;
 
 const hasKey = (request: Request): request is IdempotentRequest => request.idempotencyKey !== null;
 
-/** Responses are sealed for their user and key. */
+/** Responses are sealed for their user, the client to which the credential is confined, and the key. */
 const contextOf = ({ actor, idempotencyKey }: IdempotentRequest): string =>
-  `${actor.id} ${idempotencyKey.key}`;
+  `${actor.id} ${actor.scope.only ?? ''} ${idempotencyKey.key}`;
 
 /** The row of a request's key. */
 const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: IdempotentRequest) => {
   const { actor, operation, input } = request;
   const { key, onReplay } = request.idempotencyKey;
+  /** 0: to none. */
+  const confinedTo = actor.scope.only ?? 0;
   const context = contextOf(request);
   /** Keys contain no space. */
   const checkpointContext = `${context} checkpoint`;
@@ -142,13 +144,18 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
   const expiredAt = () => new Date(clock.now().getTime() - idempotencyHours * HOUR_MS);
 
   const updateRow = (em: Em) =>
-    kysely(em).updateTable('idempotent_responses').where('user_id', '=', actor.id).where('key', '=', key);
+    kysely(em)
+      .updateTable('idempotent_responses')
+      .where('user_id', '=', actor.id)
+      .where('confined_to', '=', confinedTo)
+      .where('key', '=', key);
 
   const read = (em: Em) =>
     kysely(em)
       .selectFrom('idempotent_responses')
       .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
       .where('user_id', '=', actor.id)
+      .where('confined_to', '=', confinedTo)
       .where('key', '=', key)
       .where('created_at', '>', expiredAt())
       .executeTakeFirst();
@@ -181,9 +188,9 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
   const claim = async (tx: Em) => {
     const { isSuperuser, isStaff, adminOf } = actor;
     const claimed = await sql`
-      insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
-      values (${actor.id}, ${key}, ${fingerprint}, ${clock.now()}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
-      on conflict (user_id, key) do update
+      insert into idempotent_responses (user_id, confined_to, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+      values (${actor.id}, ${confinedTo}, ${key}, ${fingerprint}, ${clock.now()}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
+      on conflict (user_id, confined_to, key) do update
         set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
           is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
         where idempotent_responses.created_at <= ${expiredAt()}

@@ -2,13 +2,12 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Invitation } from '../../../entities/invitation.ts';
 import { clientIdsOf, type Em } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireUnconfined } from '../access/actor.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { BY_PASSWORD } from '../auth/methods.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import { findConnectionFor } from '../sso/connections.ts';
-import { isInvitedElsewhere } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   createInvitee,
@@ -62,7 +61,6 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     return em.transactional(async (tx) => {
       const now = clock.now();
       const closed = await close(tx, input, now);
-      if (await isInvitedElsewhere(tx, closed)) throw new Problem('invitation-closed', RESERVED);
       const user = await createInvitee({ tx, now, audit }, closed, { ...namesOf(closed, input), hash });
       const owner = { id: user.id, email: user.email, clientIds: await clientIdsOf(tx, user.id) };
       const login = { methods: BY_PASSWORD, userAgent: input.userAgent };
@@ -104,6 +102,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       }
       if (invitation.needs_activation) throw new Problem('account-inactive');
       if (actor?.email !== invitation.email) throw new Problem('login-required');
+      if (actor.scope.only !== invitation.client_id) requireUnconfined(actor);
       await acceptAs(input, actor);
       return { invitation, login: null };
     },
@@ -136,9 +135,4 @@ const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now:
   return invitationDetails(em, now)
     .where('invitations.key', '=', link.key)
     .executeTakeFirstOrThrow(() => notFound('invitation'));
-};
-
-const RESERVED = {
-  detail:
-    'Your organization logs its people in with single sign-on by now. Ask its admins, or a superuser, to add you.',
 };

@@ -10,7 +10,6 @@ import { requireViewableAppId } from '../apps/app-rows.ts';
 import { ofInvitation } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
-import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InvitationRow } from './invitation-rows.ts';
 import {
@@ -138,7 +137,6 @@ export const createInvitations = (unit: UnitOfWork) => {
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
-        await requireUnreserved(tx, actor, invitation.email, 'email');
         if (apps) await replaceListed(tx, invitation, 'initial_apps', apps);
         if (groups) await replaceListed(tx, invitation, 'groups', groups);
         if (end !== undefined) {
@@ -196,7 +194,6 @@ export const createInvitations = (unit: UnitOfWork) => {
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
         if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
-        await requireUnreserved(tx, actor, invitation.email, 'email');
         if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
           throw roleRequired('superuser: the invitee receives the link by email');
         invitation.isLinkShown = true;

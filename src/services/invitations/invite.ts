@@ -7,8 +7,6 @@ import { clientManagedBy } from '../access/visibility.ts';
 import { type AuditEvent, ofInvitation } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
-import { domainOf } from '../sso/domains.ts';
-import { findReservedDomains, requireUnreserved, reservedAddress } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   expiryWhenMailed,
@@ -110,7 +108,6 @@ export const renewInvitation = async (
 ): Promise<void> => {
   const invitation = await lockInvitation(tx, actor, id);
   if (operationId && (await isMailed(tx, operationId, { invitation_id: id }))) return;
-  await requireUnreserved(tx, actor, invitation.email, 'email');
   const now = clock.now();
   const expiresAt = await readExpiry(tx, invitation.client.id, now, invitationMs);
   if (!invitation.renew(expiresAt)) throw new Problem('invitation-closed');
@@ -173,7 +170,7 @@ type Known = { clientOfApp: Map<string, number> } & Awaited<ReturnType<typeof re
 const faultsOf = (
   { client, email, initial_apps, groups = [], apps_expire_at: end }: InvitationInput,
   index: number,
-  { clientOfApp, clientOfGroup, clients, members, reserved, firstOf }: Known,
+  { clientOfApp, clientOfGroup, clients, members, firstOf }: Known,
   now: Date,
 ): FieldErrors => {
   const firstIndex = firstOf.get(email);
@@ -183,7 +180,6 @@ const faultsOf = (
 
   const faults: FieldErrors = {};
   if (firstIndex !== undefined) faults.email = [`Element ${firstIndex} already invites this address.`];
-  if (reserved.has(domainOf(email))) faults.email = [reservedAddress(email)];
   if (members.has(`${client} ${email}`)) {
     faults.email = ['An active user of this client already has this address.'];
   }
@@ -243,7 +239,6 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   return {
     clients,
     clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
-    reserved: await findReservedDomains(em, actor, emails),
     members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),
     /** Email → index of the first element that invites it. */
     firstOf: new Map<string, number>(),

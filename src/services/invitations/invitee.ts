@@ -20,7 +20,6 @@ import {
 } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
-import { REQUIRES_SSO } from '../sso/domains.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
@@ -51,7 +50,7 @@ export const lockInvitation = async (tx: Em, { clientId, email }: { clientId: nu
  * Accepts the open invitation to the address of a person whom the identity provider of the client has logged in. The caller has called
  * `lockInvitation`.
  * @returns the user
- * @throws Problem `invitation-closed`, `login-required`, `account-inactive`, `sso-required`
+ * @throws Problem `invitation-closed`, `login-required`, `account-inactive`
  */
 export const acceptWithProvider = async (
   { tx, audit }: { tx: Em; audit: Audit },
@@ -136,7 +135,8 @@ export const createInvitee = async (
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
-  const isEmailVerified = hash !== null && (await isByMailboxOnly(tx, invitation.id));
+  // The provider of a client that has verified the domain says whose the address is.
+  const isEmailVerified = hash === null || (await isByMailboxOnly(tx, invitation.id));
   const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser, client };
   const user = await addUser(tx, person, now);
   user.lastLogin = now;
@@ -168,20 +168,6 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 };
 
 /**
- * Joining another client ends single sign-on: where a client requires it, another one that invites its people must not be enough.
- * @throws Problem `sso-required`
- */
-const requireFree = async (tx: Em, userId: number): Promise<void> => {
-  const users = kysely(tx).selectFrom('users').select('id').where('id', '=', userId);
-  if (await users.where(REQUIRES_SSO).executeTakeFirst()) throw new Problem('sso-required', BOUND);
-};
-
-const BOUND = {
-  detail:
-    'Your organization requires single sign-on, which people who belong to another one cannot use. Ask a superuser to add you.',
-};
-
-/**
  * Adds the invited access to an existing user, and the invited data if they have no role in the inviting client. The data of people of
  * other clients counts in the inviting client only. Records both.
  */
@@ -200,7 +186,6 @@ export const extendInvitee = async (
   const { clientIds, ...roles } = await usersWithRoles(tx)
     .where('users.id', '=', userId)
     .executeTakeFirstOrThrow();
-  if (!clientIds.includes(clientId)) await requireFree(tx, userId);
   await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
   // The client trusts the present mailbox: an undo must not give its access to the old one.

@@ -14,7 +14,7 @@ const UNDO_MINUTES = 10;
 /** @param change what the operation changes, as text */
 export const startOperation = async (em: Em, actor: Actor, change: string, now: Date) => {
   const id = randomUUID();
-  em.create(Operation, { id, userId: actor.id, change, startedAt: now });
+  em.create(Operation, { id, userId: actor.id, confinedTo: actor.scope.only, change, startedAt: now });
   await em.flush();
   return { id, undoUntil: undoEnd(now) };
 };
@@ -29,6 +29,7 @@ export const readOperation = async (em: Em, actor: Actor, id: string, now: Date)
     .select(['id', 'change', 'started_at as startedAt'])
     .where('id', '=', id)
     .where('user_id', '=', actor.id)
+    .where(condition`confined_to is not distinct from ${actor.scope.only}::int`)
     .executeTakeFirstOrThrow(() => notFound('operation'));
   const undoUntil = undoEnd(found.startedAt);
   if (now > undoUntil) throw new Problem('undo-expired');

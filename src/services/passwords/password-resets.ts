@@ -1,12 +1,12 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import { User } from '../../../entities/user.ts';
-import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ofAddress, ofOneself } from '../audit/audit.ts';
 import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
+import { proveAddress } from '../auth/ways-in.ts';
 import { enqueuePasswordNotice, newMail } from '../mail/enqueue-mails.ts';
-import { IS_CONNECTED, REQUIRES_SSO } from '../sso/domains.ts';
+import { REQUIRES_SSO } from '../sso/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
@@ -63,9 +63,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         if (!isActive || used.numDeletedRows === 0n) throw new Problem('invalid-link');
         const now = clock.now();
         await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
+        await proveAddress({ tx, now }, { id: link.userId, isEmailVerified: link.isEmailVerified });
         await setPassword(tx, { userId: link.userId, hash, now });
-        (await tx.findOneOrFail(User, link.userId)).isEmailVerified = true;
-        await tx.flush();
         const owner = { id: link.userId, email: link.email, clientIds: await clientIdsOf(tx, link.userId) };
         await audit.record(tx, [{ action: 'password.reset', ...ofOneself(owner) }]);
         if (await hasSecondFactor(tx, link.userId)) return null;
@@ -89,7 +88,8 @@ const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: 
     .innerJoin('users', 'users.id', 'link.user_id')
     .select(['link.id', 'link.user_id as userId', 'link.created_at as createdAt'])
     .select(['users.email', 'users.first_name as firstName', 'users.last_name as lastName'])
-    .select(condition`(${REQUIRES_SSO} and ${IS_CONNECTED})`.as('requiresSso'))
+    .select('users.is_email_verified as isEmailVerified')
+    .select(REQUIRES_SSO.as('requiresSso'))
     .where('link.id', '=', parsed.id)
     .where('link.expires_at', '>', now)
     .where('users.is_active', '=', true)

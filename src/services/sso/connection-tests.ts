@@ -1,11 +1,14 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { SsoConnection } from '../../../entities/sso.ts';
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
-import { type Actor, administersClient } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
+import { ofConnection } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { ConnectionRow } from './connections.ts';
-import { SsoFailure, type SsoReason } from './failures.ts';
-import { type Decision, decideLogin, type Stated } from './login-decision.ts';
+import { clientsOf, managesConnections } from './domains.ts';
+import { SsoFailure } from './failures.ts';
+import { type Decision, decideLogin } from './login-decision.ts';
+import type { Stated } from './stated.ts';
 
 /** What a login would have done. */
 export type TestedLogin = {
@@ -17,12 +20,9 @@ export type TestedLogin = {
   refusal: string | null;
 };
 
-/** Refusals of people who have an account. */
-const REVEALING: readonly SsoReason[] = ['unknown-person', 'password-only'];
-
 /** What a login would do with these claims. Records the test of a connection whose provider states an address. */
 export const testLogin = async (
-  { em, clock, audit, duplicateLimit }: UnitOfWork,
+  { em, clock, audit }: UnitOfWork,
   tester: Actor,
   connection: ConnectionRow,
   login: Pick<TestedLogin, 'claims' | 'stated'>,
@@ -37,18 +37,15 @@ export const testLogin = async (
       await tx.flush();
       const about = {
         actor: tester,
-        target: { type: 'connection', id, label: name } as const,
-        clients: [client],
+        target: ofConnection({ id, name }),
+        clients: clientsOf(client),
         details: { id },
       };
       await audit.record(tx, [{ action: 'connection.test', ...about }]);
     });
-  await duplicateLimit.check(em, tester.id);
   const decision = await decideLogin(em, connection, login.stated, clock.now());
-  if (decision.kind !== 'refuse') return { connection, ...login, decision, refusal: null };
-  // Others might be created, or accept an invitation: these refusals reveal that the address has an account.
-  if (REVEALING.includes(decision.reason)) await duplicateLimit.add(tester.id);
-  return { connection, ...login, decision, refusal: new SsoFailure(decision.reason).message };
+  const refusal = decision.kind === 'refuse' ? new SsoFailure(decision.reason).message : null;
+  return { connection, ...login, decision, refusal };
 };
 
 /**
@@ -60,7 +57,7 @@ export const requireTester = (
   { client }: ConnectionRow,
   startedBy: number | null = actor?.id ?? null,
 ): Actor => {
-  if (!actor || actor.id !== startedBy || !administersClient(actor, client))
+  if (!actor || actor.id !== startedBy || !managesConnections(actor, client))
     throw new SsoFailure('not-your-test');
   return actor;
 };

@@ -7,11 +7,20 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { createSealedSecrets } from '../../lib/sealed-box.ts';
-import { type Actor, requireConfirmedSession } from '../access/actor.ts';
-import { type ActionOn, diffColumns, isEmpty } from '../audit/audit.ts';
-import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
+import type { Actor } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import { type ActionOn, diffColumns, isEmpty, ofConnection } from '../audit/audit.ts';
+import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { domainOf, isProved, REQUIRES_SSO } from './domains.ts';
+import {
+  clientsOf,
+  domainOf,
+  isOfClient,
+  isProved,
+  lockOwner,
+  managesConnections,
+  requireManager,
+} from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
 import { endConnectionSessions } from './identities.ts';
 
@@ -29,6 +38,9 @@ export type ConnectionInput = {
   first_name_claim: string;
   last_name_claim: string;
   groups_claim: string;
+  /** A claim that accounts of the organization have, and its value. Empty: none. */
+  required_claim: string;
+  required_value: string;
   provisions: boolean;
   default_groups: number[];
   group_mapping: MappedGroup[];
@@ -40,7 +52,7 @@ export type ConnectionChanges = {
 
 const MAX_CONNECTIONS = 20;
 
-/** Connections of a client to its identity providers. */
+/** Connections of a client to its identity providers; with the client null, those of the installation, for superusers and staff. */
 export const createConnections = (unit: UnitOfWork) => {
   const { em, clock, audit, connectionSecrets, identityProvider } = unit;
 
@@ -49,8 +61,8 @@ export const createConnections = (unit: UnitOfWork) => {
       {
         action,
         actor,
-        target: { type: 'connection', id: row.id, label: row.name },
-        clients: [row.client],
+        target: ofConnection(row),
+        clients: clientsOf(row.client),
         details: { id: row.id, ...details },
       },
     ]);
@@ -64,9 +76,8 @@ export const createConnections = (unit: UnitOfWork) => {
       .execute();
 
   /** Locks a connection that the actor may change. */
-  const lock = async (tx: Em, actor: Actor, clientId: number, id: number) => {
-    await readManagedClient(tx, actor, clientId);
-    requireConfirmedSession(actor, clock.now());
+  const lock = async (tx: Em, actor: Actor, clientId: number | null, id: number) => {
+    await requireManager(tx, actor, clientId, clock.now());
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     const connection = await tx.findOne(SsoConnection, { id, client: clientId }, { lockMode });
     if (!connection) throw notFound('connection');
@@ -75,22 +86,25 @@ export const createConnections = (unit: UnitOfWork) => {
 
   return {
     /** @throws Problem `not-found` for a client that the actor may not see */
-    list: async (actor: Actor, clientId: number, page: CursorPageRequest): Promise<ConnectionRow[]> => {
-      await readClient(em, actor, clientId);
-      const rows = connectionRows(em).where('client_id', '=', clientId);
+    list: async (
+      actor: Actor,
+      clientId: number | null,
+      page: CursorPageRequest,
+    ): Promise<ConnectionRow[]> => {
+      if (clientId !== null) await readClient(em, actor, clientId);
+      const rows = connectionRows(em).where(isOfClient('c', clientId));
       return readPage(afterCursor(rows, 'id', page.cursor), 'id', page);
     },
 
     /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `default_groups`, `group_mapping` */
-    create: (actor: Actor, clientId: number, input: ConnectionInput): Promise<ConnectionRow> =>
+    create: (actor: Actor, clientId: number | null, input: ConnectionInput): Promise<ConnectionRow> =>
       em.transactional(async (tx) => {
-        // Concurrent requests count one after another.
-        await lockClient(tx, actor, clientId);
-        requireConfirmedSession(actor, clock.now());
+        await requireManager(tx, actor, clientId, clock.now());
+        await lockOwner(tx, actor, clientId);
         if ((await tx.count(SsoConnection, { client: clientId })) >= MAX_CONNECTIONS)
           throw invalid({ name: [`A client can have ${MAX_CONNECTIONS} connections. Remove one first.`] });
         const connection = tx.create(SsoConnection, {
-          client: tx.getReference(Client, clientId),
+          client: clientId === null ? null : tx.getReference(Client, clientId),
           ...columnsOf(input),
           createdAt: clock.now(),
         });
@@ -107,7 +121,7 @@ export const createConnections = (unit: UnitOfWork) => {
      * end when it is not active any more.
      * @throws Problem as `create`, and `invalid-input` on `is_active`, `is_required`
      */
-    update: (actor: Actor, clientId: number, id: number, changes: ConnectionChanges) =>
+    update: (actor: Actor, clientId: number | null, id: number, changes: ConnectionChanges) =>
       em.transactional(async (tx) => {
         const connection = await lock(tx, actor, clientId, id);
         const before = await readConnection(tx, clientId, id);
@@ -116,8 +130,9 @@ export const createConnections = (unit: UnitOfWork) => {
         const isMoved = connection.issuer !== before.issuer;
         if (isMoved || connection.registeredAs !== before.client_id) {
           Object.assign(connection, { testedAt: null, isActive: false, isRequired: false });
-          // Also logins that the provider of before has completed, and that wait for a password here.
-          await kysely(tx).deleteFrom('sso_logins').where('connection_id', '=', id).execute();
+          // Another provider names other people.
+          if (isMoved)
+            await kysely(tx).deleteFrom('external_identities').where('connection_id', '=', id).execute();
         }
         connection.isActive = changes.is_active ?? connection.isActive;
         connection.isRequired = changes.is_required ?? connection.isRequired;
@@ -139,8 +154,8 @@ export const createConnections = (unit: UnitOfWork) => {
      * Reads the metadata and the keys of the provider.
      * @throws Problem `not-found`, `forbidden`, SsoFailure
      */
-    check: async (actor: Actor, clientId: number, id: number): Promise<void> => {
-      await readManagedClient(em, actor, clientId);
+    check: async (actor: Actor, clientId: number | null, id: number): Promise<void> => {
+      if (!managesConnections(actor, clientId)) throw notFound('connection');
       await readConnection(em, clientId, id);
       const { registration } = await openConnection(unit, id, true);
       await identityProvider.check(registration).catch((error: unknown) => {
@@ -148,12 +163,11 @@ export const createConnections = (unit: UnitOfWork) => {
       });
     },
 
-    /** Ends the connection, its sessions and the identities of its people, who log in with their passwords again. @throws as `create` */
-    remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
+    /** Ends the connection, with its sessions and tokens and the identities of its people. @throws as `create` */
+    remove: (actor: Actor, clientId: number | null, id: number): Promise<void> =>
       em.transactional(async (tx) => {
         const connection = await lock(tx, actor, clientId, id);
         const row = await readConnection(tx, clientId, id);
-        await endConnectionSessions(tx, id);
         await tx.remove(connection).flush();
         await record(tx, 'connection.remove', actor, row);
       }),
@@ -169,6 +183,8 @@ const columnsOf = (input: Omit<ConnectionInput, 'client_secret' | 'default_group
   firstNameClaim: input.first_name_claim,
   lastNameClaim: input.last_name_claim,
   groupsClaim: input.groups_claim,
+  requiredClaim: input.required_claim,
+  requiredValue: input.required_value,
   provisions: input.provisions,
 });
 
@@ -178,11 +194,11 @@ const requireActivatable = async (tx: Em, connection: SsoConnectionRecord): Prom
   const active = await kysely(tx)
     .selectFrom('sso_connections')
     .select('name')
-    .where('client_id', '=', connection.client.id)
+    .where(isOfClient('sso_connections', connection.client?.id ?? null))
     .where('is_active', '=', true)
     .where('id', '<>', connection.id)
     .executeTakeFirst();
-  if (active) throw invalid({ is_active: [`A client has one active connection, and ${active.name} is.`] });
+  if (active) throw invalid({ is_active: [`Only one connection can be active, and ${active.name} is.`] });
 };
 
 type SsoConnectionRecord = InferEntity<typeof SsoConnection>;
@@ -191,12 +207,12 @@ type SsoConnectionRecord = InferEntity<typeof SsoConnection>;
  * Call it when the connection is required: actors who must not use their password any more need another way in.
  * @throws Problem `invalid-input` on `is_required`
  */
-const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, issuer }: SsoConnectionRecord) => {
+const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, client }: SsoConnectionRecord) => {
+  if (!client) throw invalid({ is_required: ['Only clients can require their identity provider.'] });
   if (!isActive) throw invalid({ is_required: ['Activate the connection first.'] });
-  const users = kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id);
-  if (!(await users.where(REQUIRES_SSO).executeTakeFirst())) return;
+  if (can(actor, 'administer')) return;
   const own = kysely(tx).selectFrom('external_identities').select('id').where('user_id', '=', actor.id);
-  if (!(await own.where('connection_id', '=', id).where('issuer', '=', issuer).executeTakeFirst()))
+  if (!(await own.where('connection_id', '=', id).executeTakeFirst()))
     throw invalid({
       is_required: ['Log in with this connection yourself first. Otherwise you would lock yourself out.'],
     });
@@ -205,7 +221,7 @@ const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, issuer }:
 /** @throws Problem `invalid-input` on the fields with groups that are not of the client */
 const setGroups = async (
   tx: Em,
-  clientId: number,
+  clientId: number | null,
   connectionId: number,
   { default_groups, group_mapping }: Pick<ConnectionChanges, 'default_groups' | 'group_mapping'>,
 ): Promise<void> => {
@@ -215,7 +231,7 @@ const setGroups = async (
     group_mapping: group_mapping ?? [],
   };
   const ids = Object.values(added).flatMap((groups) => groups.map(({ group }) => group));
-  const ofClient = db.selectFrom('groups').select('id').where('client_id', '=', clientId);
+  const ofClient = db.selectFrom('groups').select('id').where(condition`client_id = ${clientId}::int`);
   const found = await ofClient
     .where(isAnyOf('id', ids, 'int'))
     .forKeyShare()
@@ -246,6 +262,7 @@ const connectionRows = (em: Em) =>
     .selectFrom('sso_connections as c')
     .select(['c.id', 'c.client_id as client', 'c.name', 'c.issuer', 'c.registered_as as client_id'])
     .select(['c.scopes', 'c.email_claim', 'c.first_name_claim', 'c.last_name_claim', 'c.groups_claim'])
+    .select(['c.required_claim', 'c.required_value'])
     .select(['c.is_active', 'c.is_required', 'c.provisions', 'c.created_at', 'c.tested_at'])
     .select([
       condition`c.sealed_secret is not null`.as('has_secret'),
@@ -263,10 +280,10 @@ const connectionRows = (em: Em) =>
 export type ConnectionRow = InferResult<ReturnType<typeof connectionRows>>[number];
 
 /** @throws Problem `not-found` */
-export const readConnection = (em: Em, clientId: number, id: number): Promise<ConnectionRow> =>
+export const readConnection = (em: Em, clientId: number | null, id: number): Promise<ConnectionRow> =>
   connectionRows(em)
     .where('c.id', '=', id)
-    .where('c.client_id', '=', clientId)
+    .where(isOfClient('c', clientId))
     .executeTakeFirstOrThrow(() => notFound('connection'));
 
 /** The page that starts a login. */

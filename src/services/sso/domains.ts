@@ -8,9 +8,10 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireConfirmedSession } from '../access/actor.ts';
-import type { ActionOn } from '../audit/audit.ts';
+import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
+import { type Actor, administersClient, requireConfirmedSession } from '../access/actor.ts';
+import { can, rolesThatMay } from '../access/permissions.ts';
+import { type ActionOn, ofDomain } from '../audit/audit.ts';
 import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
@@ -19,43 +20,55 @@ const MAX_DOMAINS = 50;
 /** SQL: whether a row of `client_domains` is proved now. */
 export const isProved = condition`(client_domains.verified_at is not null and client_domains.lapsed_at is null)`;
 
-/** SQL: whether a row of `users` has logged in with the present provider. Others need their password once, to connect the account. */
-export const IS_CONNECTED = condition`exists (select from external_identities i
-  join sso_connections c on c.id = i.connection_id and c.issuer = i.issuer where i.user_id = users.id)`;
-
 /**
- * SQL: whether a row of `users` must not use a password, because their client requires its connection for their domain. Not those whom
- * no connection logs in: people who belong to several clients or have left one, superusers and staff. After a proof has lapsed, only those who can still log in with
- * the connection.
+ * SQL: whether a row of `users` must not log in with a password: all their clients require their own identity providers, so a session of a
+ * password would show nothing.
  */
 export const REQUIRES_SSO = condition`(not (users.is_superuser or users.is_staff) and exists (
-  select from memberships m
-    join sso_connections c on c.client_id = m.client_id and c.is_active and c.is_required
-    join client_domains d on d.client_id = m.client_id and d.verified_at is not null
-  where m.user_id = users.id and m.is_active_member and users.shared_since is null
-    and not exists (select from memberships o where o.user_id = users.id and o.client_id <> m.client_id)
-    and d.domain = ${sql`split_part(users.email, '@', 2)`}
-    and (d.lapsed_at is null or exists (
-      select from external_identities i where i.user_id = users.id and i.connection_id = c.id and i.issuer = c.issuer))))`;
+    select from memberships m where m.user_id = users.id and m.is_active_member)
+  and not exists (select from memberships m where m.user_id = users.id and m.is_active_member and not exists (
+    select from sso_connections c where c.client_id = m.client_id and c.is_active and c.is_required)))`;
+
+/** SQL: rows of this table that are of the client; null: of the installation. */
+export const isOfClient = (table: string, clientId: number | null) =>
+  condition`${sql.ref(`${table}.client_id`)} is not distinct from ${clientId}::int`;
+
+/** The clients that an entry of the audit trail names. What is of the installation is for superusers. */
+export const clientsOf = (clientId: number | null): number[] => (clientId === null ? [] : [clientId]);
+
+/** Of the connections and domains of a client, or of the installation. */
+export const managesConnections = (actor: Actor, clientId: number | null): boolean =>
+  clientId === null ? can(actor, 'administer') : administersClient(actor, clientId);
+
+/** @throws Problem `not-found`, `forbidden`, `reauthentication-required` */
+export const requireManager = async (em: Em, actor: Actor, clientId: number | null, now: Date) => {
+  if (clientId !== null) await readManagedClient(em, actor, clientId);
+  else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
+  requireConfirmedSession(actor, now);
+};
+
+/** Concurrent requests of a client, or of the installation, go on one after another. */
+export const lockOwner = async (tx: Em, actor: Actor, clientId: number | null) => {
+  if (clientId !== null) await lockClient(tx, actor, clientId);
+  else
+    await sql`select pg_advisory_xact_lock(hashtextextended('connections of the installation', 0))`.execute(
+      kysely(tx),
+    );
+};
 
 /** The part of a normalized email address after the `@`; empty of other texts. */
 export const domainOf = (email: string): string => /@([^@]*)$/.exec(email)?.[1] ?? '';
 
 const TAKEN = { domain: ['Another client has verified this domain.'] };
 
-/** Domains of email addresses that a client has proved to own. */
+/** Domains of email addresses that a client has proved to own, or that superusers have entered for the connection of the installation. */
 export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) => {
   const record = (tx: Em, action: ActionOn<'domain'>, actor: Actor, { id, domain, client }: DomainRow) =>
     audit.record(tx, [
-      { action, actor, target: { type: 'domain', id, label: domain }, clients: [client], details: { id } },
+      { action, actor, target: ofDomain({ id, domain }), clients: clientsOf(client), details: { id } },
     ]);
 
-  const requireManager = async (tx: Em, actor: Actor, clientId: number): Promise<void> => {
-    await readManagedClient(tx, actor, clientId);
-    requireConfirmedSession(actor, clock.now());
-  };
-
-  const lock = async (tx: Em, clientId: number, id: number) => {
+  const lock = async (tx: Em, clientId: number | null, id: number) => {
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     const domain = await tx.findOne(ClientDomain, { id, client: clientId }, { lockMode });
     if (!domain) throw notFound('domain');
@@ -67,7 +80,7 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
     actor: Actor,
     action: 'domain.verify' | 'domain.vouch',
     { id, client, domain }: DomainRow,
-    vouchedBy: string | null,
+    vouchedBy: number | null,
   ): Promise<DomainRow> =>
     em.transactional(async (tx) => {
       const locked = await lock(tx, client, id);
@@ -97,23 +110,31 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
     },
 
     /** @throws Problem `not-found` for a client that the actor may not see */
-    list: async (actor: Actor, clientId: number, page: CursorPageRequest): Promise<DomainRow[]> => {
-      await readClient(em, actor, clientId);
-      const rows = domainRows(em).where('client_id', '=', clientId);
+    list: async (actor: Actor, clientId: number | null, page: CursorPageRequest): Promise<DomainRow[]> => {
+      if (clientId !== null) await readClient(em, actor, clientId);
+      const rows = domainRows(em).where(isOfClient('client_domains', clientId));
       return readPage(afterCursor(rows, 'id', page.cursor), 'id', page);
     },
 
-    /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `domain` */
-    add: (actor: Actor, clientId: number, domain: string): Promise<DomainRow> =>
+    /**
+     * Of the installation, the superuser vouches for it.
+     * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `domain`
+     */
+    add: (actor: Actor, clientId: number | null, domain: string): Promise<DomainRow> =>
       em.transactional(async (tx) => {
-        await requireManager(tx, actor, clientId);
-        // Concurrent requests count one after another.
-        await lockClient(tx, actor, clientId);
+        const now = clock.now();
+        await requireManager(tx, actor, clientId, now);
+        await lockOwner(tx, actor, clientId);
         if ((await tx.count(ClientDomain, { client: clientId })) >= MAX_DOMAINS)
           throw invalid({ domain: [`A client can have ${MAX_DOMAINS} domains. Remove one first.`] });
-        const client = tx.getReference(Client, clientId);
-        const token = newSecret();
-        const added = tx.create(ClientDomain, { client, domain, token, createdAt: clock.now() });
+        if (clientId === null && (await isTaken(tx, { id: 0, domain }))) throw invalid(TAKEN);
+        const added = tx.create(ClientDomain, {
+          client: clientId === null ? null : tx.getReference(Client, clientId),
+          domain,
+          token: newSecret(),
+          createdAt: now,
+          ...(clientId === null && { verifiedAt: now, vouchedBy: actor.id }),
+        });
         await tx.flush();
         const row = await readDomain(tx, clientId, added.id);
         await record(tx, 'domain.add', actor, row);
@@ -125,7 +146,7 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
      * @throws Problem as `add`, `dns-unavailable`
      */
     verify: async (actor: Actor, clientId: number, id: number): Promise<DomainRow> => {
-      await requireManager(em, actor, clientId);
+      await requireManager(em, actor, clientId, clock.now());
       const row = await readDomain(em, clientId, id);
       const records = await readTxtRecords(recordName(row)).catch((cause: unknown) => {
         throw new Problem('dns-unavailable', { cause });
@@ -139,14 +160,14 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
      * @throws Problem as `add`
      */
     vouch: async (actor: Actor, clientId: number, id: number): Promise<DomainRow> => {
-      await requireManager(em, actor, clientId);
-      return prove(actor, 'domain.vouch', await readDomain(em, clientId, id), actor.email);
+      await requireManager(em, actor, clientId, clock.now());
+      return prove(actor, 'domain.vouch', await readDomain(em, clientId, id), actor.id);
     },
 
     /** @throws Problem `not-found`, `forbidden`, `reauthentication-required` */
-    remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
+    remove: (actor: Actor, clientId: number | null, id: number): Promise<void> =>
       em.transactional(async (tx) => {
-        await requireManager(tx, actor, clientId);
+        await requireManager(tx, actor, clientId, clock.now());
         const domain = await lock(tx, clientId, id);
         const row = await readDomain(tx, clientId, id);
         await tx.remove(domain).flush();
@@ -167,16 +188,17 @@ const domainRows = (em: Em) =>
   kysely(em)
     .selectFrom('client_domains')
     .select(['id', 'client_id as client', 'domain', 'token', 'created_at'])
-    .select(['verified_at', 'lapsed_at', 'vouched_by', 'checked_at'])
+    .select(['verified_at', 'lapsed_at', 'checked_at'])
+    .select(sql<string | null>`(select email from users where users.id = vouched_by)`.as('vouched_by'))
     .orderBy('id');
 
 export type DomainRow = InferResult<ReturnType<typeof domainRows>>[number];
 
 /** @throws Problem `not-found` */
-const readDomain = (em: Em, clientId: number, id: number): Promise<DomainRow> =>
+const readDomain = (em: Em, clientId: number | null, id: number): Promise<DomainRow> =>
   domainRows(em)
     .where('id', '=', id)
-    .where('client_id', '=', clientId)
+    .where(isOfClient('client_domains', clientId))
     .executeTakeFirstOrThrow(() => notFound('domain'));
 
 /** Whether another row has a proof of this domain. */
@@ -189,7 +211,9 @@ const isTaken = async (tx: Em, { id, domain }: Pick<DomainRow, 'id' | 'domain'>)
 const connectionsByDomain = (em: Em) =>
   kysely(em)
     .selectFrom('client_domains')
-    .innerJoin('sso_connections as c', 'c.client_id', 'client_domains.client_id')
+    .innerJoin('sso_connections as c', (join) =>
+      join.on(condition`c.client_id is not distinct from client_domains.client_id`),
+    )
     .select(['c.id', 'c.name'])
     .where('c.is_active', '=', true)
     .where('client_domains.verified_at', 'is not', null)
@@ -239,8 +263,8 @@ export const recheckDomains = async (
       if (wasLapsed !== isVerified) return;
       const about = {
         actor: null,
-        target: { type: 'domain', id: row.id, label: row.domain } as const,
-        clients: [row.client_id],
+        target: ofDomain(row),
+        clients: clientsOf(row.client_id),
         details: { id: row.id },
       };
       await audit.record(tx, [{ action: wasLapsed ? 'domain.verify' : 'domain.lapse', ...about }]);

@@ -12,19 +12,20 @@ const FAILURES = {
   'unreadable-secret':
     'The connection to your identity provider must be set up again. Ask your administrator.',
   inactive: 'This connection does not exist or is not active.',
-  'state-expired': 'This login has expired, or was already completed. Start again.',
+  'state-expired': 'This login has expired. Start again.',
   'other-browser':
     'This login was started in another browser, or your browser keeps no cookies. Start again here.',
   'no-address': 'Your identity provider does not state your email address. Ask your administrator.',
   'unverified-address': 'Your identity provider has not verified your email address.',
   'foreign-address': 'Your email address is not in a domain that your organization has verified here.',
+  'foreign-account': 'Your account at the identity provider does not belong to your organization.',
   'lapsed-domain':
     'The proof that your organization owns the domain of your email address has lapsed. Ask your administrator.',
   'unknown-person': 'You have no access yet. Ask your administrator to invite you.',
   'inactive-person': 'Your access has been deactivated. Ask your administrator.',
-  'password-only':
-    'This account cannot use single sign-on, because it does not belong to your organization alone. Log in with your email address and password.',
-  'other-connection': 'You already log in with the connection of another organization.',
+  'operators-only': 'This connection is for superusers and staff. Log in with that of your organization.',
+  'second-factor':
+    'Your organization requires a second factor. Log in at your identity provider with one, or add one here after a login with your password.',
   'not-your-test': 'This test belongs to another administrator. Log in here, then start the test again.',
 } as const;
 

@@ -1,5 +1,5 @@
 import type { LogoutNotice } from '../../adapters/identity-provider/identity-provider.ts';
-import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
@@ -7,6 +7,7 @@ import { ofUser } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, openConnection, postLogoutUrl } from './connections.ts';
+import { clientsOf } from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
 import { endConnectionSessions } from './identities.ts';
 
@@ -42,16 +43,12 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     // Waits for their logins that are about to be completed.
     const users = await owners.orderBy('users.id').forUpdate('users').execute();
     await endConnectionSessions(tx, connection.id, { userIds: users.map(({ id }) => id), sid });
-    for (const { id, email } of users) {
-      const details = { connection: connection.id, name: connection.name };
-      const about = {
-        actor: null,
-        target: ofUser({ id, email }),
-        clients: await clientIdsOf(tx, id),
-        details,
-      };
-      await audit.record(tx, [{ action: 'session.end-by-provider', ...about }]);
-    }
+    const details = { connection: connection.id, name: connection.name };
+    const about = { actor: null, clients: clientsOf(connection.client), details };
+    await audit.record(
+      tx,
+      users.map((user) => ({ action: 'session.end-by-provider' as const, ...about, target: ofUser(user) })),
+    );
     return users.length;
   };
 

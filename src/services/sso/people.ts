@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import { ExternalIdentity } from '../../../entities/sso.ts';
 import { User } from '../../../entities/user.ts';
-import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
 import { type Audit, ofUser } from '../audit/audit.ts';
 import type { CodeOwner } from '../auth/factor-verification.ts';
 import { MINUTES } from '../auth/login-challenges.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
-import { type AuthMethod, addMethods, byProvider } from '../auth/methods.ts';
+import { byProvider } from '../auth/methods.ts';
+import { proveAddress } from '../auth/ways-in.ts';
 import { acceptWithProvider, lockInvitation } from '../invitations/invitee.ts';
 import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -16,9 +17,10 @@ import { addToGroups, groupEvents, groupsOf } from '../users/group-joining.ts';
 import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import type { ConnectionRow } from './connections.ts';
+import { clientsOf } from './domains.ts';
 import { SsoFailure } from './failures.ts';
-import { type Decision, decideLogin, type KnownUser, type Stated } from './login-decision.ts';
-import type { ProviderLogin } from './pending-logins.ts';
+import { type Decision, decideLogin } from './login-decision.ts';
+import type { Stated } from './stated.ts';
 
 type Deps = { tx: Em; audit: Audit; now: Date };
 
@@ -44,7 +46,8 @@ export const lockAndDecide = async (
     .where('registered_as', '=', connection.client_id)
     .forShare()
     .executeTakeFirstOrThrow(() => new SsoFailure('inactive'));
-  if (email !== null) await lockInvitation(tx, { clientId: connection.client, email });
+  if (email !== null && connection.client !== null)
+    await lockInvitation(tx, { clientId: connection.client, email });
   await sql`select from groups where id in (select group_id from sso_groups where connection_id = ${connection.id})
     order by id for key share`.execute(db);
   // As accepting an invitation does.
@@ -56,29 +59,22 @@ export const lockAndDecide = async (
   return decideLogin(tx, connection, stated, now);
 };
 
-/**
- * Carries out the decision about a person who may log in, and returns their user.
- * @param isConfirmed whether the person of a link has shown that the account is theirs
- * @throws SsoFailure if the decision is another
- */
+/** Carries out the decision about a person who may log in, and returns their user. @throws SsoFailure if it is to refuse them */
 export const admitPerson = async (
   deps: Deps,
   connection: ConnectionRow,
   stated: Stated,
   decision: Decision,
-  isConfirmed = false,
 ): Promise<CodeOwner> => {
-  const user = await personOf(deps, connection, stated, decision, isConfirmed);
+  const user = await personOf(deps, connection, stated, decision);
   if (decision.kind === 'log-in') await recordLogin(deps, connection, stated, decision.identityId, user);
   else await addIdentity(deps, connection, stated, user);
-  // Others have got their account by this login.
-  if (decision.kind === 'link' || decision.kind === 'adopt')
-    await enqueueNotice(deps.tx, 'identity-linked', { userId: user.id, now: deps.now, address: null });
-  const person = await deps.tx.findOneOrFail(User, user.id);
+  const person = await deps.tx.findOneOrFail(User, user.id, { refresh: true });
   person.lastLogin = deps.now;
   await deps.tx.flush();
   await syncGroups(deps, connection, user, stated);
-  return user;
+  // Proving the address may have ended a password.
+  return { ...user, lastPasswordSet: person.lastPasswordSet };
 };
 
 const personOf = async (
@@ -86,21 +82,25 @@ const personOf = async (
   connection: ConnectionRow,
   stated: Stated,
   decision: Decision,
-  isConfirmed: boolean,
 ): Promise<CodeOwner> => {
   const { client } = connection;
-  const isNew = { clientIds: [client], lastPasswordSet: deps.now };
   const { firstName, lastName } = stated;
-  const accept = (email: string, userId: number | null) =>
-    acceptWithProvider(deps, { clientId: client, email, userId, firstName, lastName, now: deps.now });
+  const isNew = { clientIds: clientsOf(client), lastPasswordSet: deps.now };
+  const accept = (email: string, userId: number | null) => {
+    if (client === null) throw new Error('Only clients invite.');
+    return acceptWithProvider(deps, { clientId: client, email, userId, firstName, lastName, now: deps.now });
+  };
   switch (decision.kind) {
     case 'log-in':
-    case 'adopt':
       return decision.user;
-    case 'link':
-      if (!isConfirmed) throw new Error('A person who must be asked was not asked.');
-      if (decision.hasInvitation) await accept(decision.user.email, decision.user.id);
-      return decision.user;
+    case 'link': {
+      const { user, joins } = decision;
+      await proveAddress(deps, user);
+      if (joins === 'invitation') await accept(user.email, user.id);
+      if (joins === 'provision') await join(deps, connection, user.id);
+      await enqueueNotice(deps.tx, 'identity-linked', { userId: user.id, now: deps.now, address: null });
+      return { ...user, clientIds: [...new Set([...user.clientIds, ...clientsOf(client)])] };
+    }
     case 'accept-invitation':
       return { ...(await accept(decision.email, null)), ...isNew };
     case 'create':
@@ -111,64 +111,63 @@ const personOf = async (
 };
 
 const createPerson = async (
-  { tx, audit, now }: Deps,
-  { id, client, name, default_groups: groups }: ConnectionRow,
+  deps: Deps,
+  connection: ConnectionRow,
   { firstName, lastName }: Stated,
   email: string,
 ) => {
-  const user = await addUser(tx, { email, firstName, lastName, client }, now);
-  await tx.flush().catch((cause: unknown) => {
-    // The address is that of another account for now: its change can still be undone.
-    if (problemOfDatabaseError(cause)?.code !== 'user-exists') throw cause;
-    throw new SsoFailure('unknown-person', { email, cause });
-  });
-  const joining = { userId: user.id, granted: [], revoked: [], joined: [client] };
-  await changeAccess(tx, { by: user.id, now }, [joining]);
-  await addToGroups(tx, { userId: user.id, by: null, now }, groups);
-  const details = { connection: id, name };
-  await audit.record(tx, [
-    { action: 'user.create', actor: null, target: ofUser(user), clients: [client], details },
-  ]);
+  const { tx, audit, now } = deps;
+  const { id, client, name } = connection;
+  const user = await addUser(tx, { email, firstName, lastName, isEmailVerified: true }, now);
+  await tx.flush();
+  await join(deps, connection, user.id);
+  const about = {
+    actor: null,
+    target: ofUser(user),
+    clients: clientsOf(client),
+    details: { connection: id, name },
+  };
+  await audit.record(tx, [{ action: 'user.create', ...about }]);
   return { id: user.id, email };
 };
 
-type Person = Pick<KnownUser, 'id' | 'email'>;
+/** Makes a person a member of the client, in the groups of people whom the connection adds. */
+const join = async ({ tx, now }: Deps, { client, default_groups }: ConnectionRow, userId: number) => {
+  await changeAccess(tx, { by: userId, now }, [
+    { userId, granted: [], revoked: [], joined: clientsOf(client) },
+  ]);
+  await addToGroups(tx, { userId, by: null, now }, default_groups);
+};
+
+type Person = Pick<CodeOwner, 'id' | 'email'>;
 
 const addIdentity = async (
   { tx, audit, now }: Deps,
-  { id, client, issuer, name }: ConnectionRow,
+  { id, client, name }: ConnectionRow,
   { subject, email }: Stated,
   user: Person,
 ): Promise<void> => {
-  const identity = { issuer, subject, email: email ?? user.email, createdAt: now, lastLogin: now };
+  const identity = { subject, email: email ?? user.email, createdAt: now, lastLogin: now };
   tx.create(ExternalIdentity, { ...identity, connection: id, user: user.id });
   await tx.flush();
-  // The first time counts.
-  await kysely(tx)
-    .insertInto('provider_links')
-    .values({ user_id: user.id, client_id: client, since: now })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const details = { connection: id, name };
-  await audit.record(tx, [
-    { action: 'identity.link', actor: user, target: ofUser(user), clients: [client], details },
-  ]);
+  const about = { actor: user, target: ofUser(user), clients: clientsOf(client) };
+  await audit.record(tx, [{ action: 'identity.link', ...about, details: { connection: id, name } }]);
 };
 
 /** Another address is recorded when the provider states it for the first time; the account keeps its own. */
 const recordLogin = async (
   { tx, audit, now }: Deps,
-  { id: connectionId, client }: ConnectionRow,
+  { client }: ConnectionRow,
   { email }: Stated,
   identityId: number,
   user: Person,
 ): Promise<void> => {
   const identity = await tx.findOneOrFail(ExternalIdentity, identityId);
   const known = identity.email;
-  tx.assign(identity, { lastLogin: now, connection: connectionId, email: email ?? known });
+  tx.assign(identity, { lastLogin: now, email: email ?? known });
   await tx.flush();
   if (email === null || email === known || email === user.email) return;
-  const about = { actor: user, target: ofUser(user), clients: [client] };
+  const about = { actor: user, target: ofUser(user), clients: clientsOf(client) };
   await audit.record(tx, [{ action: 'identity.note-address', ...about }]);
 };
 
@@ -207,32 +206,34 @@ const syncGroups = async (
   ]);
 };
 
-/** How a person has logged in. `hasConfirmed`: here or there, just now. */
+/** How and in which session a person has logged in at a provider. `hasConfirmed`: there, just now. */
 export type Entry = {
   connection: ConnectionRow;
-  proof: ProviderLogin;
+  proof: { sid: string | null; amr: string[]; authTime: Date | null };
   hasConfirmed: boolean;
   userAgent: string;
 };
 
-/** Opens a session of a locked person. `entered`: what they have entered here. */
+/** Opens a session of a locked person, confined to the client of the connection. @throws SsoFailure `second-factor` */
 export const openSession = async (
   unit: UnitOfWork,
   tx: Em,
   user: CodeOwner,
   { connection: { id: connectionId, name }, proof, hasConfirmed, userAgent }: Entry,
-  entered: readonly AuthMethod[] = [],
 ) => {
   const now = unit.clock.now();
-  const methods = byProvider(proof.amr);
   // Without `auth_time`, the person may have logged in there long ago.
   const authenticatedAt = hasConfirmed ? now : (proof.authTime ?? new Date(0));
-  const login = await createLoginOpening(unit).open(tx, user, {
-    methods: addMethods(methods, entered),
+  const opened = createLoginOpening(unit).open(tx, user, {
+    methods: byProvider(proof.amr),
     userAgent,
     provider: { connectionId, sid: proof.sid },
     authenticatedAt: authenticatedAt < now ? authenticatedAt : now,
     details: { connection: connectionId, name },
+  });
+  const login = await opened.catch((error: unknown) => {
+    if (!(error instanceof Problem && error.code === 'second-factor-required')) throw error;
+    throw new SsoFailure('second-factor', { email: user.email });
   });
   return 'session' in login
     ? ({ kind: 'session', session: login.session } as const)

@@ -1,5 +1,4 @@
 import { type Em, kysely } from '../../db/kysely.ts';
-import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import type { Actor } from '../access/actor.ts';
@@ -9,10 +8,11 @@ import { outcomeOfLogin, reportLogin } from '../auth/login-opening.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { requireTester, type TestedLogin, testLogin } from './connection-tests.ts';
 import { type ConnectionRow, callbackUrl, openConnection } from './connections.ts';
-import { failureOf, SsoFailure, type SsoReason } from './failures.ts';
-import { type Stated, statedBy } from './login-decision.ts';
-import { addPending, browserSecret, type LoginKind, secretsOf, takePending } from './pending-logins.ts';
+import { clientsOf } from './domains.ts';
+import { failureOf, SsoFailure } from './failures.ts';
+import { browserSecret, type LoginKind, secretsOf } from './login-states.ts';
 import { admitPerson, type Entry, lockAndDecide, openSession } from './people.ts';
+import { type Stated, statedBy } from './stated.ts';
 
 type Start = {
   connectionId: number;
@@ -39,39 +39,27 @@ type Answer = {
 export type SsoResult =
   | { kind: 'session'; session: string; next: string | null }
   | { kind: 'challenge'; challenge: string; step: LoginStep; minutes: number; next: string | null }
-  | { kind: 'link'; state: string }
   | { kind: 'test'; test: TestedLogin };
 
-/** Logs people in with the identity providers of their clients. */
+/** Logs people in with the identity providers of their clients, and superusers and staff with that of the installation. */
 export const createSsoLogins = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, baseUrl, identityProvider, anonymousLimits } = unit;
+  const { em, clock, baseUrl, identityProvider, loginStates } = unit;
 
-  /** Reports a failure, and records what concerns a connection. */
-  const fail = async (error: unknown, connection: ConnectionRow | null): Promise<never> => {
+  /** Reports a failure, and records it. */
+  const fail = async (error: unknown, connection: ConnectionRow): Promise<never> => {
     const failure = error instanceof ProviderError ? failureOf(error) : error;
     reportLogin(failure instanceof Problem ? failure.code : 'internal-error');
-    if (failure instanceof SsoFailure && connection !== null) await recordFailure(unit, failure, connection);
+    if (failure instanceof SsoFailure) await recordFailure(unit, failure, connection);
     throw failure;
   };
 
   /** In one transaction, so that a failure changes nothing. */
-  const logIn = async (
-    stated: Stated,
-    entry: Entry,
-    { browser, next }: { browser: string; next: string | null },
-  ): Promise<Exclude<SsoResult, { kind: 'test' }>> =>
+  const logIn = (stated: Stated, entry: Entry) =>
     em.transactional(async (tx) => {
       const now = clock.now();
-      const { connection, proof } = entry;
-      const decision = await lockAndDecide({ tx, now }, connection, stated);
-      if (decision.kind === 'link') {
-        const state = newSecret();
-        const pending = { connectionId: connection.id, userId: decision.user.id, kind: 'link' } as const;
-        await addPending(tx, { ...pending, state, browser, next, held: { stated, proof }, now });
-        return { kind: 'link', state };
-      }
-      const user = await admitPerson({ tx, audit, now }, connection, stated, decision);
-      return { ...(await openSession(unit, tx, user, entry)), next };
+      const decision = await lockAndDecide({ tx, now }, entry.connection, stated);
+      const user = await admitPerson({ tx, audit: unit.audit, now }, entry.connection, stated, decision);
+      return openSession(unit, tx, user, entry);
     });
 
   return {
@@ -93,19 +81,18 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     },
 
     /**
-     * Starts a login.
+     * Starts a login. Nothing is stored.
      * @returns where to send the browser, and the cookie that it must keep
-     * @throws SsoFailure, Problem `throttled`
+     * @throws SsoFailure
      */
     start: async ({ connectionId, kind, actor, next, email, browser: cookie }: Start) => {
       const isTest = kind === 'test';
       const { connection, registration } = await openConnection(unit, connectionId, isTest);
-      const tester = isTest ? requireTester(actor, connection) : null;
-      await anonymousLimits.addSsoLogin(origin.address ?? '');
+      const tester = isTest ? requireTester(actor, connection).id : null;
       const browser = browserSecret(cookie);
-      const state = newSecret();
+      const login = { connection: connectionId, kind, tester, next, startedAt: clock.now().getTime() };
       const request = {
-        ...secretsOf(browser, state),
+        ...secretsOf(browser, loginStates.seal(login, browser)),
         redirectUri: callbackUrl(baseUrl, connectionId),
         scopes: connection.scopes,
         loginHint: email,
@@ -114,27 +101,24 @@ export const createSsoLogins = (unit: UnitOfWork) => {
       const url = await identityProvider
         .startLogin(registration, request)
         .catch((error: unknown) => fail(error, connection));
-      const userId = tester?.id ?? null;
-      await addPending(em, { connectionId, state, browser, kind, userId, next, now: clock.now() });
       return { url, browser };
     },
 
     /**
-     * Completes the login to which this answer of a provider belongs, once.
-     * @throws SsoFailure, Problem `throttled`
+     * Completes the login to which this answer of a provider belongs. An answer to none that this browser has started is refused, and not
+     * recorded: any site can send one.
+     * @throws SsoFailure
      */
-    complete: async ({ connectionId, query, browser: cookie, userAgent, actor }: Answer) => {
-      const { connection, registration } = await openConnection(unit, connectionId, true);
+    complete: async ({ connectionId, query, browser, userAgent, actor }: Answer) => {
+      const state = new URLSearchParams(query).get('state') ?? '';
+      const login = loginStates.open(state, browser, clock.now());
+      const { connection, registration } = await openConnection(unit, connectionId, login.kind === 'test');
+      if (login.connection !== connectionId) throw new SsoFailure('other-browser');
       const complete = async (): Promise<SsoResult> => {
-        const state = new URLSearchParams(query).get('state') ?? '';
-        const now = clock.now();
-        const pending = await takePending(em, { state, browser: cookie, isLink: false, now });
-        if (pending.connection_id !== connectionId) throw new SsoFailure('state-expired');
-        if (!connection.is_active && pending.kind !== 'test') throw new SsoFailure('inactive');
-        const tester = pending.kind === 'test' ? requireTester(actor, connection, pending.user_id) : null;
-        const hasConfirmed = pending.kind === 'confirm';
+        const tester = login.kind === 'test' ? requireTester(actor, connection, login.tester) : null;
+        const hasConfirmed = login.kind === 'confirm';
         const assertion = await identityProvider.completeLogin(registration, {
-          ...secretsOf(pending.browser, state),
+          ...secretsOf(browser ?? '', state),
           // The address that the provider knows, whatever a proxy in front has made of it.
           url: new URL(`?${query}`, callbackUrl(baseUrl, connectionId)),
           forcesLogin: hasConfirmed,
@@ -144,39 +128,28 @@ export const createSsoLogins = (unit: UnitOfWork) => {
         const { claims } = assertion;
         if (tester)
           return { kind: 'test', test: await testLogin(unit, tester, connection, { claims, stated }) };
-        const entry = { connection, proof: assertion, hasConfirmed, userAgent };
-        const result = await logIn(stated, entry, pending);
-        if (result.kind !== 'link') reportLogin(outcomeOfLogin(result));
-        return result;
+        const opened = await logIn(stated, { connection, proof: assertion, hasConfirmed, userAgent });
+        reportLogin(outcomeOfLogin(opened));
+        return { ...opened, next: login.next };
       };
       return complete().catch((error: unknown) => fail(error, connection));
     },
   };
 };
 
-/** Why an answer belongs to no login of this browser. */
-const STRAY: readonly SsoReason[] = ['state-expired', 'other-browser'];
-
 /** Records a failure that concerns a connection, without what the provider has sent. */
 const recordFailure = async (
-  { em, audit, origin, logger, anonymousLimits }: UnitOfWork,
+  { em, audit, logger }: UnitOfWork,
   { reason, email, cause }: SsoFailure,
   { id, client, name }: ConnectionRow,
 ): Promise<void> => {
   // A domain also leads people of other clients here, who are not for the admins of this one.
-  const member = await findMember(em, client, email);
-  const target = member ? ofUser(member) : NO_TARGET;
-  const isForeign = !member || reason === 'password-only';
+  const member = client === null ? undefined : await findMember(em, client, email);
   const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
   logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
   const details = { connection: id, name, reason, ...detail };
-  const address = origin.address ?? '';
-  // Each adds a row. Another site can make a browser send those that belong to no login of it: they must not use up the logins of its network.
-  if (STRAY.includes(reason)) await anonymousLimits.addFailure('callback', address);
-  else await anonymousLimits.addSsoLogin(address);
-  await audit.record(em, [
-    { action: 'login.sso-fail', actor: null, target, clients: [client], isForeign, details },
-  ]);
+  const about = { actor: null, target: member ? ofUser(member) : NO_TARGET, clients: clientsOf(client) };
+  await audit.record(em, [{ action: 'login.sso-fail', ...about, isForeign: !member, details }]);
 };
 
 const findMember = (em: Em, clientId: number, email: string) => {

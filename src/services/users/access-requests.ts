@@ -9,6 +9,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
+import { isInScope } from '../access/scope.ts';
 import { appAccess, userClientVisibleTo } from '../access/visibility.ts';
 import { type ActionOn, type DetailsOf, ofUser } from '../audit/audit.ts';
 import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
@@ -150,6 +151,7 @@ const requestableApps = (em: Em, actor: Actor, now: Date) =>
     .select('apps.id')
     .where('m.user_id', '=', actor.id)
     .where('m.is_active_member', '=', true)
+    .where(isInScope(actor.scope, sql`m.client_id`))
     .where('clients.is_open', '=', true)
     .where('apps.is_requestable', '=', true)
     .where(condition`${!can(actor, 'view')}::boolean`)

@@ -37,7 +37,6 @@ const CHANGE = sql`interval '10 seconds'`;
  * log in to is that client's as much as the person's: what others recorded under its address is not for it.
  */
 const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<KnownAddress[]> => {
-  const isOwnAccount = sql`not exists (select from provider_links link where link.user_id = ${userId})`;
   // What the next holder does begins with their account, or with the change to this address.
   const nextBegan = sql`(select min(began) from (
     select coalesce((select max(c.changed_at) from email_changes c where c.user_id = other.id
@@ -51,10 +50,10 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
     then least(max(changed_at) + ${CHANGE}, ${nextBegan} - interval '1 millisecond') end`;
   const { rows } = await sql<KnownAddress>`
     with held as (
-      select id as user_id, email, null::timestamptz as changed_at, is_email_verified and ${isOwnAccount} as is_verified,
+      select id as user_id, email, null::timestamptz as changed_at, is_email_verified as is_verified,
         true as is_own
       from users where id = ${userId}
-      union all select user_id, old_email, changed_at, was_verified and not is_disowned and ${isOwnAccount}, is_own
+      union all select user_id, old_email, changed_at, was_verified and not is_disowned, is_own
       from email_changes where user_id = ${userId} and changed_at is not null),
     timed as (
       select *, coalesce(changed_at, 'infinity') as ended_at, (
@@ -139,9 +138,6 @@ export const isForHolder = (
   (not exists (select from email_changes handed where handed.user_id = ${userId}
       and handed.changed_at >= ${at} and not handed.is_own and not exists (select from memberships m
         where m.user_id = ${userId} and m.client_id = ${clientId} and coalesce(m.joined_at <= handed.changed_at, true)))
-      and not exists (select from provider_links link where link.user_id = ${userId}
-        and not coalesce(link.since <= ${at} and ${clientId} is null, false) and not exists (select from memberships m
-          where m.user_id = ${userId} and m.client_id = ${clientId}))
     or exists (select from users holder where holder.id = ${userId} and ${hasGlobalRole('holder')}))`;
 
 /** The address, and the former ones of the person whose it is now, as far as they name this person to the viewer. */

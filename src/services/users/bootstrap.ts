@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Client, Site } from '../../../entities/client.ts';
 import { User } from '../../../entities/user.ts';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
@@ -13,7 +13,6 @@ import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
-import { unlinkShared } from '../sso/identities.ts';
 import type { ServiceDeps } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { addUser, type NewUser } from './user-creation.ts';
@@ -63,7 +62,6 @@ const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | 
   user.setRoles({ isSuperuser: true }, now);
   user.activate(now);
   await tx.flush();
-  await unlinkShared(tx, [user.id], now);
   await endUndo(tx, user.id);
   await enqueueReactivationNotice(tx, user.id, now);
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
@@ -117,7 +115,6 @@ export const createAdmin = async (
       .selectFrom('users')
       .select(['id', 'password_hash', 'first_name as firstName', 'last_name as lastName'])
       .select(hasGlobalRole().as('isStaff'))
-      .select(condition`exists (select from provider_links l where l.user_id = users.id)`.as('isOfProvider'))
       .where('email', '=', email)
       .executeTakeFirst();
     if (password) {
@@ -128,8 +125,7 @@ export const createAdmin = async (
       rejectWeakPassword(policy, password, person, await loadCommonPasswords(), SETTING);
     }
     const hadPassword = !!existing?.password_hash;
-    // A password that a provider may have set ends with the promotion.
-    const isKept = !password && hadPassword && !existing.isOfProvider;
+    const isKept = !password && hadPassword;
     const isChanged = password && hadPassword;
     if (isChanged) await enqueuePasswordNotice(tx, { userId: existing.id, now, address: null });
     const user = await promoteToSuperuser(tx, email, isKept ? null : hash, now);

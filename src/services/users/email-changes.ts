@@ -14,11 +14,11 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
+import { EVERYWHERE } from '../access/scope.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
-import { findReservedDomains, requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAllAccess } from './account-access.ts';
 import { changeAddress } from './address-change.ts';
@@ -68,7 +68,6 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
       if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
       if (!user.isActive) throw new Problem('account-inactive');
-      await requireUnreserved(tx, actor, to, 'new_email');
       await emailChangeLimit.add(actor.id);
       await addRequest(tx, actor, { user, to, ipAddress: null });
       return readUser(tx, actor, clock.now(), email);
@@ -151,8 +150,7 @@ export const handOver = async (tx: Em, user: User, now: Date): Promise<void> => 
   // When others have deactivated the earlier holder is not for the new one.
   user.lastActivated = null;
   if (user.isActive) user.lastDeactivated = null;
-  for (const table of ['external_identities', 'provider_links'] as const)
-    await kysely(tx).deleteFrom(table).where('user_id', '=', user.id).execute();
+  await kysely(tx).deleteFrom('external_identities').where('user_id', '=', user.id).execute();
   // Inactive people get a link when they are reactivated and ask for one.
   if (user.isActive)
     tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
@@ -171,7 +169,7 @@ const OWN_ADDRESS = {
 type LinkedChange = { userId: number; to: string; isOwn: boolean; requestedBy: number | null };
 
 /** Whether someone else who requested a change still may: the person may have got clients or roles since then, or the address is reserved. */
-export const isStillAllowed = async (db: Em, { userId, to, isOwn, requestedBy }: LinkedChange) => {
+export const isStillAllowed = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange) => {
   if (isOwn) return true;
   const requester = usersWithRoles(db)
     .where('users.id', '=', requestedBy)
@@ -179,9 +177,8 @@ export const isStillAllowed = async (db: Em, { userId, to, isOwn, requestedBy }:
   const actor = await requester.executeTakeFirst();
   const person = await usersWithRoles(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
   if (actor === undefined) return false;
-  const requesting = { ...actor, credential: null };
-  if (emailAdminRefusal(requesting, person) !== null) return false;
-  return (await findReservedDomains(db, requesting, [to])).size === 0;
+  const requesting = { ...actor, credential: null, scope: EVERYWHERE };
+  return emailAdminRefusal(requesting, person) === null;
 };
 
 /** Why the actor may not change the address of this user; null if they may. */

@@ -3,12 +3,12 @@ import { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Actor, proofOf } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { deleteRecoveryCodes } from '../auth/one-time-codes.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { endAccess, endAllAccess } from './account-access.ts';
+import { endAccess } from './account-access.ts';
 import { changeAddress, disownAddresses } from './address-change.ts';
 import { confirmationEnds, handOver, isStillAllowed, rethrowAsTaken } from './email-changes.ts';
 
@@ -50,8 +50,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
     /**
      * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
      * admin requested hands the account over. A person's own change requires their login: otherwise a mistyped address would give
-     * the account to its owner. If a provider can log in to the account, and this login may be its, all else with which someone can log
-     * in ends: the provider decides to which account it leads a person, and could have prepared it.
+     * the account to its owner.
      * @throws Problem `invalid-link`, `login-required`, `user-exists`
      */
     confirm: async (actor: Actor | null, token: string): Promise<void> => {
@@ -72,9 +71,6 @@ export const createEmailLinks = (unit: UnitOfWork) => {
           await disownAddresses(tx, user.id);
           return handOver(tx, user, now);
         }
-        if (!(await isOfProvider(tx, user.id)) || isByPassword(actor)) return;
-        await endAllAccess(tx, user.id, now, actor?.credential?.kind === 'session' ? actor.credential : null);
-        await lockAccessChange(tx, user.id, null);
       });
       await change.catch(rethrowAsTaken('email'));
     },
@@ -110,21 +106,6 @@ export const createEmailLinks = (unit: UnitOfWork) => {
 };
 
 const OWN_CHANGE = 'Log in with your account to confirm its new address.';
-
-/** Whether a provider could ever log in to the account. */
-const isOfProvider = async (tx: Em, userId: number): Promise<boolean> => {
-  const links = kysely(tx).selectFrom('provider_links').select('user_id').where('user_id', '=', userId);
-  return (await links.limit(1).executeTakeFirst()) !== undefined;
-};
-
-/**
- * Whether this is a session that began with the password, without a provider. Of a token this is not known, and a session of a provider may
- * have added a passkey.
- */
-const isByPassword = (actor: Actor | null): boolean => {
-  const methods = (actor && proofOf(actor)?.methods) ?? [];
-  return actor?.credential?.kind === 'session' && methods.includes('pwd') && !methods.includes('sso');
-};
 
 /** Deletes the second factors that were added since then, with the recovery codes: who added them knew the same as who changed the address. */
 const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {

@@ -11,7 +11,6 @@ import { type AuditEvent, type Changes, diffColumns, isEmpty, ofApp, ofUser } fr
 import { endWeakerLogins } from '../auth/credentials.ts';
 import type { StaffPolicy } from '../auth/factor-policy.ts';
 import { clientRoleKey } from '../operations/operation-log.ts';
-import { unlinkShared } from '../sso/identities.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { readGrantedApps } from './app-grants.ts';
@@ -282,7 +281,6 @@ const returnRoles = async (
     now,
   );
   await tx.flush();
-  await unlinkShared(tx, [user.id], now);
   const details = diffColumns(before, user, ROLES);
   const changed = Object.keys(details);
   if (changed.length > 0 && !before.isStaff && !before.isSuperuser)

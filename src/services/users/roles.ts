@@ -15,7 +15,6 @@ import { endWeakerLogins } from '../auth/credentials.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
-import { unlinkShared } from '../sso/identities.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { closeRequestsOf } from './request-closing.ts';
@@ -50,7 +49,6 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       await tx.flush();
       if ((user.isStaff && !before.isStaff) || (user.isSuperuser && !before.isSuperuser))
         await endWeakerLogins(tx, user.id, staffSecondFactor);
-      await unlinkShared(tx, [user.id], clock.now());
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
@@ -88,7 +86,6 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
         tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now(), ...own });
       }
       await tx.flush();
-      await unlinkShared(tx, [user.id], clock.now());
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());

@@ -10,7 +10,6 @@ import { can } from '../access/permissions.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { newMail } from '../mail/enqueue-mails.ts';
 import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
-import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
@@ -36,8 +35,6 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
   create: (actor: Actor, input: UserInput): Promise<UserDetail> => {
     const creation = em.transactional(async (tx) => {
       await duplicateLimit.check(tx, actor.id);
-      // First: whether such an address is taken is for its client only.
-      await requireUnreserved(tx, actor, input.email, 'email');
       const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
+import { EVERYWHERE } from '../../../src/services/access/scope.ts';
 import { tokenDigest } from '../../../src/services/auth/credentials.ts';
 import { createFactorSecrets } from '../../../src/services/auth/one-time-codes.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
@@ -463,7 +464,7 @@ const aboutTickets = async (app: TestApp): Promise<Row[]> => {
     .executeTakeFirstOrThrow();
   const code = await createLaunchCode(
     app.orm.em.fork(),
-    { kind: 'user', userId: id, appId: CHURN },
+    { kind: 'user', scope: EVERYWHERE, userId: id, appId: CHURN },
     app.clock.now(),
   );
   return [

@@ -38,8 +38,8 @@ type Case = {
   prepare?: (fixture: { app: TestApp; connection: number }) => Promise<(() => Promise<unknown>) | undefined>;
 };
 
-const setUser = (email: string, column: 'is_active' | 'is_staff', value: boolean) =>
-  sql`update users set ${sql.ref(column)} = ${value} where email = ${email}`;
+const setActive = (email: string, isActive: boolean) =>
+  sql`update users set is_active = ${isActive} where email = ${email}`;
 
 const CASES: Case[] = [
   {
@@ -83,8 +83,8 @@ const CASES: Case[] = [
     reason: 'inactive-person',
     text: 'Your access has been deactivated.',
     prepare: async ({ app }) => {
-      await setUser(GRACE, 'is_active', false).execute(app.db());
-      return () => setUser(GRACE, 'is_active', true).execute(app.db());
+      await setActive(GRACE, false).execute(app.db());
+      return () => setActive(GRACE, true).execute(app.db());
     },
   },
   {
@@ -95,16 +95,6 @@ const CASES: Case[] = [
     prepare: async ({ app }) => {
       await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: false });
       return () => app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: true });
-    },
-  },
-  {
-    name: 'a member of staff',
-    claims: { email: GRACE },
-    reason: 'password-only',
-    text: 'Log in with your email address and password.',
-    prepare: async ({ app }) => {
-      await setUser(GRACE, 'is_staff', true).execute(app.db());
-      return () => setUser(GRACE, 'is_staff', false).execute(app.db());
     },
   },
   {
@@ -156,6 +146,7 @@ const TAMPERED: [name: string, tamper: (claims: Claims) => Claims][] = [
     }),
   ],
   ['without a subject', ({ sub: _, ...claims }) => claims],
+  ['with an empty subject', (claims) => ({ ...claims, sub: '' })],
 ];
 
 for (const [name, tamper] of TAMPERED)
@@ -175,7 +166,7 @@ failures('allows clocks that differ by less than a minute', async (fixture) => {
   fixture.provider.state.tamper = (claims) => ({ ...claims, iat: seconds - 600, exp: seconds - 40 });
   const { page } = await logInWithSso(fixture, { subject: 'ada' });
 
-  assert.match(page.location ?? '', '/sso/link/');
+  assert.is(page.location, '/');
 });
 
 failures('refuses an ID token that another key has signed', async (fixture) => {
@@ -223,15 +214,6 @@ failures('name members of the client alone in its audit trail', async (fixture) 
   await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: true });
 });
 
-failures('are no images or frames of other sites, which record nothing', async ({ app, connection }) => {
-  const path = `/sso/${connection}/callback/?state=${'x'.repeat(43)}&code=y`;
-  const before = await actionsOf(app, { action: 'login.sso-fail' });
-  const page = await createVisitor(app).get(path, { headers: { 'sec-fetch-dest': 'image' } });
-
-  assert.is(page.status, 403);
-  assert.equal(await actionsOf(app, { action: 'login.sso-fail' }), before);
-});
-
 failures('says so if the person cancels at the provider', async (fixture) => {
   const { page } = await logInWithSso(fixture, { subject: null });
 
@@ -250,27 +232,19 @@ failures('records no text of whoever sends a browser back with an error', async 
   assert.is((await lastFailure(app))?.detail, 'The provider answered with an error.');
 });
 
-failures('refuses a state that was used', async (fixture) => {
-  const { app, provider } = fixture;
-  provider.people.set('ada', { email: ADA });
-  const { visitor, callback } = await logInWithSso(fixture, { subject: 'ada' });
-  const replayed = await visitor.get(callback);
-
-  assert.match(replayed.text, 'This login has expired, or was already completed.');
-  assert.is((await lastFailure(app))?.reason, 'state-expired');
-});
-
 failures('refuses a state after 15 minutes, and one that is made up', async (fixture) => {
   const { app, provider, connection } = fixture;
   provider.people.set('ada', { email: ADA });
   const visitor = createVisitor(app);
   const callback = await visitProvider(fixture, visitor, { subject: 'ada' });
-  app.clock.advance(15 * MINUTE_MS);
+  app.clock.advance(15 * MINUTE_MS + 1);
 
   assert.match((await visitor.get(callback)).text, 'This login has expired');
-  const made = await visitor.get(`/sso/${connection}/callback/?code=x&state=x`);
-  assert.match(made.text, 'This login has expired');
-  assert.match((await visitor.get(`/sso/${connection}/callback/`)).text, 'This login has expired');
+  for (const query of ['?code=x&state=x', ''])
+    assert.match(
+      (await visitor.get(`/sso/${connection}/callback/${query}`)).text,
+      'started in another browser',
+    );
 });
 
 failures('refuses an answer in another browser, and with the cookie of another', async (fixture) => {
@@ -280,27 +254,14 @@ failures('refuses an answer in another browser, and with the cookie of another',
   const callback = await visitProvider(fixture, visitor, { subject: 'ada' });
   const other = createVisitor(app);
   await other.get(`/sso/${fixture.connection}/start/`);
+  const before = await actionsOf(app, { action: 'login.sso-fail' });
 
   assert.match((await createVisitor(app).get(callback)).text, 'was started in another browser');
   assert.match((await other.get(callback)).text, 'was started in another browser');
-  assert.is((await lastFailure(app))?.reason, 'other-browser');
+  assert.equal(await actionsOf(app, { action: 'login.sso-fail' }), before, 'is no failure of the connection');
   // The attempts of others do not use it up.
   assert.is((await visitor.get(callback)).status, 303);
-});
-
-failures('counts answers to no login of a browser apart, so that they stop no login', async (fixture) => {
-  const { app, provider, connection } = fixture;
-  await app.db().deleteFrom('rate_limits').execute();
-  const visitor = createVisitor(app);
-  const stray = () => visitor.get(`/sso/${connection}/callback/?code=x&state=x`);
-  for (let n = 0; n < 300; n += 1) await stray();
-  const { rows } = await sql`select from rate_limits where key like 'sso-network%'`.execute(app.db());
-
-  assert.is((await stray()).status, 429);
-  assert.is(rows.length, 0);
-  provider.people.set('ada', { email: ADA });
-  assert.is((await logInWithSso(fixture, { subject: 'ada' })).page.status, 303);
-  await app.db().deleteFrom('rate_limits').execute();
+  assert.is((await visitor.get(callback)).status, 403, 'the provider takes its code once');
 });
 
 failures('starts no login for an image or a frame', async ({ app, connection }) => {
@@ -337,31 +298,8 @@ failures('refuses an answer at the address of another connection', async (fixtur
   const callback = await visitProvider(fixture, visitor, { subject: 'ada' });
   const page = await visitor.get(callback.replace(/\/sso\/\d+\//, `/sso/${other}/`));
 
-  assert.match(page.text, 'This login has expired, or was already completed.');
+  assert.match(page.text, 'started in another browser');
   await app.as(ROOT).sso.remove({ id: 2, connection_id: other });
-});
-
-failures('refuses people whom another client has connected with the same provider', async (fixture) => {
-  const { app, provider, connection } = fixture;
-  const email = 'both@acme.test';
-  await app.as(ACME).users.create({ email });
-  provider.people.set('both', { email });
-  assert.is((await logInWithSso(fixture, { subject: 'both' })).page.status, 303);
-  const other = await addConnection(app, provider, 2);
-  await activate(app, other, 2);
-  await app.as(ROOT).sso.update({ id: 2, connection_id: other, provisions: true });
-  const domain = await verifyDomain(app, 2, 'globex.test');
-  const visitOther = () => logInWithSso({ app, provider, connection: other }, { subject: 'both' });
-  assert.match((await visitOther()).page.text, 'not in a domain that your organization has verified');
-  provider.people.set('both', { email: 'both@globex.test' });
-
-  assert.match((await visitOther()).page.text, 'with the connection of another organization');
-  // As if that client had entered the issuer with a slash at its end.
-  await sql`update external_identities set issuer = issuer || '/'`.execute(app.db());
-  assert.match((await visitOther()).page.text, 'with the connection of another organization');
-  await app.as(ROOT).domains.remove({ id: 2, domain_id: domain });
-  await app.as(ROOT).sso.remove({ id: 2, connection_id: other });
-  assert.ok(connection);
 });
 
 failures('lets known people in after the proof of their domain has lapsed', async (fixture) => {
@@ -377,17 +315,31 @@ failures('lets known people in after the proof of their domain has lapsed', asyn
   await sql`update client_domains set lapsed_at = null`.execute(app.db());
 });
 
-failures('refuses known people who have become staff, or were deactivated', async (fixture) => {
+failures('refuses known people who were deactivated', async (fixture) => {
   const { app, provider } = fixture;
-  const email = 'promoted@acme.test';
-  await app.as(ACME).users.create({ email });
-  provider.people.set('promoted', { email });
-  await logInWithSso(fixture, { subject: 'promoted' });
-  await setUser(email, 'is_staff', true).execute(app.db());
-  assert.match((await logInWithSso(fixture, { subject: 'promoted' })).page.text, 'cannot use single sign-on');
-  await setUser(email, 'is_staff', false).execute(app.db());
-  await setUser(email, 'is_active', false).execute(app.db());
-  assert.match((await logInWithSso(fixture, { subject: 'promoted' })).page.text, 'has been deactivated');
+  provider.people.set('known-1', { email: GRACE });
+  await logInWithSso(fixture, { subject: 'known-1' });
+  await setActive(GRACE, false).execute(app.db());
+  assert.match((await logInWithSso(fixture, { subject: 'known-1' })).page.text, 'has been deactivated');
+  await setActive(GRACE, true).execute(app.db());
+});
+
+failures('refuses accounts without the claim that the connection requires', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, required_claim: 'groups', required_value: '42' });
+  for (const [tenant, isRefused] of [
+    [undefined, true],
+    ['43', true],
+    ['42', false],
+    [42, false],
+    [['41', '42'], false],
+  ] as const) {
+    provider.people.set('tenant', { email: GRACE, ...(tenant !== undefined && { groups: tenant }) });
+    const { page } = await logInWithSso(fixture, { subject: 'tenant' });
+    assert.is(page.status, isRefused ? 403 : 303, String(tenant));
+  }
+  await app.as(ROOT).sso.update({ ...about, required_claim: '', required_value: '' });
 });
 
 failures('shows one page for a connection that does not exist, or is not active', async (fixture) => {

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { runConcurrently } from '../../support/database-sessions.ts';
 import { createVisitor } from '../../support/http-clients.ts';
-import { enroll, nextCode } from '../../support/second-factors.ts';
-import { actionsOf, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
+import { enroll, nextCode, setFactorPolicy } from '../../support/second-factors.ts';
+import { ACME_ID, actionsOf, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
 import { ACME } from '../../support/test-app.ts';
 
 const logouts = ssoSuite('logout by the provider');
@@ -126,6 +126,7 @@ logouts('ends a login that waits for the second factor', async (fixture) => {
   provider.people.set('waits', { email });
   await logInWithSso(fixture, { subject: 'waits' });
   const { secret } = await enroll(app, email);
+  await setFactorPolicy(app, ACME_ID, { policy: 'required', daysAgo: 30 });
   const { visitor } = await logInWithSso(fixture, { subject: 'waits' });
   const waiting = app
     .db()
@@ -140,6 +141,7 @@ logouts('ends a login that waits for the second factor', async (fixture) => {
 
   assert.is(await personOf(app, visitor), null, String(location));
   assert.is(await waiting.executeTakeFirst(), undefined);
+  await setFactorPolicy(app, ACME_ID, { policy: 'off' });
 });
 
 logouts('ends a login whose second factor is entered at the same time', async (fixture) => {
@@ -149,6 +151,7 @@ logouts('ends a login whose second factor is entered at the same time', async (f
   provider.people.set('hurries', { email });
   await logInWithSso(fixture, { subject: 'hurries' });
   const { secret } = await enroll(app, email);
+  await setFactorPolicy(app, ACME_ID, { policy: 'required', daysAgo: 30 });
   const { visitor } = await logInWithSso(fixture, { subject: 'hurries' });
   const challenges = app
     .db()
@@ -164,6 +167,7 @@ logouts('ends a login whose second factor is entered at the same time', async (f
   ]);
 
   assert.is(await personOf(app, visitor), null);
+  await setFactorPolicy(app, ACME_ID, { policy: 'off' });
 });
 
 logouts('refuses ids of sessions that no database can store', async (fixture) => {

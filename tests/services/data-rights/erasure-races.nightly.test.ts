@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { kysely } from '../../../src/db/kysely.ts';
 import { MEMBER } from '../../../src/services/access/permissions.ts';
+import { EVERYWHERE } from '../../../src/services/access/scope.ts';
 import { createAudit, NO_ORIGIN, ofUser } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, lockPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
@@ -94,7 +95,7 @@ races('records late reports and entries under the pseudonym', async ({ app }) =>
   await app
     .openServices()
     .refusals.record(
-      { ...MEMBER, id, email: EDSGER, credential: null },
+      { ...MEMBER, id, email: EDSGER, credential: null, scope: EVERYWHERE },
       'users.list',
       Object.assign(new Error(), { code: 'forbidden' }) as never,
     );

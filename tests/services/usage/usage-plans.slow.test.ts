@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { kysely } from '../../../src/db/kysely.ts';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { MEMBER } from '../../../src/services/access/permissions.ts';
+import { EVERYWHERE } from '../../../src/services/access/scope.ts';
 import { VIEWS_ALL } from '../../../src/services/access/visibility.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
 import { type UsageFilter, usageRows } from '../../../src/services/usage/usage.ts';
@@ -38,7 +39,7 @@ const KEY = /_pkey$/;
 const BY_PERSON = /_app_id_user_id_occurred_at_id_idx$/;
 const BY_USER = /^usage_entries_\d{4}_\d\d_user_id_occurred_at_id_idx$/;
 const BY_EMAIL = /^usage_entries_\d{4}_\d\d_email_occurred_at_id_idx$/;
-const ACME_ADMIN = { ...MEMBER, id: 1, adminOf: [1] };
+const ACME_ADMIN = { ...MEMBER, id: 1, adminOf: [1], scope: EVERYWHERE };
 const since = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
 
 /** Adds enough rows of other apps and people that a sequential scan would be a bad plan. */
@@ -109,7 +110,7 @@ for (const [name, { filter, limit, index, months }] of Object.entries(documented
 }
 
 plans('list apps and their windows without the log', async ({ app }) => {
-  const actor = { ...MEMBER, id: 1, email: '', isSuperuser: true, credential: null };
+  const actor = { ...MEMBER, id: 1, email: '', isSuperuser: true, credential: null, scope: EVERYWHERE };
   const query = appRows(app.orm.em.fork(), actor, app.clock.now())
     .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
     .select(usageWindows(sql`true`).as('usage'));

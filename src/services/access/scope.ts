@@ -1,0 +1,46 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Condition, condition } from '../../db/kysely.ts';
+import { CLIENT_ROLES, MEMBER, type Roles } from './permissions.ts';
+
+/**
+ * In which clients a credential counts. It only narrows what the person has there.
+ * - `only`: the client to which it is confined, as a session that began at the client's identity provider; null: to none
+ * - `hidden`: clients of the person that require their own identity provider, with which this credential did not begin
+ */
+export type Scope = { readonly only: number | null; readonly hidden: readonly number[] };
+
+export const EVERYWHERE: Scope = { only: null, hidden: [] };
+
+/** Whether the memberships of the person in this client count. */
+export const isWithin = ({ only, hidden }: Scope, clientId: number): boolean =>
+  only === null ? !hidden.includes(clientId) : only === clientId;
+
+/** SQL: as `isWithin`. */
+export const isInScope = ({ only, hidden }: Scope, clientId: RawBuilder<unknown>): Condition => {
+  if (only !== null) return condition`${clientId} = ${only}`;
+  return hidden.length === 0 ? condition`true` : condition`${clientId} <> all(${[...hidden]}::int[])`;
+};
+
+/** The roles that count: those in clients of the scope, and, unless it is confined to a client, those in all clients. */
+export const narrow = (roles: Roles, scope: Scope): Roles => ({
+  ...(scope.only === null ? roles : MEMBER),
+  ...Object.fromEntries(
+    CLIENT_ROLES.map(({ role }) => [role, roles[role].filter((id) => isWithin(scope, id))]),
+  ),
+});
+
+/**
+ * SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`. What a client requires counts for nobody who may administer all
+ * clients.
+ */
+export const scopeColumns = (table: 'api_tokens' | 'sessions') => {
+  const connection = sql.ref(`${table}.connection_id`);
+  return [
+    sql<number | null>`(select c.client_id from sso_connections c where c.id = ${connection})`.as('only'),
+    sql<number[]>`case when not users.is_superuser then array(
+      select m.client_id from memberships m join sso_connections c on c.client_id = m.client_id and c.is_active and c.is_required
+      where m.user_id = users.id and c.id is distinct from ${connection} order by m.client_id) else '{}' end`.as(
+      'hidden',
+    ),
+  ] as const;
+};

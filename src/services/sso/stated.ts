@@ -1,0 +1,81 @@
+import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
+import { NewEmail } from '../../lib/email-address.ts';
+import { isStorableText } from '../../lib/json-value.ts';
+import type { ConnectionRow } from './connections.ts';
+import { domainOf } from './domains.ts';
+
+/** What a connection takes from the claims of its provider. */
+export type Stated = {
+  subject: string;
+  /** Normalized; null if the claim is missing or no address. */
+  email: string | null;
+  isUnverified: boolean;
+  /** Whether the account at the provider is one of the organization, and not a private one, or one of another customer of the provider. */
+  isOfOrganization: boolean;
+  firstName: string;
+  lastName: string;
+  /** Values of the groups claim. Null: they do not say which groups the person is in. */
+  groups: string[] | null;
+};
+
+type Claims = Assertion['claims'];
+
+/** Serves all organizations, and private accounts with addresses of any domain. The claim `hd` names the organization that has an account. */
+const GOOGLE = 'https://accounts.google.com';
+
+const MAX_NAME_LENGTH = 150;
+
+/** Reads the claims as the connection maps them. */
+export const statedBy = (connection: ConnectionRow, { subject, claims }: Assertion): Stated => {
+  const stated = NewEmail.safeParse(onlyValueOf(claims[connection.email_claim]));
+  const email = stated.success ? stated.data : null;
+  return {
+    subject,
+    email,
+    // Some providers do not say, or send text.
+    isUnverified: ![undefined, true, 'true'].includes(claims.email_verified as boolean),
+    isOfOrganization:
+      hasRequired(connection, claims) &&
+      (connection.issuer !== GOOGLE || claims.hd === domainOf(email ?? '')),
+    ...namesIn(connection, claims),
+    groups: groupsIn(connection, claims),
+  };
+};
+
+/** Some providers send a list of one. */
+const onlyValueOf = (value: unknown): unknown =>
+  Array.isArray(value) && value.length === 1 ? value[0] : value;
+
+const hasRequired = ({ required_claim: name, required_value: needed }: ConnectionRow, claims: Claims) =>
+  name === '' || [claims[name]].flat().some((value) => value !== undefined && String(value) === needed);
+
+/** Of the claim `name` alone, the last word is the last name. */
+const namesIn = (connection: ConnectionRow, claims: Claims) => {
+  const [firstName, lastName] = [connection.first_name_claim, connection.last_name_claim].map((claim) =>
+    nameIn(claims[claim]),
+  );
+  if (firstName || lastName) return { firstName: firstName ?? '', lastName: lastName ?? '' };
+  const words = nameIn(claims.name).split(/\s+/);
+  return words.length === 1
+    ? { firstName: words.join(), lastName: '' }
+    : { firstName: words.slice(0, -1).join(' '), lastName: words.slice(-1).join() };
+};
+
+const nameIn = (value: unknown): string =>
+  typeof value === 'string' && isStorableText(value)
+    ? value.trim().slice(0, MAX_NAME_LENGTH).toWellFormed()
+    : '';
+
+/**
+ * Without the claim, the person is in no group, unless the provider says that the list is elsewhere (OpenID Connect Core §5.6.2). Some send one
+ * text, in which semicolons separate the groups.
+ */
+const groupsIn = ({ groups_claim: name }: ConnectionRow, claims: Claims): string[] | null => {
+  if (name === '') return null;
+  const elsewhere = claims._claim_names;
+  const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null && name in elsewhere;
+  const value = claims[name];
+  if (value === undefined && isElsewhere) return null;
+  if (typeof value === 'string') return value.split(';').map((group) => group.trim());
+  return [value].flat().filter((group): group is string => typeof group === 'string');
+};

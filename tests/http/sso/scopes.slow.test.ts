@@ -1,0 +1,186 @@
+import * as assert from 'uvu/assert';
+import { createVisitor } from '../../support/http-clients.ts';
+import { enroll } from '../../support/second-factors.ts';
+import { ACME_ID, activate, addConnection, logInWithSso, ssoSuite, verifyDomain } from '../../support/sso.ts';
+import { ACME, DEMO_PASSWORD, ROOT, type TestApp } from '../../support/test-app.ts';
+import { SALES } from '../../support/usage.ts';
+
+/** Acme and Globex use one identity provider. */
+const scopes = ssoSuite('what a session by an identity provider reaches');
+
+const GLOBEX_ID = 2;
+const FLEET = 'Hb7cW2ke';
+let ofGlobex = 0;
+
+scopes.before(async ({ app, provider }) => {
+  ofGlobex = await addConnection(app, provider, GLOBEX_ID);
+  await activate(app, ofGlobex, GLOBEX_ID);
+  await verifyDomain(app, GLOBEX_ID, 'globex.test');
+});
+
+type Visitor = ReturnType<typeof createVisitor>;
+
+const read = async (app: TestApp, { jar }: Visitor, path: string) => {
+  const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  return (await app.send(`GET ${path}`, { headers: { cookie } })).json();
+};
+
+/** The ids of the apps that the person of a browser has, and who they are. */
+const seenIn = async (app: TestApp, visitor: Visitor) => {
+  const { user, roles } = await read(app, visitor, '/session/');
+  return { email: user.email, apps: user.apps, isSuperuser: roles.is_superuser, isStaff: roles.is_staff };
+};
+
+const logInWithPassword = async (app: TestApp, email: string, password: string): Promise<Visitor> => {
+  const visitor = createVisitor(app);
+  await visitor.get('/login/?method=password');
+  await visitor.submit('/login/', { username: email, password });
+  return visitor;
+};
+
+const setPassword = async (app: TestApp, email: string): Promise<void> => {
+  const { password_hash } = await app
+    .db()
+    .selectFrom('users')
+    .select('password_hash')
+    .where('email', '=', ACME)
+    .executeTakeFirstOrThrow();
+  const users = app.db().updateTable('users').set({ password_hash, is_email_verified: true });
+  await users.where('email', '=', email).execute();
+};
+
+scopes(
+  'is one client of several, whichever provider it is, and all of them with a password',
+  async (fixture) => {
+    const { app, provider, connection } = fixture;
+    const email = 'both@acme.test';
+    await app.as(ACME).users.create({ email, apps: [SALES] });
+    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+    await setPassword(app, email);
+    provider.people.set('both', { email });
+    const member = { email, isSuperuser: false, isStaff: false };
+
+    const atAcme = await logInWithSso(fixture, { subject: 'both' });
+    assert.equal(await seenIn(app, atAcme.visitor), { ...member, apps: [SALES] });
+    await verifyDomain(app, GLOBEX_ID, 'both.test');
+    await app.as(ROOT).users.changeEmail({ email, new_email: 'both@both.test' });
+    await setPassword(app, 'both@both.test');
+    provider.people.set('both', { email: 'both@both.test' });
+    const atGlobex = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'both' });
+    assert.equal(await seenIn(app, atGlobex.visitor), { ...member, email: 'both@both.test', apps: [FLEET] });
+    const byPassword = await logInWithPassword(app, 'both@both.test', DEMO_PASSWORD);
+    assert.equal((await seenIn(app, byPassword)).apps, [SALES, FLEET]);
+
+    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: true });
+    assert.equal((await seenIn(app, byPassword)).apps, [FLEET]);
+    assert.equal((await seenIn(app, atGlobex.visitor)).apps, [FLEET]);
+    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: false });
+  },
+);
+
+scopes('refuses the password of a person all of whose clients require their providers', async (fixture) => {
+  const { app, connection } = fixture;
+  const email = 'bound@acme.test';
+  await app.as(ACME).users.create({ email });
+  await setPassword(app, email);
+  const required = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...required, is_required: true });
+  const login = () =>
+    app.send('POST /api-token-auth/', { payload: { username: email, password: DEMO_PASSWORD } });
+  assert.is((await login()).json().type, 'urn:steward:problem:sso-required');
+  const wrong = await app.send('POST /api-token-auth/', {
+    payload: { username: email, password: 'wrong one' },
+  });
+  assert.is(wrong.json().type, 'urn:steward:problem:invalid-credentials');
+  await app.as(ROOT).memberships.update({ id: ACME_ID, email: 'bound@acme.test', is_demo_user: true });
+  await app.as(ROOT).users.update({ email, apps: [FLEET] });
+  assert.is((await login()).statusCode, 200, 'another client counts');
+  await app.as(ROOT).sso.update({ ...required, is_required: false });
+});
+
+scopes('is that of a member of the client for superusers, too', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'chief@acme.test';
+  await app.as(ACME).users.create({ email, apps: [SALES] });
+  await setPassword(app, email);
+  await app.as(ROOT).roles.update({ email, is_superuser: true, is_staff: true });
+  provider.people.set('chief', { email });
+  const { visitor } = await logInWithSso(fixture, { subject: 'chief' });
+
+  assert.equal(await seenIn(app, visitor), { email, apps: [SALES], isSuperuser: false, isStaff: false });
+  const refused = await read(app, visitor, '/jb/clients/');
+  assert.is(refused.type, 'urn:steward:problem:forbidden');
+});
+
+scopes('is everything for superusers and staff with the provider of the installation', async (fixture) => {
+  const { app, provider } = fixture;
+  const { issuer, clientId: client_id, clientSecret: client_secret } = provider;
+  const input = { name: 'Operations', issuer, client_id, client_secret };
+  const { id, client } = await app.as(ROOT).installationSso.create(input);
+  assert.is(client, null);
+  await app
+    .db()
+    .updateTable('sso_connections')
+    .set({ tested_at: app.clock.now() })
+    .where('id', '=', id)
+    .execute();
+  await app.as(ROOT).installationSso.update({ connection_id: id, is_active: true });
+  await app.as(ROOT).installationSso.addDomain({ domain: 'ops.test' });
+  for (const email of ['root@ops.test', 'nobody@ops.test']) await app.as(ROOT).users.create({ email });
+  await app.as(ROOT).roles.update({ email: 'root@ops.test', is_superuser: true });
+  const logIn = (subject: string) => {
+    provider.people.set(subject, { email: `${subject}@ops.test` });
+    return logInWithSso({ ...fixture, connection: id }, { subject });
+  };
+
+  const { visitor } = await logIn('root');
+  assert.is((await seenIn(app, visitor)).isSuperuser, true);
+  assert.ok((await read(app, visitor, '/jb/clients/')).length > 1);
+  for (const subject of ['nobody', 'unknown'])
+    assert.match((await logIn(subject)).page.text, 'This connection is for superusers and staff.');
+  const found = createVisitor(app);
+  await found.get('/login/');
+  const led = await found.post('/login/', { step: 'address', username: 'root@ops.test' }, {});
+  assert.match(led.location ?? '', issuer);
+});
+
+scopes(
+  'begins with the proof of an address, which ends what others have prepared before',
+  async (fixture) => {
+    const { app, provider } = fixture;
+    const email = 'bob@globex.test';
+    const [invited] = await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
+    const { url } = await app.as(ACME).invitations.copyLink({ id: invited?.id ?? 0 });
+    const key = new URL(url).pathname.split('/')[2] ?? '';
+    const signature = new URL(url).searchParams.get('signature') ?? '';
+    const password = 'Violet-harbor-92-kite';
+    await app.as(null).invitations.accept({ key, signature, password });
+    await enroll(app, email);
+    const token = await app.tokenOf(email);
+    await app.as(ROOT).sso.update({ id: GLOBEX_ID, connection_id: ofGlobex, provisions: true });
+    provider.people.set('bob', { email });
+
+    const { visitor } = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'bob' });
+    assert.is((await seenIn(app, visitor)).email, email);
+    const prepared = await app.send('POST /api-token-auth/', { payload: { username: email, password } });
+    assert.is(prepared.json().type, 'urn:steward:problem:invalid-credentials');
+    assert.is(
+      (await app.send('GET /jb/apps/', { headers: { authorization: `Token ${token}` } })).statusCode,
+      401,
+    );
+    const { rows } = await app
+      .db()
+      .selectFrom('mfa_factors')
+      .select('id')
+      .where('user_id', '=', (query) => query.selectFrom('users').select('id').where('email', '=', email))
+      .execute()
+      .then((rows) => ({ rows }));
+    assert.is(rows.length, 0);
+    // A second proof ends nothing.
+    const again = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'bob' });
+    assert.is((await seenIn(app, again.visitor)).email, email);
+    assert.is((await seenIn(app, visitor)).email, email);
+  },
+);
+
+scopes.run();
