@@ -1,4 +1,4 @@
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
@@ -6,12 +6,11 @@ import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
-import { isOutsideSharedTime } from '../access/visibility.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { createAuthentication } from './authentication.ts';
-import { addToken, isCurrent, isOfScope, isTokenUnexpired, lastUseFor, tokenDigest } from './credentials.ts';
+import { addToken, isCurrent, isOfScope, isTokenUnexpired, tokenDigest } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -67,7 +66,6 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
         .where(isOfScope(actor))
-        .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
         .returning('id')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.
@@ -82,19 +80,15 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) => {
-  const lastUse = lastUseFor(actor, 'api_tokens');
-  return kysely(em)
+const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
+  kysely(em)
     .selectFrom('api_tokens')
-    .select(['id', 'name', 'created_at', isCurrent(actor, 'token')])
-    .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
+    .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])
     .where('user_id', '=', userId)
     .where(isOfScope(actor))
-    .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired(now))
     .orderBy('id', 'desc');
-};
 
 export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 

@@ -4,7 +4,7 @@ import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { CLIENT_IDS, isOutsideSharedTime } from '../access/visibility.ts';
+import { CLIENT_IDS } from '../access/visibility.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -15,7 +15,6 @@ import {
   hasSecondFactor,
   isCurrent,
   isOfScope,
-  lastUseFor,
   recordProof,
   revokeCredentials,
   tokenDigest,
@@ -72,7 +71,7 @@ export const createSessions = (unit: UnitOfWork) => {
       const rows = sessionRows(em, actor, await readOwnerId(em, actor, email), clock.now());
       if (page.cursor === undefined) return readPage(rows, 'id', page);
       const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
-      const isAfter = condition`(${lastUseFor(actor, 'sessions').at}, id) < (${at}, ${id})`;
+      const isAfter = condition`(last_used, id) < (${at}, ${id})`;
       return readPage(rows.where(isAfter), 'id', page);
     },
 
@@ -129,7 +128,6 @@ export const createSessions = (unit: UnitOfWork) => {
           .where('user_id', '=', owner.id)
           .where('id', '=', id)
           .where(isOfScope(actor))
-          .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
           .returning('id')
           .executeTakeFirstOrThrow(() => notFound('session'));
         const about = { actor, target: ofUser(owner), clients: owner.clientIds };
@@ -186,19 +184,15 @@ const readCodeOwner = (em: Em, userId: number) =>
     .where('id', '=', userId)
     .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
 
-const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) => {
-  const lastUse = lastUseFor(actor, 'sessions');
-  return kysely(em)
+const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
+  kysely(em)
     .selectFrom('sessions')
-    .select(['id', 'created_at', 'user_agent', isCurrent(actor, 'session')])
-    .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
+    .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
     .where(isOfScope(actor))
-    .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
     .where(isUnexpired(now))
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');
-};
 
 export type SessionRow = InferResult<ReturnType<typeof sessionRows>>[number];

@@ -48,10 +48,6 @@ const isAbout = (
   return condition`(${sql.join(isForPerson ? limited : [hasAddress(column, at, own), ...limited], sql` or `)})`;
 };
 
-/** Not of the time in which the account also belonged to clients that the person has left. */
-const isSinceLeaving = (id: number, at: string) => condition`not exists (
-  select from users shared where shared.id = ${id} and ${sql.ref(at)} between shared.shared_since and shared.last_left)`;
-
 /** Rows of the account, as far as its holder may see them. */
 const isOf = (
   { id, clients, isForPerson }: Exported['person'],
@@ -61,7 +57,7 @@ const isOf = (
 ) => {
   const isHolders = condition`${sql.ref(column)} = ${id}
     and ${isForHolder(sql`${id}::int`, sql.ref(clientId), sql.ref(at))}`;
-  const isKept = condition`(${isIn(clientId)(clients)} or (${sql.ref(clientId)} is null and ${isSinceLeaving(id, at)}))`;
+  const isKept = condition`(${isIn(clientId)(clients)} or (${sql.ref(clientId)} is null))`;
   return isForPerson ? condition`(${isHolders} and ${isKept})` : isHolders;
 };
 
@@ -115,11 +111,6 @@ export const EXPORT_PARTS = {
       .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
       .where('user_id', '=', person.id)
       .where(isForHolder(sql`${person.id}::int`, sql`null::int`, sql`requested_at`))
-      .where(
-        person.isForPerson
-          ? condition`(is_own or ${isSinceLeaving(person.id, 'requested_at')})`
-          : condition`true`,
-      )
       // Those of the one who had the account before it was handed over.
       .where(
         condition`not exists (select from email_changes handed where handed.user_id = ${person.id}
