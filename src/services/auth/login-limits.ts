@@ -145,7 +145,7 @@ export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<u
  * Failures of a network in 15 minutes, with secrets that cannot be guessed: they bound the load. They count after the lookup, so that those
  * who know a secret are never refused because of others.
  */
-const FAILURES_PER_NETWORK = { launch: 300, passkey: 100, token: 100, view: 100, logout: 300, callback: 300 };
+const FAILURES_PER_NETWORK = { passkey: 100, logout: 300, callback: 300 };
 
 /** Enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
 const RESETS_PER_ACCOUNT = 5;
