@@ -372,7 +372,7 @@ views('answers unknown keys alike, also malformed ones', async ({ app }) => {
 views('limits the uses of an unlimited view from one network', async ({ app }) => {
   const { key, id } = await createView(app, { allowed_uses_cnt: 0 });
   assert.is((await openView(app, key)).statusCode, 303);
-  const counted = app.db().updateTable('rate_limits').where('key', 'like', `view-${id}-network:%`);
+  const counted = app.db().updateTable('rate_limits').where('key', 'like', `%:view:${id}`);
 
   await counted.set({ points: 999 }).execute();
   assert.is((await openView(app, key)).statusCode, 303);

@@ -69,7 +69,6 @@ export const ssoPages: Pages = {
           browser: browser.sso.value,
           password,
           code: code === '' ? undefined : code,
-          device: browser.device,
           userAgent: browser.userAgent,
         }),
       );

@@ -18,7 +18,6 @@ import {
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
-import { FACTOR_SINCE } from './factor-policy.ts';
 import type { CodeOwner, FactorProof } from './factor-verification.ts';
 import { type AuthMethod, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
@@ -35,7 +34,7 @@ export const isUsed = (now: Date): Condition =>
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = (unit: UnitOfWork) => {
-  const { em, clock, audit, passwordVerification, factorProofs, deviceCookies, idempotency } = unit;
+  const { em, clock, audit, passwordVerification, factorProofs, idempotency } = unit;
 
   /**
    * Records the time in the session or token of the actor, and in a session what they have proven. Returns the new secret of one that has
@@ -136,18 +135,6 @@ export const createSessions = (unit: UnitOfWork) => {
     /** Deletes the session that a new login replaces in the browser. */
     replace: async (secret: string): Promise<void> => {
       await kysely(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
-    },
-
-    /** A device cookie for the browser that has just logged in to this session, or null if the session has ended. */
-    issueDeviceCookie: async (secret: string): Promise<string | null> => {
-      const factorSince = sql<Date | null>`case when 'mfa' = any(sessions.methods) then ${FACTOR_SINCE} end`;
-      const owner = await kysely(em)
-        .selectFrom('sessions')
-        .innerJoin('users', 'users.id', 'sessions.user_id')
-        .select(['users.id', 'users.last_password_set as lastPasswordSet', factorSince.as('factorSince')])
-        .where('sessions.digest', '=', tokenDigest(secret))
-        .executeTakeFirst();
-      return owner ? deviceCookies.issue(owner) : null;
     },
 
     /**

@@ -14,7 +14,6 @@ type Link = {
   browser: string | null;
   password: string;
   code: string | undefined;
-  device: string | null;
   userAgent: string;
 };
 
@@ -46,10 +45,9 @@ export const createAccountLinks = (unit: UnitOfWork) => {
      * Links an account to the identity with which the person has come back, after they have shown that it is theirs.
      * @throws SsoFailure, Problem `invalid-credentials`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
      */
-    link: async ({ state, browser, password, code, device, userAgent }: Link) => {
+    link: async ({ state, browser, password, code, userAgent }: Link) => {
       const { stated, proof, connection, user, next } = await openLink(state, browser);
-      const source = { deviceCookie: device };
-      const verified = await passwordVerification.verify(user.email, password, source);
+      const verified = await passwordVerification.verify(user.email, password, 'login');
       const isUnchanged = (found: Decision): boolean =>
         found.kind === 'link' &&
         found.user.id === verified.id &&
@@ -71,7 +69,7 @@ export const createAccountLinks = (unit: UnitOfWork) => {
       const hasFactor = verified.factors.enrolled > 0;
       if (hasFactor && code === undefined) throw new Problem('otp-required');
       const result = await (hasFactor && code !== undefined
-        ? factorProofs.verify(verified, source, { code }, link)
+        ? factorProofs.verify(verified, 'login', { code }, link)
         : link());
       reportLogin(outcomeOfLogin(result));
       return { ...result, next };
