@@ -94,16 +94,7 @@ export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 
 /** Checks tokens, and exchanges them for new ones. Callers are anonymous: they prove to know the token. */
 export const createTokenRefresh = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, anonymousLimits } = unit;
-  const address = origin.address ?? '';
-
-  /** @throws Problem `invalid-token`, `throttled` */
-  const limitFailures = async (find: () => Promise<string | null>): Promise<string> => {
-    const found = await find();
-    if (found !== null) return found;
-    await anonymousLimits.addFailure('token', address);
-    throw new Problem('invalid-token');
-  };
+  const { em, clock, audit } = unit;
 
   const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
     const replacement = newToken();
@@ -129,27 +120,29 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
   return {
     /**
      * Returns a valid token.
-     * @throws Problem `invalid-token`, `throttled`
+     * @throws Problem `invalid-token`
      */
-    verify: (token: string): Promise<string> =>
-      limitFailures(async () => ((await createAuthentication(unit).isValidToken(token)) ? token : null)),
+    verify: async (token: string): Promise<string> => {
+      if (await createAuthentication(unit).isValidToken(token)) return token;
+      throw new Problem('invalid-token');
+    },
 
     /**
      * Returns a new token, which has the name of the old one. The old one ends a minute later. Until then, it is exchanged for the
      * same new token: concurrent refreshes of one token agree, and a lost response can be requested again.
-     * @throws Problem `invalid-token`, `throttled`
+     * @throws Problem `invalid-token`
      */
-    refresh: (token: string): Promise<string> =>
-      limitFailures(async () => {
-        if (!(await createAuthentication(unit).isValidToken(token))) return null;
-        return em.transactional(async (tx) => {
-          const row = await lockToken(tx, token, clock.now());
-          if (!row) return null;
-          if (row.replacement === null) return replace(tx, row, token);
-          const replacement = boxOf(token).open(row.replacement, CONTEXT).toString();
-          return (await isUsable(tx, replacement, clock.now())) ? replacement : null;
-        });
-      }),
+    refresh: async (token: string): Promise<string> => {
+      if (!(await createAuthentication(unit).isValidToken(token))) throw new Problem('invalid-token');
+      return em.transactional(async (tx) => {
+        const row = await lockToken(tx, token, clock.now());
+        if (!row) throw new Problem('invalid-token');
+        if (row.replacement === null) return replace(tx, row, token);
+        const replacement = boxOf(token).open(row.replacement, CONTEXT).toString();
+        if (!(await isUsable(tx, replacement, clock.now()))) throw new Problem('invalid-token');
+        return replacement;
+      });
+    },
   };
 };
 

@@ -1,4 +1,4 @@
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -19,7 +19,6 @@ import {
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
-import { FACTOR_SINCE } from './factor-policy.ts';
 import type { CodeOwner, FactorProof } from './factor-verification.ts';
 import { type AuthMethod, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
@@ -36,7 +35,7 @@ export const isUsed = (now: Date): Condition =>
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = (unit: UnitOfWork) => {
-  const { em, clock, audit, passwordVerification, factorProofs, deviceCookies, idempotency } = unit;
+  const { em, clock, audit, passwordVerification, factorProofs, idempotency } = unit;
 
   /**
    * Records the time in the session or token of the actor, and in a session what they have proven. Returns the new secret of one that has
@@ -139,18 +138,6 @@ export const createSessions = (unit: UnitOfWork) => {
       await kysely(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
     },
 
-    /** A device cookie for the browser that has just logged in to this session, or null if the session has ended. */
-    issueDeviceCookie: async (secret: string): Promise<string | null> => {
-      const factorSince = sql<Date | null>`case when 'mfa' = any(sessions.methods) then ${FACTOR_SINCE} end`;
-      const owner = await kysely(em)
-        .selectFrom('sessions')
-        .innerJoin('users', 'users.id', 'sessions.user_id')
-        .select(['users.id', 'users.last_password_set as lastPasswordSet', factorSince.as('factorSince')])
-        .where('sessions.digest', '=', tokenDigest(secret))
-        .executeTakeFirst();
-      return owner ? deviceCookies.issue(owner) : null;
-    },
-
     /**
      * Revokes every session and token of a user. The user may log in again.
      * @throws Problem `not-found`, `forbidden`
@@ -179,7 +166,7 @@ const NEEDS_CODE = {
 const readCodeOwner = (em: Em, userId: number) =>
   kysely(em)
     .selectFrom('users')
-    .select(['id', 'email', 'last_password_set as lastPasswordSet'])
+    .select(['id', 'email'])
     .select([CLIENT_IDS, HAS_SECOND_FACTOR.as('hasSecondFactor')])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));

@@ -9,7 +9,7 @@ import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
-import { accountKeys } from '../auth/login-limits.ts';
+import { deleteCounts } from '../auth/login-limits.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
@@ -202,9 +202,7 @@ const deleteAccess = async (tx: Em, { id }: LockedPerson, addresses: readonly Er
   const db = kysely(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
-  const present = addresses.filter(({ until }) => !until);
-  const keys = present.flatMap(({ email }) => accountKeys(email));
-  await db.deleteFrom('rate_limits').where('key', 'in', keys).execute();
+  for (const { email, until } of addresses) if (!until) await deleteCounts(tx, email);
 };
 
 /**
