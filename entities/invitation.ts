@@ -16,6 +16,7 @@ export const InvitationSchema = defineEntity({
     uniqueIndex('invitations_one_pending', `invitations (client_id, email) where status = 'pending'`),
     index('invitations_pending_expiry', `invitations (expires_at) where status = 'pending'`),
     { properties: ['email'] },
+    { properties: ['userId'] },
     { properties: ['inviter', 'id'] },
     { properties: ['client', 'id'] },
   ],
@@ -39,6 +40,8 @@ export const InvitationSchema = defineEntity({
     remindedAt: instant().nullable(),
     /** Time of acceptance or revocation. */
     closedAt: instant().nullable(),
+    /** The account that has accepted it. */
+    userId: p.integer().nullable(),
     /** Whether someone has read the link in Steward: then its use does not show that the mailbox is the person's. */
     isLinkShown: p.boolean().default(false),
     /** Mails that the mail server has accepted. Queued mails do not count. */

@@ -11,8 +11,9 @@ export const UsageEntry = defineEntity({
   name: 'UsageEntry',
   tableName: 'usage_entries',
   indexes: [
-    { properties: ['app', 'email', 'occurredAt', 'id'] },
+    { properties: ['app', 'userId', 'occurredAt', 'id'] },
     { properties: ['email', 'occurredAt', 'id'] },
+    { properties: ['userId', 'occurredAt', 'id'] },
     uniqueIndex(
       'usage_entries_entry_key',
       'usage_entries (app_id, entry_key, occurred_at) where entry_key is not null',
@@ -24,6 +25,9 @@ export const UsageEntry = defineEntity({
     id: p.bigint('number').primary().autoincrement(),
     /** The platform's own id of the entry, if it has one: sent again, with the same time, it is not written again. */
     entryKey: p.string().length(128).nullable(),
+    /** The account that had the address when the entry was written. An account claims no earlier entries. */
+    userId: p.integer().nullable(),
+    /** As reported; empty without a person. */
     email: p.string().length(254),
     fullName: p.string().length(301).default(''),
     action: p.string().length(64).check(`action ~ '^[A-Z][A-Z0-9_]*$'`),
@@ -35,16 +39,19 @@ export const UsageEntry = defineEntity({
 });
 
 /**
- * Usage totals of one user in one app on one UTC day. Partitioned by month of `day` and dropped together with the log.
- * Like the log, it has no foreign key.
+ * Usage totals of one person in one app on one UTC day: of an account, or of an address without one. Partitioned by month of `day` and
+ * dropped together with the log. Like the log, it has no foreign key.
  */
 export const UsageDay = defineEntity({
   name: 'UsageDay',
   tableName: 'usage_days',
-  indexes: [{ properties: ['email', 'day'] }],
+  indexes: [{ properties: ['userId', 'email', 'day'] }],
   properties: {
     app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
-    email: p.string().length(254).primary(),
+    /** 0: none. */
+    userId: p.integer().primary().default(0),
+    /** Empty for an account. */
+    email: p.string().length(254).primary().default(''),
     day: p.date().primary(),
     actions: p.integer().check('actions > 0'),
   },

@@ -147,14 +147,14 @@ export const rowStatements = (plan: Plan, passwordHash: string): string[] => {
 
     // In random order, because the first ones are the most active.
     `create temporary table active_grants on commit drop as
-      select row_number() over (order by pg_temp.fraction('activity', g.user_id), g.app_id) as n, u.email,
+      select row_number() over (order by pg_temp.fraction('activity', g.user_id), g.app_id) as n, u.id as user_id, u.email,
         u.first_name || ' ' || u.last_name as full_name, a.id as app_id, a.slug, a.label, s.domain
       from app_grants g join users u on u.id = g.user_id join apps a on a.id = g.app_id
       join clients c on c.id = a.client_id join sites s on s.id = c.site_id`,
     'analyze active_grants',
     'analyze stacks',
-    `insert into usage_entries (occurred_at, id, email, full_name, app_id, action, action_description, stack, extra)
-      select e.at, e.id, g.email, g.full_name, g.app_id, case when s.id is null then 'APP_ACCESS' else 'STACK_ACCESS' end,
+    `insert into usage_entries (occurred_at, id, user_id, email, full_name, app_id, action, action_description, stack, extra)
+      select e.at, e.id, g.user_id, g.email, g.full_name, g.app_id, case when s.id is null then 'APP_ACCESS' else 'STACK_ACCESS' end,
         'Opened ' || coalesce(s.label || ' of ', '') || g.label, s.id, ${EXTRA}::json
       from (select id, date_trunc('milliseconds', ${end} - ${days} * interval '1 day' * (1 - (id - 0.5) / ${entries})) as at,
           1 + floor((select count(*) from active_grants) * pg_temp.fraction('visit', id / ${ENTRIES_PER_VISIT}) ^ 3)::int as grant_number,

@@ -45,20 +45,4 @@ create function pseudonym_of(of_address text, of_digest text, happened_at timest
       order by e.id desc limit 1);
   end
 $$;
-
--- The present address of the person whose former address this is, if they belonged to the app's client when it was changed; the address
--- itself if there is none.
-create function present_email(of_address text, of_app text) returns text language plpgsql stable as $$
-  begin
-    return coalesce(
-      (select u.email from email_changes c join users u on u.id = c.user_id
-        where c.old_email = of_address and c.changed_at is not null
-          and not exists (select from users x join memberships m on m.user_id = x.id
-            join apps a on a.client_id = m.client_id where x.email = of_address and a.id = of_app)
-          and exists (select from memberships m join apps a on a.client_id = m.client_id
-            where m.user_id = u.id and a.id = of_app and coalesce(m.joined_at <= c.changed_at, true))
-        order by c.changed_at desc, c.id desc limit 1),
-      of_address);
-  end
-$$;
 `;

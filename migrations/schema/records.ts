@@ -56,6 +56,7 @@ create table usage_entries (
   occurred_at timestamptz(3) not null,
   id bigserial,
   entry_key varchar(128) null,
+  user_id int null,
   email varchar(254) not null,
   full_name varchar(301) not null default '',
   action varchar(64) not null,
@@ -65,19 +66,21 @@ create table usage_entries (
   primary key (app_id, occurred_at, id),
   constraint usage_entries_action_check check (action ~ '^[A-Z][A-Z0-9_]*$')
 ) partition by range (occurred_at);
-create index usage_entries_app_id_email_occurred_at_id_index on usage_entries (app_id, email, occurred_at, id);
+create index usage_entries_app_id_user_id_occurred_at_id_index on usage_entries (app_id, user_id, occurred_at, id);
 create index usage_entries_email_occurred_at_id_index on usage_entries (email, occurred_at, id);
+create index usage_entries_user_id_occurred_at_id_index on usage_entries (user_id, occurred_at, id);
 create unique index usage_entries_entry_key on usage_entries (app_id, entry_key, occurred_at) where entry_key is not null;
 
 create table usage_days (
   app_id varchar(8) not null,
-  email varchar(254) not null,
+  user_id int not null default 0,
+  email varchar(254) not null default '',
   day date not null,
   actions int not null,
-  primary key (app_id, email, day),
+  primary key (app_id, user_id, email, day),
   constraint usage_days_actions_check check (actions > 0)
 ) partition by range (day);
-create index usage_days_email_day_index on usage_days (email, day);
+create index usage_days_user_id_email_day_index on usage_days (user_id, email, day);
 
 create table usage_app_days (
   app_id varchar(8) not null,

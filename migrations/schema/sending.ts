@@ -18,6 +18,7 @@ create table invitations (
   last_name varchar(150) not null default '',
   is_link_shown boolean not null default false,
   reminded_at timestamptz(3) null,
+  user_id int null,
   constraint invitations_key_unique unique (key),
   constraint invitations_email_check check (email = lower(email) and email <> ''),
   constraint invitations_email_count_check check (email_count >= 0),
@@ -28,6 +29,7 @@ create table invitations (
 create index invitations_client_id_id_index on invitations (client_id, id);
 create index invitations_email_index on invitations (email);
 create index invitations_inviter_id_id_index on invitations (inviter_id, id);
+create index invitations_user_id_index on invitations (user_id);
 create unique index invitations_one_pending on invitations (client_id, email) where status = 'pending';
 create index invitations_pending_expiry on invitations (expires_at) where status = 'pending';
 

@@ -64,9 +64,12 @@ const differences = ({ query }: Context, counted: string, kept: string): Promise
 
 rollups('count the actions per person, app and day', async (context) => {
   const counted = `
-    select app_id, email, (occurred_at at time zone 'UTC')::date, count(*)::int from usage_entries group by 1, 2, 3`;
+    select app_id, user_id, (occurred_at at time zone 'UTC')::date, count(*)::int from usage_entries group by 1, 2, 3`;
 
-  assert.equal(await differences(context, counted, 'select app_id, email, day, actions from usage_days'), []);
+  assert.equal(
+    await differences(context, counted, 'select app_id, user_id, day, actions from usage_days'),
+    [],
+  );
 });
 
 rollups('count the actions per stack and day', async (context) => {

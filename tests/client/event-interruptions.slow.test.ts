@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as assert from 'uvu/assert';
 import { createStewardClient } from '../../src/client.ts';
 import { startTcpProxy } from '../support/tcp.ts';
-import { ACME, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
+import { ACME, addressOf, appSuite, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
+import { SALES } from '../support/usage.ts';
 
 /** The client waits seconds before it connects again. */
 const hearing = appSuite('steward.events after an interruption');
 
-const rename = (app: TestApp, first_name: string) => app.as(ACME).users.update({ email: GRACE, first_name });
+const rename = (app: TestApp, label: string) => app.as(ACME).apps.update({ app_id: SALES, label });
 
 hearing('continues after an interruption without missing or repeating an event', async ({ app }) => {
   await using network = await startTcpProxy(Number(new URL(await addressOf(app)).port));
@@ -19,9 +20,8 @@ hearing('continues after an interruption without missing or repeating an event',
     if (url?.startsWith('/trpc/events.stream')) stream = response;
   });
   const names: unknown[] = [];
-  const stop = steward.events.on(['user.updated', 'user.deactivated'], (event) => {
-    if (event.type === 'user.updated')
-      names.push((event.data as { first_name: { to: unknown } }).first_name.to);
+  const stop = steward.events.on(['app.updated', 'user.deactivated'], (event) => {
+    if (event.type === 'app.updated') names.push((event.data as { label: { to: unknown } }).label.to);
   });
   await until('the client listens', () => stream?.headersSent === true);
   // No event has told the client its position yet.

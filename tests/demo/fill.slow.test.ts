@@ -168,6 +168,7 @@ demo('has the usage totals that a rebuild computes from the log', async ({ demo:
       .selectFrom('usage_days')
       .selectAll()
       .orderBy('app_id')
+      .orderBy('user_id')
       .orderBy('email')
       .orderBy('day')
       .execute(),

@@ -24,8 +24,8 @@ const usedMb = (): number => {
 };
 
 const addEntries = (app: TestApp, email: string, count: number) =>
-  sql`insert into usage_entries (app_id, occurred_at, email, full_name, action, extra)
-    select ${SALES}, ${app.clock.now()}::timestamptz - n * interval '15 seconds', ${email}, 'A B', 'OPEN',
+  sql`insert into usage_entries (app_id, occurred_at, user_id, email, full_name, action, extra)
+    select ${SALES}, ${app.clock.now()}::timestamptz - n * interval '15 seconds', (select id from users where email = ${email}), ${email}, 'A B', 'OPEN',
       json_build_object('filler', md5(n::text), 'n', n) from generate_series(1, ${count}) n`.execute(
     app.db(),
   );

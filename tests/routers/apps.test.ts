@@ -138,20 +138,8 @@ apps('clearCache announces an event to the admins of the client and to superuser
   await app.as(ACME).apps.clearCache({ app_id: SALES });
 
   const [event] = await eventsOf(app, ACME);
-  assert.equal(
-    { ...event, id: 0, request_id: '' },
-    {
-      id: 0,
-      timestamp: app.clock.now(),
-      action: 'app.clear-cache',
-      actor: ACME,
-      target: 'sales',
-      clients: [1],
-      details: { app_id: SALES },
-      request_id: '',
-      address: '127.0.0.1',
-    },
-  );
+  assert.equal([event?.actor, event?.target, event?.target_id, event?.clients], [ACME, 'sales', SALES, [1]]);
+  assert.equal(event?.details, { app_id: SALES });
   assert.is((await eventsOf(app, ROOT)).length, 1);
   assert.equal(await eventsOf(app, GLOBEX), []);
 });

@@ -189,44 +189,6 @@ erased('may have a name that looks like a part of JSON', async ({ app }) => {
   assert.equal((await app.as(ACME).users.get({ email: other })).extra, { a: 1, b: `by ${gone}` });
 });
 
-erased('is counted with the names of other clients that have recorded them', async ({ app }) => {
-  const email = 'recorded@acme.test';
-  await app.as(ACME).users.create({ email, apps: [SALES] });
-  await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN' }] });
-  const otherClients = async () => (await app.as(ROOT).users.previewErasure({ email })).other_clients;
-
-  assert.equal(
-    await otherClients(),
-    [],
-    'others may mean someone else by an address that was never verified',
-  );
-  await verify(app, email);
-  assert.equal(await otherClients(), ['Globex Data']);
-});
-
-erased('is replaced in their clients only, if their address was never verified', async ({ app }) => {
-  const email = 'entered@globex.test';
-  await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN', full_name: 'V' }] });
-  await app.as(GLOBEX).clients.invite({ id: 2, email });
-  await app.as(ACME).users.create({ email, apps: [SALES] });
-  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email, action: 'OPEN' }] });
-  const { usage_entries, invitations_received } = await app.as(ROOT).users.previewErasure({ email });
-  assert.equal([usage_entries, invitations_received], [1, 0]);
-
-  const gone = await erase(app, email);
-
-  const usersOf = async (as: string, app_id: string) => {
-    const { items } = await app.as(as).usage.list({ app_id, limit: 1 });
-    return items.map((entry) => [entry.email, entry.full_name]);
-  };
-  assert.equal(await usersOf(GLOBEX, FLEET), [[email, 'V']]);
-  assert.equal(await usersOf(ACME, SALES), [[gone.pseudonym, '']]);
-  const [invitation] = await app.as(GLOBEX).invitations.search({ search: email });
-  assert.is(invitation?.status, 'pending');
-  await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email, action: 'LATE' }] });
-  assert.equal(await usersOf(ACME, SALES), [[gone.pseudonym, '']]);
-});
-
 erased(
   'is replaced where they were used to do something, although their address was never verified',
   async ({ app }) => {

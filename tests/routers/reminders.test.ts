@@ -136,7 +136,7 @@ const prepare = async (app: TestApp): Promise<void> => {
     sql`update memberships set joined_at = '2025-01-01' where user_id in ${users}`,
     sql`delete from sessions where user_id in ${users}`,
     sql`delete from api_tokens where user_id in ${users}`,
-    sql`delete from usage_days where email = ${GRACE}`,
+    sql`delete from usage_days where user_id in ${users}`,
   ])
     await statement.execute(app.db());
 };

@@ -80,12 +80,17 @@ filters('select users by their last login', async ({ app }) => {
 filters('select users by their last login or use of an app that the viewer may see', async ({ app }) => {
   const seenBefore = (days: number) => ({ is_active: true, last_seen_before: daysAgo(app, days) });
   const db = app.db();
-  const joined = await db.selectFrom('users').select(['email', 'date_joined']).execute();
+  const joined = await db.selectFrom('users').select(['id', 'email', 'date_joined']).execute();
   const usage = await db.selectFrom('usage_days').selectAll().execute();
   const setDays = (email: string, days: number, app_id: string) =>
     db
       .insertInto('usage_days')
-      .values({ app_id, email, day: daysAgo(app, days).toISOString().slice(0, 10), actions: 1 })
+      .values({
+        app_id,
+        user_id: joined.find((user) => user.email === email)?.id ?? 0,
+        day: daysAgo(app, days).toISOString().slice(0, 10),
+        actions: 1,
+      })
       .execute();
   await db
     .updateTable('users')

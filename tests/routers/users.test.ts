@@ -204,8 +204,14 @@ updating('writes neither the user nor the audit trail if nothing changes', async
 
 /** Replaces the usage of a user. */
 const setUsage = async (app: TestApp, email: string, day: string, app_id = SALES) => {
-  await app.db().deleteFrom('usage_days').where('email', '=', email).execute();
-  await app.db().insertInto('usage_days').values({ app_id, email, day, actions: 1 }).execute();
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow();
+  await app.db().deleteFrom('usage_days').where('user_id', '=', id).execute();
+  await app.db().insertInto('usage_days').values({ app_id, user_id: id, day, actions: 1 }).execute();
 };
 
 const people = appSuite('users.people');

@@ -50,7 +50,7 @@ export const rollupDifferences = async (
   const db = app.db();
   const faults = await sql`
     with log as materialized (
-      select email, (occurred_at at time zone 'UTC')::date as day, stack from usage_entries where app_id = ${appId}
+      select coalesce(user_id::text, email) as email, (occurred_at at time zone 'UTC')::date as day, stack from usage_entries where app_id = ${appId}
     ),
     people as materialized (select email, day, count(*) as actions from log group by email, day),
     visits as materialized (
@@ -73,7 +73,7 @@ export const rollupDifferences = async (
       group by span
     )
     select 'person' as kind, to_json(a) as rollup, to_json(b) as counted
-    from (select email, day, actions from usage_days where app_id = ${appId}) a
+    from (select coalesce(nullif(user_id, 0)::text, email) as email, day, actions from usage_days where app_id = ${appId}) a
     full join people b on a.email = b.email and a.day = b.day where a.actions is distinct from b.actions
     union all
     select 'day', to_json(a), to_json(b)

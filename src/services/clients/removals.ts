@@ -100,7 +100,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
 });
 
 /** Keys of the tables of usage, which have no foreign keys. */
-const USAGE_KEYS = { usage_entries: 'app_id, occurred_at, id', usage_days: 'app_id, email, day' };
+const USAGE_KEYS = { usage_entries: 'app_id, occurred_at, id', usage_days: 'app_id, user_id, email, day' };
 /** Rows of one transaction. */
 const BATCH = 1_000n;
 

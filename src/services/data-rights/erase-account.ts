@@ -11,7 +11,7 @@ import { ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { deleteCounts } from '../auth/login-limits.ts';
 import type { Transaction } from '../unit-of-work.ts';
-import { usedApps } from '../usage/usage-days.ts';
+import { isUsageOf, usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
 import { type ErasedAddress, readErasedAddresses, readKnownTo } from './erased-addresses.ts';
@@ -56,7 +56,8 @@ export const eraseAccount = async (
   person: LockedPerson,
 ): Promise<string> => {
   // Writers of usage hold these until they commit, and see the erasure afterwards.
-  for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(kysely(tx));
+  for (const appId of await usedApps(tx, isUsageOf(person.id, [person.email])))
+    await lockUsage(appId).execute(kysely(tx));
   const pseudonym = `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`;
   const { present, former } = await readErasedAddresses(tx, person);
   const erasures: RunningErasure[] = [];

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Erasure } from '../../../entities/erasure.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { moveUsageDays } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 import { isWithin } from '../users/addresses.ts';
@@ -34,10 +34,7 @@ export const replaceRows = async (
   if (!erasure.until) await count(replaceContacts(erasure));
   await count(replaceRequestsInMails(erasure));
   await count(replaceReportsOfGrants(erasure));
-  const apps = erasure.clientIds && (await appsOf(tx, erasure.clientIds));
-  const isDue = sql`${isWithin(sql`day::timestamptz`, { since: erasure.since })}
-    and ${isWithin(sql`(day + 1)::timestamptz`, { until: erasure.until })}`;
-  await moveUsageDays(erasure.address, erasure.pseudonym, apps ?? undefined, isDue).execute(kysely(tx));
+  await moveUsageDays(erasure.address, erasure.pseudonym).execute(kysely(tx));
   return {
     usage_entries: await count(replaceUsage(erasure, limit)),
     audit_entries: await count(replaceAudit(erasure, limit)),
@@ -60,14 +57,6 @@ const replaceContacts = (erasure: RunningErasure) => {
       and ${isIn(erasure, sql`id`)}`;
 };
 
-const appsOf = async (tx: Em, clientIds: readonly number[]): Promise<string[]> => {
-  const apps = kysely(tx)
-    .selectFrom('apps')
-    .select('id')
-    .where(isAnyOf('client_id', clientIds, 'int'));
-  return (await apps.execute()).map(({ id }) => id);
-};
-
 /** `extra` holds what the platform knows of the person's requests: addresses, devices. */
 const replaceUsage = (erasure: RunningErasure, limit: number) => sql`
   update usage_entries u set email = ${erasure.pseudonym}, full_name = '', extra = '{}',
@@ -75,8 +64,9 @@ const replaceUsage = (erasure: RunningErasure, limit: number) => sql`
     entry_key = left(erased_text(u.entry_key, e), 128)
   from erasures e, (
     select app_id, occurred_at, id from usage_entries
-    where email = ${erasure.address} and ${isIn(erasure, OF_APP)}
-      and ${isWithin(sql.ref('occurred_at'), erasure)} limit ${limit}) own
+    where (user_id = ${erasure.userId} and email <> ${erasure.pseudonym}
+      or user_id is null and email = ${erasure.address} and ${isIn(erasure, OF_APP)}
+        and ${isWithin(sql.ref('occurred_at'), erasure)}) limit ${limit}) own
   where e.id = ${erasure.id} and u.app_id = own.app_id and u.occurred_at = own.occurred_at and u.id = own.id`;
 
 /**

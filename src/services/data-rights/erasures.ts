@@ -5,7 +5,7 @@ import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { countEntries } from '../usage/usage-days.ts';
+import { countEntries, isUsageOf } from '../usage/usage-days.ts';
 import { hasAddress } from '../users/addresses.ts';
 import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
 import { type ErasedAddress, readErasedAddresses, readOtherClients } from './erased-addresses.ts';
@@ -83,10 +83,9 @@ export const countRows = async (em: Em, person: CountedPerson) => {
       sql` or `,
     )})`;
   const ofClient: OfClients = (ids) => sql`client_id = any(${ids}::int[])`;
-  const ofApp: OfClients = (ids) => sql`app_id in (select id from apps where ${ofClient(ids)})`;
   return kysely(em)
     .selectNoFrom([
-      countEntries('usage_days', isReplaced('email', 'day', present, ofApp)).as('usage_entries'),
+      countEntries('usage_days', isUsageOf(id, [present.email])).as('usage_entries'),
       countIn(
         'audit_entries',
         condition`actor_id = ${id} or (target_type = 'user' and target_id = ${String(id)})`,

@@ -246,7 +246,8 @@ export const EXPORT_PARTS = {
       .innerJoin('apps', 'apps.id', 'usage_entries.app_id')
       .select(['usage_entries.id', 'apps.slug as app', 'occurred_at', 'action', 'action_description'])
       .select(['full_name', 'entry_key', 'extra'])
-      .where(isAbout(person, 'email', 'occurred_at', isIn('apps.client_id')));
+      .where('user_id', '=', person.id)
+      .where(person.isForPerson ? isIn('apps.client_id')(person.clients) : condition`true`);
     for await (const rows of pagesOf(entries, 'occurred_at', 'usage_entries.id'))
       yield rows.map(({ id: _, ...row }) => row);
   },

@@ -239,6 +239,7 @@ export const lockGroups = (tx: Em, invitationId: number) =>
 /** The user is new or locked. */
 const joinInvited = async (tx: Em, invitation: InvitationDetails, userId: number, now: Date) => {
   const { id, client_id, inviter_id, apps_expire_at: end } = invitation;
+  await kysely(tx).updateTable('invitations').set({ user_id: userId }).where('id', '=', id).execute();
   const apps = await kysely(tx)
     .selectFrom('invitation_apps')
     .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')

@@ -1,21 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+
+/** SQL over a row with `user_id` and `email` of usage: whether it is of the account, or of one of these addresses without one. */
+export const isUsageOf = (userId: number, addresses: readonly string[]) =>
+  condition`(user_id = ${userId} or coalesce(user_id, 0) = 0 and email = any(${[...addresses]}::varchar[]))`;
 
 /** The apps whose usage a person has, in the order in which their locks are taken. */
-export const usedApps = async (tx: Em, email: string): Promise<string[]> => {
-  const days = kysely(tx).selectFrom('usage_days').select('app_id').where('email', '=', email);
+export const usedApps = async (tx: Em, isOfPerson: RawBuilder<boolean>): Promise<string[]> => {
+  const days = kysely(tx).selectFrom('usage_days').select('app_id').where(isOfPerson);
   return (await days.distinct().orderBy('app_id').execute()).map(({ app_id }) => app_id);
-};
-
-/** Of these apps, those of clients that the user belongs to, in the same order. */
-export const ownAppsAmong = async (tx: Em, userId: number, apps: readonly string[]): Promise<string[]> => {
-  const own = kysely(tx)
-    .selectFrom('apps')
-    .innerJoin('memberships', 'memberships.client_id', 'apps.client_id')
-    .select('apps.id')
-    .where('memberships.user_id', '=', userId)
-    .where(isAnyOf('apps.id', apps, 'varchar'));
-  return (await own.orderBy('apps.id').execute()).map(({ id }) => id);
 };
 
 /** The number of entries of the log, by its totals: counting the log may take seconds. */
@@ -23,18 +16,10 @@ export const countEntries = (totals: 'usage_days' | 'usage_app_days', isCounted:
   sql<number>`(select coalesce(sum(actions), 0)::bigint from ${sql.table(totals)} where ${isCounted})`;
 
 /**
- * Moves the totals of a person to another name, which may already have some: a report was written at the same time.
- * @param apps all without it
+ * Moves the totals of an address without an account to another one, which may already have some: a report was written at the same time.
  */
-export const moveUsageDays = (
-  from: string,
-  to: string,
-  apps?: readonly string[],
-  isDue: RawBuilder<unknown> = sql`true`,
-) => sql`
+export const moveUsageDays = (from: string, to: string) => sql`
   with moved as (
-    delete from usage_days where email = ${from} and ${apps ? isAnyOf('app_id', apps, 'varchar') : sql`true`}
-      and ${isDue}
-    returning app_id, day, actions)
+    delete from usage_days where user_id = 0 and email = ${from} returning app_id, day, actions)
   insert into usage_days (app_id, email, day, actions) select app_id, ${to}, day, actions from moved
-  on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions`;
+  on conflict (app_id, user_id, email, day) do update set actions = usage_days.actions + excluded.actions`;

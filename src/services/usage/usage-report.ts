@@ -7,7 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import { requireViewableApp, usageVisibleTo } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readUser } from '../users/user-rows.ts';
+import { readUserId } from '../users/addresses.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** What is counted; all apps whose usage the actor may see if nothing is set. */
@@ -37,10 +37,10 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
     const { appId, client, email } = subject;
     if (appId !== undefined) await requireViewableApp(em, actor, clock.now(), appId);
     if (client !== undefined) await readClient(em, actor, client);
-    if (email !== undefined) await readUser(em, actor, clock.now(), email);
+    const userId = email === undefined ? undefined : await readUserId(em, actor, email);
 
     const compared = comparedPeriods(interval, periods, clock.now());
-    const counts = countsOf(usageOf(actor, subject, interval), interval, compared);
+    const counts = countsOf(usageOf(actor, { ...subject, userId }, interval), interval, compared);
     const { rows } = await counts.execute(kysely(em));
     const none: Counts = { actions: 0, users: hasUsers(subject) ? 0 : null };
     const found = new Map(rows.map(({ start, ...counts }) => [start, counts]));
@@ -85,7 +85,7 @@ const summaryOf = (isVisible: RawBuilder<boolean>, now: Date, days: number) => {
       select count(*) filter (where is_current)::int as users, count(*) filter (where is_previous)::int as previous_users
       from (
         select bool_or(day > ${since}) as is_current, bool_or(day <= ${since}) as is_previous
-        from usage_days where ${isCounted} group by email
+        from usage_days where ${isCounted} group by user_id, email
       ) as seen
     ) as of_users`;
 };
@@ -104,12 +104,16 @@ const hasUsers = ({ appId, stack, email }: ReportSubject): boolean =>
 const startColumn = (interval: UsageInterval) => sql`date_trunc(${interval}::text, day::timestamp)::date`;
 
 /** Rows of one day and app: `day`, `actions`, `users` who were not active earlier in the same interval. */
-const usageOf = (actor: Actor, { appId, client, stack, email }: ReportSubject, interval: UsageInterval) => {
+const usageOf = (
+  actor: Actor,
+  { appId, client, stack, userId }: ReportSubject & { userId: number | undefined },
+  interval: UsageInterval,
+) => {
   const ofApps = usageVisibleTo(actor, { appId, client });
   if (stack !== undefined)
     return sql`select day, actions, null::int as users from usage_stack_days where ${ofApps} and stack = ${stack}`;
-  if (email !== undefined)
-    return sql`select day, actions, null::int as users from usage_days where ${ofApps} and email = ${email}`;
+  if (userId !== undefined)
+    return sql`select day, actions, null::int as users from usage_days where ${ofApps} and user_id = ${userId}`;
   const users =
     appId === undefined ? sql`null::int` : sql`retention_histogram[day - ${startColumn(interval)} + 1]`;
   return sql`select day, actions, ${users} as users from usage_app_days where ${ofApps}`;

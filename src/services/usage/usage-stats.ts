@@ -15,7 +15,8 @@ import {
 } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { fullName, readUser } from '../users/user-rows.ts';
+import { readUserId } from '../users/addresses.ts';
+import { fullName } from '../users/user-rows.ts';
 import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
 
@@ -51,8 +52,8 @@ export const createUsageStats = (unit: UnitOfWork) => {
         throw invalid({ app_id: ['Set app_id, email or both.'] });
       }
       if (appId !== undefined) await requireViewableApp(em, actor, clock.now(), appId);
-      if (email !== undefined) await readUser(em, actor, clock.now(), email);
-      const counted = email === undefined ? ofApp(appId ?? '') : ofUser(actor, email, appId);
+      const counted =
+        email === undefined ? ofApp(appId ?? '') : ofUser(actor, await readUserId(em, actor, email), appId);
       const { rows } = await sql<{ day: string; actions: number; users: number }>`
         select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
         from (select ${today()}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
@@ -139,20 +140,23 @@ export const createUsageStats = (unit: UnitOfWork) => {
 const ofApp = (appId: string) => sql`
   select day, sum(actions) as actions, sum(retention_histogram[1]) as users from usage_app_days where app_id = ${appId}`;
 
-const ofUser = (actor: Actor, email: string, appId: string | undefined) => sql`
+const ofUser = (actor: Actor, userId: number, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days
-  where email = ${email} and ${usageVisibleTo(actor, { appId })}`;
+  where user_id = ${userId} and ${usageVisibleTo(actor, { appId })}`;
 
 type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 
+/** Of people whom the actor does not see, the address that the app has reported last. */
 const topUsers = (actor: Actor, { appId, isInWindow, limit }: Top) =>
   sql<{ email: string; full_name: string; actions: number; days: number }>`
-    select top.email, coalesce(case when ${userVisibleTo(actor)} then ${fullName('users')} end, '') as full_name,
-      actions, days
+    select case when top.user_id = 0 then top.email when ${userVisibleTo(actor)} then users.email
+        else (select e.email from usage_entries e where e.app_id = ${appId} and e.user_id = top.user_id
+          order by e.occurred_at desc limit 1) end as email,
+      coalesce(case when ${userVisibleTo(actor)} then ${fullName('users')} end, '') as full_name, actions, days
     from (
-      select email, sum(actions)::bigint as actions, count(*) as days from usage_days
-      where app_id = ${appId} and ${isInWindow} group by email order by actions desc, email limit ${limit}
-    ) as top left join users on users.email = top.email
+      select user_id, email, sum(actions)::bigint as actions, count(*) as days from usage_days
+      where app_id = ${appId} and ${isInWindow} group by user_id, email order by actions desc, email, user_id limit ${limit}
+    ) as top left join users on users.id = top.user_id
     order by actions desc, email`;
 
 const topStacks = ({ appId, isInWindow, limit }: Top) =>

@@ -19,12 +19,8 @@ export type UsageEntryInput = {
   digest?: string | null;
 };
 
-/**
- * The totals of people of the app's client are under their present addresses, the log keeps those that were reported. SQL over
- * `usage_entries`.
- */
-const presentEmail = sql`case when (select exists (select from email_changes))
-  then present_email(usage_entries.email, usage_entries.app_id) else usage_entries.email end`;
+/** SQL over `usage_entries`: the columns `user_id` and `email` of its total. */
+const PERSON = sql`coalesce(usage_entries.user_id, 0) as user_id, case when usage_entries.user_id is null then usage_entries.email else '' end as email`;
 
 /** Held while entries of an app are written, because the rollups of one day depend on those of others. */
 export const lockUsage = (appId: string) =>
@@ -51,8 +47,8 @@ const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where e
  */
 const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sql`
   insert into usage_entries
-    (app_id, entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
-  select ${appId}, entry_key, coalesce(pseudonym, email), case when pseudonym is null then full_name else '' end,
+    (app_id, entry_key, user_id, email, full_name, action, action_description, stack, extra, occurred_at)
+  select ${appId}, entry_key, (select id from users where users.email = coalesce(pseudonym, given.email)), coalesce(pseudonym, email), case when pseudonym is null then full_name else '' end,
     action, action_description, stack, case when pseudonym is null then extra else '{}' end, occurred_at
   from (
     select given.*, case when (select exists (select from erasures)) then pseudonym_of(email, digest, occurred_at, client_id) end as pseudonym
@@ -66,7 +62,7 @@ const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sq
       as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at, digest)
     offset 0) as given
   ${entries.some(({ entryKey }) => entryKey !== null) ? SKIP_DUPLICATES : sql``}
-  returning ${presentEmail} as email, (occurred_at at time zone 'UTC')::date as day, stack`;
+  returning ${PERSON}, (occurred_at at time zone 'UTC')::date as day, stack`;
 
 /**
  * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before
@@ -90,9 +86,9 @@ export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
         delete from ${sql.table(table)} where app_id = ${appId} and day >= ${first}::date`.execute(db);
     }
     await sql`
-      insert into usage_days (app_id, email, day, actions)
-      select app_id, ${presentEmail}, (occurred_at at time zone 'UTC')::date, count(*)
-      from usage_entries where app_id = ${appId} group by 1, 2, 3`.execute(db);
+      insert into usage_days (app_id, user_id, email, day, actions)
+      select app_id, ${PERSON}, (occurred_at at time zone 'UTC')::date, count(*)
+      from usage_entries where app_id = ${appId} group by 1, 2, 3, 4`.execute(db);
     // Totals by user go back further than a short log, so its first days have the right absences.
     await sql`
       insert into usage_app_days (app_id, day, actions, retention_histogram)
@@ -101,7 +97,7 @@ export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
         -- Grouped first: retention_histogram looks at each row 90 times.
         select day, away, sum(actions) as actions, count(*) as people from (
           select day, actions,
-            ${daysSinceVisit(sql`day`, sql`lag(day) over (partition by email order by day)`)} as away
+            ${daysSinceVisit(sql`day`, sql`lag(day) over (partition by user_id, email order by day)`)} as away
           from usage_days where app_id = ${appId}
         ) as people group by day, away
       ) as days where day >= ${first}::date group by day`.execute(db);
@@ -125,7 +121,7 @@ const retentionHistogram = sql`array[${sql.join(
 )}]`;
 
 /**
- * Runs `written` (an `insert … returning email, day, stack` for one app) and adds its rows to the totals by user, app and
+ * Runs `written` (an `insert … returning user_id, email, day, stack` for one app) and adds its rows to the totals by user, app and
  * stack of each day. Requires the lock of the app. Returns the number of entries.
  *
  * A new day of a user falls between two other days of theirs. An absence (`away`) precedes it, and it shortens the absence
@@ -133,36 +129,36 @@ const retentionHistogram = sql`array[${sql.join(
  */
 const insertWithRollups = (appId: string, written: RawBuilder<unknown>) => sql<{ entries: number }>`
     with written as (${written}),
-    days as (select email, day, count(*)::int as actions from written group by email, day),
+    days as (select user_id, email, day, count(*)::int as actions from written group by user_id, email, day),
     into_days as (
-      insert into usage_days (app_id, email, day, actions)
-      select ${appId}, email, day, actions from days
-      on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions
-      returning email, day, actions
+      insert into usage_days (app_id, user_id, email, day, actions)
+      select ${appId}, user_id, email, day, actions from days
+      on conflict (app_id, user_id, email, day) do update set actions = usage_days.actions + excluded.actions
+      returning user_id, email, day, actions
     ),
     -- A day that had actions before has more than were added now.
-    new_days as (select email, day from into_days join days using (email, day, actions)),
+    new_days as (select user_id, email, day from into_days join days using (user_id, email, day, actions)),
     neighbours as (
-      select email, day, false as is_new, bool_or(is_next) as is_next from (
-        select new.email, before.day, false as is_next from new_days new cross join lateral (
+      select user_id, email, day, false as is_new, bool_or(is_next) as is_next from (
+        select new.user_id, new.email, before.day, false as is_next from new_days new cross join lateral (
           select day from usage_days known
-          where app_id = ${appId} and email = new.email and day < new.day and day > new.day - ${LONGEST}
+          where app_id = ${appId} and user_id = new.user_id and email = new.email and day < new.day and day > new.day - ${LONGEST}
           order by day desc limit 1) before
         union all
-        select new.email, next.day, true from new_days new cross join lateral (
+        select new.user_id, new.email, next.day, true from new_days new cross join lateral (
           select day from usage_days known
-          where app_id = ${appId} and email = new.email and day > new.day and day < new.day + ${LONGEST}
+          where app_id = ${appId} and user_id = new.user_id and email = new.email and day > new.day and day < new.day + ${LONGEST}
           order by day limit 1) next
-      ) as near group by email, day
+      ) as near group by user_id, email, day
     ),
     around as (
-      select email, day, is_new, is_next,
+      select user_id, email, day, is_new, is_next,
         lag(day) over person as previous,
         max(day) filter (where not is_new)
           over (person rows between unbounded preceding and 1 preceding) as previous_before
-      from (select email, day, true as is_new, false as is_next from new_days
-            union all select email, day, is_new, is_next from neighbours) as both_kinds
-      window person as (partition by email order by day)
+      from (select user_id, email, day, true as is_new, false as is_next from new_days
+            union all select user_id, email, day, is_new, is_next from neighbours) as both_kinds
+      window person as (partition by user_id, email order by day)
     ),
     absences as (
       select day, away, sum(people) as people from (

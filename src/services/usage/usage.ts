@@ -9,16 +9,18 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
-import { readUser } from '../users/user-rows.ts';
+import { findUserId, readUserId } from '../users/addresses.ts';
 
 /** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };
 
 /** An app or a user in it, or a user in all apps whose usage the viewer may see. */
 type UsageSubject =
-  | { appId: string; addresses?: readonly PersonAddress[] | undefined }
-  | { appId?: undefined; addresses: readonly PersonAddress[]; viewer: Viewer };
+  | { appId: string; person?: UsagePerson | undefined }
+  | { appId?: undefined; person: UsagePerson; viewer: Viewer };
+
+/** An account that the viewer sees; or what was reported under an address. */
+type UsagePerson = { userId: number } | { email: string };
 
 export type UsageFilter = UsageSubject & {
   since?: Date | undefined;
@@ -32,7 +34,7 @@ export type UsageFilter = UsageSubject & {
 /** The time may be PostgreSQL's text, which keeps microseconds. */
 type EntryKey = { occurredAt: Date | string; id: number };
 
-type UsagePageFilter = Omit<UsageFilter, 'addresses' | 'viewer'> & {
+type UsagePageFilter = Omit<UsageFilter, 'person' | 'viewer'> & {
   appId: string;
   email?: string | undefined;
   limit: number;
@@ -59,14 +61,14 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   ): Promise<ListStream> => {
     const since = new Date(clock.now().getTime() - windowDays * DAY_MS);
     const visibleTo = async (reader: Actor): Promise<UsageFilter> => {
-      const addresses = email === undefined ? undefined : await addressesOf(em, reader, clock.now(), email);
+      const person = email === undefined ? undefined : { userId: await readUserId(em, reader, email) };
       if (appId === undefined) {
         // Without the role, the rest of the list would be empty.
         requireLister(reader);
-        return { addresses: addresses ?? [], viewer: reader, since };
+        return { person: person ?? { email: '' }, viewer: reader, since };
       }
       await requireViewableApp(em, reader, clock.now(), appId);
-      return { appId, addresses, since };
+      return { appId, person, since };
     };
     const range = page && (await rangeOf(em, await visibleTo(actor), page));
     const open = async (reader: Actor) => openUsageList(em, { ...(await visibleTo(reader)), range }, encoder);
@@ -79,9 +81,10 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    */
   page: async (actor: Actor, { limit, email, ...filter }: UsagePageFilter) => {
     await requireViewableApp(em, actor, clock.now(), filter.appId);
+    const userId = email === undefined ? undefined : await findUserId(em, actor, email);
     // Entries may be of people without an account.
-    const addresses = email === undefined ? undefined : await readAddressesOf(em, actor, email);
-    return readUsagePage(em, { ...filter, addresses }, limit);
+    const person = userId === undefined ? email && { email } : { userId };
+    return readUsagePage(em, { ...filter, person: person || undefined }, limit);
   },
 
   /**
@@ -89,32 +92,28 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    * @throws Problem `not-found`, also when there is no entry
    */
   latestOfUser: async (actor: Actor, email: string, appId: string) => {
-    const addresses = await addressesOf(em, actor, clock.now(), email);
+    const userId = await readUserId(em, actor, email);
     await requireViewableApp(em, actor, clock.now(), appId);
-    const newest = usageRows(em, { appId, addresses }).limit(1);
+    const newest = usageRows(em, { appId, person: { userId } }).limit(1);
     return newest.executeTakeFirstOrThrow(() => notFound('usage entry'));
   },
 });
-
-/** @throws Problem `not-found`, also for a user the actor may not see */
-const addressesOf = async (em: Em, actor: Actor, now: Date, email: string): Promise<PersonAddress[]> => {
-  await readUser(em, actor, now, email);
-  return readAddressesOf(em, actor, email);
-};
 
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** Newest first. */
 export const usageRows = (em: Em, filter: UsageFilter) => {
-  const { addresses, since, until, cursor, range } = filter;
+  const { person, since, until, cursor, range } = filter;
   let rows = kysely(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at as timestamp', 'action', 'extra'])
     .where(isOfSubject(filter))
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
-  if (addresses !== undefined) rows = rows.where(hasAddress('email', 'occurred_at', addresses));
+  if (person)
+    rows =
+      'userId' in person ? rows.where('user_id', '=', person.userId) : rows.where('email', '=', person.email);
   if (since) rows = rows.where('occurred_at', '>=', since);
   if (until) rows = rows.where('occurred_at', '<', until);
   if (cursor) {

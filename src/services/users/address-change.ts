@@ -5,8 +5,6 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import type { Transaction } from '../unit-of-work.ts';
-import { moveUsageDays, ownAppsAmong, usedApps } from '../usage/usage-days.ts';
-import { lockUsage } from '../usage/usage-writes.ts';
 
 /** Days for which the old address can undo a change of it. */
 export const UNDO_DAYS = 7;
@@ -28,7 +26,7 @@ type AddressChange = {
 
 /**
  * Changes the address of a locked user.
- * - Totals of usage in the person's clients and unsent mails about the account get the new address. Other clients must not learn it.
+ * - Unsent mails about the account get the new address.
  * - The usage log, sent mails and the audit trail stay as recorded: readers look for former addresses, too.
  * - Invitations stay with the address that was invited: a client that trusts one mailbox does not trust another.
  * - The old address stays the person's only if they change it themselves, and its mailbox was verified: otherwise it may be someone else's.
@@ -38,15 +36,12 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
   const { user, to, actor, action, notice } = change;
   const from = user.email;
   const wasVerified = user.isEmailVerified;
-  // Writers of usage hold these until they commit, and see the change afterwards.
-  const apps = await ownAppsAmong(tx, user.id, await usedApps(tx, from));
-  for (const appId of apps) await lockUsage(appId).execute(kysely(tx));
   user.email = to;
   user.isEmailVerified = change.isConfirmed;
   user.emailSetAt = now;
   await tx.flush();
   const hasUndo = notice === 'undo';
-  const isKept = hasUndo && wasVerified && (apps.length > 0 || (await isActor(tx, from)));
+  const isKept = hasUndo && wasVerified && (await isActor(tx, from));
   const undoUntil = hasUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null;
   const changeId = await recordChange(tx, change, {
     oldEmail: from,
@@ -55,7 +50,6 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
     isKept,
     undoUntil,
   });
-  await moveUsageDays(from, to, apps).execute(kysely(tx));
   const clients = await clientIdsOf(tx, user.id);
   if (notice === 'plain') await failAccountMails(tx, user.id, now);
   await redirectMails(tx, user.id, { from, to });

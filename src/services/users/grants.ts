@@ -59,7 +59,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
   /** As `grantsOfUser`. @throws Problem `not-found` */
   listByUser: async (actor: Actor, email: string) => {
     const id = await readUserId(em, actor, email);
-    return (await grantsOfUser(actor, id, email, clock.now()).execute(kysely(em))).rows;
+    return (await grantsOfUser(actor, id, clock.now()).execute(kysely(em))).rows;
   },
 
   /** As `grantApp`. */
@@ -178,7 +178,7 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
 
 /** The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its inviter has
  * granted. */
-export const grantsOfUser = (actor: Actor, id: number, email: string, now: Date) => sql<UserGrant>`
+export const grantsOfUser = (actor: Actor, id: number, now: Date) => sql<UserGrant>`
   select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
     coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
   from ${liveGrants(now)} g join apps a on a.id = g.app_id
@@ -190,7 +190,7 @@ export const grantsOfUser = (actor: Actor, id: number, email: string, now: Date)
       union all
       select ia.app_id, i.closed_at, ${addressOf(actor, sql`i.inviter_id`, sql`i.closed_at`)}
       from invitations i join invitation_apps ia on ia.invitation_id = i.id
-      where i.email = ${email} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
+      where i.user_id = ${id} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
     ) as grants (app_id, granted_at, granted_by)
     order by app_id, granted_at desc
   ) as latest on latest.app_id = a.id

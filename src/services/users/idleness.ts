@@ -7,7 +7,7 @@ export const lastLoginKey = (users = 'users') =>
 
 /**
  * SQL: whether a row of `users`, or of this alias, is idle: has neither logged in nor used an app since the UTC day of this time began. New
- * users count as seen when they joined. Members use the index `usage_days_email_day_index`.
+ * users count as seen when they joined. Members use the index `usage_days_user_id_email_day_index`.
  * @param isCounted which usage counts: a condition on `app_id`
  */
 export const isUnseenSince = (
@@ -16,5 +16,5 @@ export const isUnseenSince = (
   users = 'users',
 ): RawBuilder<boolean> => condition`
   (${lastLoginKey(users)} < ${since} and ${sql.ref(`${users}.date_joined`)} < ${since} and not exists (
-    select from usage_days d where d.email = ${sql.ref(`${users}.email`)}
+    select from usage_days d where d.user_id = ${sql.ref(`${users}.id`)}
       and d.day >= (${since} at time zone 'UTC')::date and ${isCounted}))`;

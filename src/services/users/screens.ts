@@ -42,12 +42,12 @@ export const createScreens = (unit: UnitOfWork) => {
   const { em, clock, staffSecondFactor } = unit;
 
   /** The last day on which the person used an app, and the app used most on it, as far as the actor may see. */
-  const readLastUse = async (actor: Actor, email: string) => {
+  const readLastUse = async (actor: Actor, userId: number) => {
     const days = kysely(em)
       .selectFrom('usage_days as d')
       .innerJoin('apps as a', 'a.id', 'd.app_id')
       .select(['d.day', 'a.label as app'])
-      .where('d.email', '=', email)
+      .where('d.user_id', '=', userId)
       .where(usageVisibleTo(actor))
       .orderBy('d.day', 'desc')
       .orderBy('d.actions', 'desc')
@@ -79,7 +79,7 @@ export const createScreens = (unit: UnitOfWork) => {
       const target = await readTarget(em, actor, email);
       const mayChange = userAdminRefusal(actor, target) === null;
       const [last_use, account] = await Promise.all([
-        readLastUse(actor, email),
+        readLastUse(actor, target.id),
         mayChange ? readAccount(target.id) : null,
       ]);
       return { role: globalRolesOf(target)[0]?.name ?? null, last_use, account };
@@ -91,12 +91,12 @@ export const createScreens = (unit: UnitOfWork) => {
      * @throws Problem `not-found`
      */
     activity: async (actor: Actor, email: string, before: string | undefined, limit: number) => {
-      await readTarget(em, actor, email);
+      const { id } = await readTarget(em, actor, email);
       const { rows } = await sql<ActiveDay>`
         select d.day::text, json_agg(json_build_object('id', a.id, 'label', a.label, 'actions', d.actions)
           order by d.actions desc, a.id) as apps
         from usage_days d join apps a on a.id = d.app_id
-        where d.email = ${email} and ${usageVisibleTo(actor)}
+        where d.user_id = ${id} and ${usageVisibleTo(actor)}
           and (${before ?? null}::date is null or d.day < ${before ?? null}::date)
         group by d.day order by d.day desc limit ${limit}`.execute(kysely(em));
       return rows;
@@ -111,7 +111,7 @@ export const createScreens = (unit: UnitOfWork) => {
       const now = clock.now();
       const [apps, grants, groups] = await Promise.all([
         appsOf(actor, id, now).execute(kysely(em)),
-        grantsOfUser(actor, id, email, now).execute(kysely(em)),
+        grantsOfUser(actor, id, now).execute(kysely(em)),
         groupsOf(em, actor, id).execute(),
       ]);
       const grantOf = new Map(grants.rows.map((grant) => [grant.app, grant]));

@@ -115,7 +115,7 @@ const personColumns = (viewer: Viewer, now: Date) => {
     arrayOf(appsSeenBy(viewer, now).select('a.label')).as('app_labels'),
     arrayOf(groupsSeenBy(viewer)).as('groups'),
     hasGlobalRole().as('opens_all_apps'),
-    sql<string | null>`(select d.day::text from usage_days d where d.email = users.email and ${isUsageVisible}
+    sql<string | null>`(select d.day::text from usage_days d where d.user_id = users.id and ${isUsageVisible}
       order by d.day desc limit 1)`.as('last_used_day'),
   ];
 };

@@ -57,7 +57,14 @@ const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string
   },
   app_grants: { app_id: 'random' },
   apps: { id: 'random', slug: 'the name of an app in paths', launch_url: 'the address of an app' },
-  audit_entries: { action: 'one of a fixed list', request_id: 'random, or from the caller’s logs' },
+  audit_entries: {
+    action: 'one of a fixed list',
+    actor_type: 'one of a fixed list',
+    details: 'ids, fixed words, and texts of apps, clients and admins',
+    request_id: 'random, or from the caller’s logs',
+    target_id: 'an id',
+    target_type: 'one of a fixed list',
+  },
   backups: {
     target: 'a folder or bucket',
     name: 'a time and random digits',

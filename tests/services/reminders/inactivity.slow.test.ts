@@ -33,7 +33,7 @@ inactivity.before.each(async ({ app }) => {
         union all select 2, id from users where email = ${GLOBEX})`,
     sql`delete from sessions`,
     sql`delete from api_tokens`,
-    sql`delete from usage_days where email <> ${ADA}`,
+    sql`delete from usage_days where user_id <> (select id from users where email = ${ADA})`,
   ])
     await statement.execute(app.db());
   for (const email of [ACME, ADA, GLOBEX, GRACE, EDSGER, ROOT]) await app.renewToken(email);
@@ -112,7 +112,9 @@ inactivity('are all but those who logged in, used an app, joined or came back', 
     assert.equal((await remindersIn(app)).includes(`inactivity-warning ${GRACE}`), false, name);
     await reset.execute(app.db());
     await sql`update memberships set joined_at = '2025-01-01', reactivated_at = null`.execute(app.db());
-    await sql`delete from usage_days where email = ${GRACE}`.execute(app.db());
+    await sql`delete from usage_days where user_id = (select id from users where email = ${GRACE})`.execute(
+      app.db(),
+    );
     await sql`delete from api_tokens where user_id = (select id from users where email = ${GRACE})`.execute(
       app.db(),
     );

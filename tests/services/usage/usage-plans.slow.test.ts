@@ -8,7 +8,7 @@ import { VIEWS_ALL } from '../../../src/services/access/visibility.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
 import { type UsageFilter, usageRows } from '../../../src/services/usage/usage.ts';
 import { usageWindows } from '../../../src/services/usage/usage-windows.ts';
-import { ADA, appSuite, type TestApp } from '../../support/test-app.ts';
+import { appSuite, type TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/time.ts';
 import { SALES } from '../../support/usage.ts';
 
@@ -36,7 +36,8 @@ const logScans = async (app: TestApp, filter: UsageFilter, limit = 1_000): Promi
   return scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
 };
 const KEY = /_pkey$/;
-const BY_PERSON = /_app_id_email_occurred_at_id_idx$/;
+const BY_PERSON = /_app_id_user_id_occurred_at_id_idx$/;
+const BY_USER = /^usage_entries_\d{4}_\d\d_user_id_occurred_at_id_idx$/;
 const BY_EMAIL = /^usage_entries_\d{4}_\d\d_email_occurred_at_id_idx$/;
 const ACME_ADMIN = { ...MEMBER, id: 1, adminOf: [1], scope: EVERYWHERE };
 const since = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
@@ -44,8 +45,8 @@ const since = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
 /** Adds enough rows of other apps and people that a sequential scan would be a bad plan. */
 plans.before(async ({ app }) => {
   await sql`
-    insert into usage_entries (app_id, email, action, occurred_at)
-    select 'other' || lpad((n % 40)::text, 3, '0'), 'u' || n % 500 || '@x.test', 'X',
+    insert into usage_entries (app_id, user_id, email, action, occurred_at)
+    select 'other' || lpad((n % 40)::text, 3, '0'), n % 500, 'u' || n % 500 || '@x.test', 'X',
       ${NOON}::timestamptz - n * interval '4 minutes'
     from generate_series(1, 47000) as n`.execute(app.db());
   await sql`analyze usage_entries`.execute(app.db());
@@ -58,7 +59,7 @@ plans('show a scan of the log for a query without an app', async ({ app }) => {
   assert.ok(scans.some(({ how }) => how === 'Seq Scan'));
 });
 
-const named = (email: string) => ({ email, since: null, until: null });
+const PERSON = { userId: 7 };
 
 const documented: Record<string, { filter: UsageFilter; limit?: number; index: RegExp; months: number }> = {
   'the last 30 days of an app': { filter: { appId: SALES, since: since(30) }, index: KEY, months: 2 },
@@ -69,24 +70,24 @@ const documented: Record<string, { filter: UsageFilter; limit?: number; index: R
   },
   'ten years of an app': { filter: { appId: SALES, since: since(3650) }, index: KEY, months: 5 },
   'what a user did last': {
-    filter: { appId: SALES, addresses: [named(ADA)] },
+    filter: { appId: SALES, person: PERSON },
     limit: 1,
     index: BY_PERSON,
     months: 5,
   },
   'a window of a user': {
-    filter: { appId: SALES, addresses: [named(ADA)], since: since(30) },
+    filter: { appId: SALES, person: PERSON, since: since(30) },
     index: BY_PERSON,
     months: 2,
   },
   'a window of a user in all apps': {
-    filter: { addresses: [named(ADA)], viewer: VIEWS_ALL, since: since(30) },
-    index: BY_EMAIL,
+    filter: { person: PERSON, viewer: VIEWS_ALL, since: since(30) },
+    index: BY_USER,
     months: 2,
   },
   'a later page of it, in the apps of a client': {
     filter: {
-      addresses: [named('u7@x.test')],
+      person: { email: 'u7@x.test' },
       viewer: ACME_ADMIN,
       since: since(3650),
       cursor: { occurredAt: since(3), id: 7 },
