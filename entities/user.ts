@@ -70,9 +70,8 @@ export const UserSchema = defineEntity({
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
-    /** When they last left a client or a role for all clients, and since when they had belonged to one that they left. What happened to the account in between may concern it. */
-    lastLeft: instant().nullable(),
-    sharedSince: instant().nullable(),
+    /** Whether the account has ever belonged to a second client, left one, or had a role in all clients: then it is the person's and not for admins of clients. */
+    wasShared: p.boolean().default(false),
     /** The time of creation until the first password is set. */
     lastPasswordSet: instant(),
   },
@@ -92,23 +91,22 @@ export class User extends UserSchema.class {
     this.lastActivated = now;
   }
 
-  /** What happened to the account during a role for all clients is not for the admins of single ones, also not after it has ended. */
-  setRoles(
-    { isStaff, isSuperuser }: { isStaff?: boolean | undefined; isSuperuser?: boolean | undefined },
-    now: Date,
-  ): void {
-    const hadRole = this.isStaff || this.isSuperuser;
+  setRoles({
+    isStaff,
+    isSuperuser,
+  }: {
+    isStaff?: boolean | undefined;
+    isSuperuser?: boolean | undefined;
+  }): void {
     this.isStaff = isStaff ?? this.isStaff;
     this.isSuperuser = isSuperuser ?? this.isSuperuser;
-    if (!hadRole || this.isStaff || this.isSuperuser) return;
-    this.sharedSince = new Date(0);
-    this.lastLeft = now;
+    this.wasShared ||= this.isStaff || this.isSuperuser;
   }
 
   /** Replaces the person by a pseudonym without access, for good. The password hash is a secret, which the caller deletes. */
   erase(pseudonym: string, now: Date): void {
     this.deactivate(now);
-    this.setRoles({ isStaff: false, isSuperuser: false }, now);
+    this.setRoles({ isStaff: false, isSuperuser: false });
     this.email = pseudonym;
     this.handle = `@${pseudonym.slice(0, pseudonym.indexOf('@'))}`;
     this.firstName = '';

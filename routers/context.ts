@@ -82,8 +82,6 @@ export type Browser = {
   passkey: BrowserCookie;
   /** The secret that binds logins at identity providers to the browser. */
   sso: BrowserCookie;
-  /** The device cookie that the request carries, or that was set during it. */
-  readonly device: string | null;
   /**
    * Called before a login that sets a cookie: pages of other sites must not log a browser in, and a streamed response
    * has sent its headers before the cookie is known.
@@ -93,6 +91,4 @@ export type Browser = {
   /** Sets the cookie of a new session and returns its CSRF token. */
   keepSession: (secret: string) => string;
   forgetSession: () => void;
-  /** Sets the device cookie, unless a streamed response has sent its headers; null sets none. */
-  keepDevice: (cookie: string | null) => void;
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainName } from '../src/lib/email-address.ts';
 import { startUrl } from '../src/services/sso/connections.ts';
 import { routesOf } from './procedure-meta.ts';
+import { OptionalInput } from './schemas/fields.ts';
 import { IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import {
@@ -17,7 +18,7 @@ import { router, superuserProcedure } from './trpc.ts';
 const route = routesOf('Single sign-on', { problems: ['reauthentication-required'] });
 
 const ByConnection = z.object({ connection_id: IdKey });
-const Page = z.object(limitedPagingFields(IdCursor));
+const Page = OptionalInput(limitedPagingFields(IdCursor));
 
 /** Connections and domains of no client: superusers and staff log in with them. */
 export const installationSsoRouter = router({

@@ -194,7 +194,6 @@ export const invitationsRouter = router({
       if (login !== null) {
         if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
         ctx.browser.keepSession(login.session);
-        ctx.browser.keepDevice(await sessions.issueDeviceCookie(login.session));
       }
       const user = actor && (await users.get(actor, actor.email).then(userOutput(ctx)));
       return { user, home_location, needs_second_factor: false };

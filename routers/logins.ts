@@ -78,7 +78,6 @@ const openSession = async (ctx: Context & { services: Services }, secret: string
   if (!actor) throw new Problem('unauthenticated');
   if (browser.session !== null) await services.sessions.replace(browser.session);
   const user = await services.users.get(actor, actor.email).then(userOutput(ctx));
-  browser.keepDevice(await services.sessions.issueDeviceCookie(secret));
   return { user, csrf_token: browser.keepSession(secret) };
 };
 
@@ -143,7 +142,7 @@ export const loginProcedures = {
       ctx.browser.prepareLogin();
       const { logins } = ctx.services;
       const { username, password, enrol } = input;
-      return finishLogin(ctx, await logins.createSession(username, password, ctx.browser, enrol));
+      return finishLogin(ctx, await logins.createSession(username, password, ctx.browser.userAgent, enrol));
     }),
 
   answerChallenge: route(publicProcedure, 'POST', '/session/otp/', {
@@ -160,7 +159,7 @@ export const loginProcedures = {
       const factor = factorIn(input, 'challenge', ctx);
       if (!factor) throw invalid({ code: ['This field is required.'] });
       const { logins } = ctx.services;
-      const login = await logins.answerChallenge(challengeOf(ctx), factor, ctx.browser);
+      const login = await logins.answerChallenge(challengeOf(ctx), factor, ctx.browser.userAgent);
       return finishLogin(ctx, login);
     }),
 
@@ -225,7 +224,11 @@ export const loginProcedures = {
       const { code, passkey } = input;
       if (!passkey && code === undefined) throw invalid({ code: ['This field is required.'] });
       const added = passkey ? { credential: passkey } : { code: code ?? '' };
-      const { login, codes } = await ctx.services.logins.enrol(challengeOf(ctx), added, ctx.browser);
+      const { login, codes } = await ctx.services.logins.enrol(
+        challengeOf(ctx),
+        added,
+        ctx.browser.userAgent,
+      );
       return { ...(await finishLogin(ctx, login)), recovery_codes: codes };
     }),
 };

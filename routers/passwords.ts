@@ -26,9 +26,8 @@ export const passwordsRouter = router({
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
       if (browser.session !== null) browser.prepareLogin();
       const change = { current: input.password, next: input.new_password };
-      const renewed = await services.passwords.change(actor, change, browser.device, idempotencyKey());
-      browser.keepDevice(renewed.device);
-      if (renewed.session !== null) browser.keepSession(renewed.session);
+      const renewed = await services.passwords.change(actor, change, idempotencyKey());
+      if (renewed !== null) browser.keepSession(renewed);
     }),
 
   renew: route(publicProcedure, 'POST', '/password/change-expired/', {
@@ -38,10 +37,9 @@ export const passwordsRouter = router({
   })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
-    .mutation(async ({ ctx: { browser, services }, input }) => {
-      const change = { username: input.username, current: input.password, next: input.new_password };
-      browser.keepDevice(await services.passwords.changeExpired(change, browser.device));
-    }),
+    .mutation(({ ctx, input: { username, password, new_password } }) =>
+      ctx.services.passwords.changeExpired({ username, current: password, next: new_password }),
+    ),
 
   /** Neither the response nor its timing reveals whether the account exists. */
   requestReset: route(publicProcedure, 'POST', '/password/request-reset/', {
@@ -74,9 +72,7 @@ export const passwordsRouter = router({
   })
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
-    .mutation(async ({ ctx: { browser, services }, input }) => {
-      browser.keepDevice(await services.passwordResets.reset(input.token, input.password));
-    }),
+    .mutation(({ ctx, input }) => ctx.services.passwordResets.reset(input.token, input.password)),
 
   check: route(publicProcedure, 'POST', '/password/check/', {
     summary: 'Check a password against the policy',

@@ -99,7 +99,7 @@ export const personProcedures = {
   previewOffboarding: route(adminProcedure, 'GET', '/jb/users/{email}/offboarding/', {
     summary: 'Show what the offboarding of a user would end',
     description:
-      'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person who also belongs to clients that you do not administer, only what they have in your clients.',
+      'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person whose account several clients share, only what they have in your clients.',
     problems: ['self-modification'],
   })
     .input(ByEmail)

@@ -49,7 +49,7 @@ export const ticketsRouter = router({
     summary: 'Exchange a launch code for a ticket',
     description:
       'For the server of an app, which received `code` at its launch URL. A code works once, within 60 seconds, for the app with this slug.',
-    problems: ['invalid-launch-code', 'app-in-maintenance', 'throttled'],
+    problems: ['invalid-launch-code', 'app-in-maintenance'],
     forms: true,
     jsonOnly: true,
     maxBodyBytes: MAX_CODE_BYTES,

@@ -19,7 +19,6 @@ const LOGIN_PROBLEMS = [
   'invalid-otp',
   'throttled',
 ] as const;
-const TOKEN_PROBLEMS = ['invalid-token', 'throttled'] as const;
 const SAME_RESPONSE = 'An unknown user, a wrong password and an inactive account get the same response.';
 const WITH_CODE =
   'Users with a second factor also send `otp`, a code of their authenticator app or a recovery code.';
@@ -71,7 +70,7 @@ export const tokensRouter = router({
     summary: 'Verify a token',
     description:
       'Returns the token if it is valid. Does not count as a use of the token. Accepts JSON and forms.',
-    problems: TOKEN_PROBLEMS,
+    problems: ['invalid-token'],
     ...login,
   })
     .input(SentToken)
@@ -82,7 +81,7 @@ export const tokensRouter = router({
     summary: 'Refresh a token',
     description:
       'Returns a new token. The old one ends a minute later; until then, another refresh of it returns the same new token. Accepts JSON and forms.',
-    problems: TOKEN_PROBLEMS,
+    problems: ['invalid-token'],
     ...login,
   })
     .input(SentToken)

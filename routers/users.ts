@@ -247,7 +247,7 @@ export const usersRouter = router({
   deactivate: route(adminProcedure, 'DELETE', '/jb/users/{email}/', {
     summary: 'Deactivate a user',
     description:
-      'Ends all sessions and tokens of the user immediately. A user who also belongs to clients that you do not administer is suspended in your clients: their apps there are revoked. Repeating it changes nothing.',
+      'Ends all sessions and tokens of the user immediately. Of a user whose account several clients share, suspends the membership in yours: their apps there are revoked. Repeating it changes nothing.',
     problems: ['self-modification', 'last-superuser'],
     resourceQuery: 'users.get',
     legacy: true,

@@ -74,7 +74,7 @@ export const UserPermissionsOutput = Output('UserPermissions', {
   can_revoke: z.boolean(),
   /** Deactivate the user, or suspend a shared user in your clients. */
   can_deactivate: z.boolean(),
-  /** Whether the user also belongs to clients that you do not administer: you change the membership, not the account. */
+  /** Whether the account belongs, or has belonged, to several clients: you change the membership, not the account. */
   is_shared: z.boolean(),
 });
 

@@ -25,14 +25,17 @@ export const nodeAddress = (node: string): string => {
 const inHexadecimal = (address: string): string =>
   isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 
-/** The IPv4 address, or the /64 network of an IPv6 address: one customer owns all addresses in it. */
+/**
+ * The IPv4 address, or the first three groups of an IPv6 address: its /48, the largest network that a customer gets. The /48 of homes and phones
+ * has many customers, as an IPv4 address of their providers has.
+ */
 export const networkOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');
   const groups = head.split(':').filter(Boolean);
   const trailing = tail.split(':').filter(Boolean);
   const zeros = Array(Math.max(0, 8 - groups.length - trailing.length)).fill('0');
-  return [...groups, ...(address.includes('::') ? zeros : []), ...trailing].slice(0, 4).join(':');
+  return [...groups, ...(address.includes('::') ? zeros : []), ...trailing].slice(0, 3).join(':');
 };
 
 /** The network of a text in CIDR notation, as PostgreSQL's `cidr` takes it, or the reason why it is invalid. */

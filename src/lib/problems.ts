@@ -83,7 +83,7 @@ const PROBLEMS = {
   'shared-user': [
     403,
     'User of other clients',
-    'This user also belongs to clients that you do not administer. Change what counts in your clients; only the person and superusers change names, and only superusers the account.',
+    'This user belongs, or has belonged, to several clients. Change what counts in your clients; only the person and superusers change the account.',
   ],
   'self-modification': [403, 'Cannot modify yourself', 'You cannot remove your own access.'],
   'last-superuser': [403, 'Last superuser', 'At least one active superuser must remain.'],

@@ -14,10 +14,10 @@ import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/authentication.ts';
 import type { StaffPolicy } from './auth/factor-policy.ts';
 import type { FactorProofs } from './auth/factor-verification.ts';
-import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
+import { createAnonymousLimits, createGuessLimits, createLoginConcurrency } from './auth/login-limits.ts';
 import { createFactorSecrets } from './auth/one-time-codes.ts';
 import { createPasskeyChallenges, type Passkeys } from './auth/passkeys.ts';
-import { createDeviceCookies, type PasswordVerification } from './auth/password-verification.ts';
+import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
@@ -52,8 +52,7 @@ export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) 
   return {
     read,
     readList: createListReader(pool),
-    throttle: createLoginThrottle(pool),
-    deviceCookies: createDeviceCookies(secretKey),
+    guessLimits: createGuessLimits(pool),
     factorSecrets: createFactorSecrets(secretKey),
     passkeyChallenges: createPasskeyChallenges(secretKey),
     connectionSecrets: createConnectionSecrets(secretKey),

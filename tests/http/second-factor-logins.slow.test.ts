@@ -11,16 +11,7 @@ import {
   problemIn,
   WRONG_CODE,
 } from '../support/second-factors.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  DEMO_PASSWORD,
-  EDSGER,
-  GRACE,
-  ROOT,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, ROOT, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 
 const logins = appSuite('login with a second factor');
@@ -39,12 +30,6 @@ logins.before.each(async ({ app }) => {
   await forgetAttempts(app);
 });
 
-const addMember = async (app: TestApp, email: string): Promise<void> => {
-  await app.as(ACME).users.create({ email, send_email: false });
-  await sql`update users set password_hash = (select password_hash from users where email = ${ACME})
-    where email = ${email}`.execute(app.db());
-};
-
 const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
     join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
@@ -58,7 +43,7 @@ logins('gets a challenge for the password, and a session for the code', async ({
 
   assert.equal([response.statusCode, problemIn(response)], [400, 'otp-required']);
   assert.match(String(cookie), /Max-Age=300; Path=\/; HttpOnly; SameSite=Lax/);
-  assert.not.ok(browser.cookies.has(SESSION) || browser.cookies.has('steward_device'));
+  assert.not.ok(browser.cookies.has(SESSION));
   assert.is((await browser.send('GET /session/')).statusCode, 401);
   assert.is(await sessionsOf(app, ADA), before);
 
@@ -68,7 +53,6 @@ logins('gets a challenge for the password, and a session for the code', async ({
   assert.is(answered.json().user.email, ADA);
   assert.is((await browser.send('GET /session/')).json().user.email, ADA);
   assert.not.ok(browser.cookies.has(COOKIE));
-  assert.ok(browser.cookies.has('steward_device'));
   const actions = (await app.as(ROOT).audit.list({ target: ADA })).map(({ action }) => action);
   assert.equal(actions.slice(0, 2), ['login.session', 'mfa.challenge']);
 });
@@ -110,64 +94,6 @@ logins('checks five codes of a burst at most', async ({ app }) => {
   assert.is(problems.filter((problem) => problem === 'invalid-otp').length, 5);
 });
 
-logins(
-  'counts all browsers together that have not completed a login with a second factor',
-  async ({ app }) => {
-    const email = 'cookies@acme.test';
-    await addMember(app, email);
-    const browsers = [1, 2, 3].map(() => createScript(app));
-    for (const browser of browsers) await browser.logIn(email, DEMO_PASSWORD);
-    assert.ok(browsers.every(({ cookies }) => cookies.has('steward_device')));
-    await enroll(app, email);
-    const problems: (string | undefined)[] = [];
-    for (const browser of browsers) {
-      for (let n = 0; n < 5; n += 1) {
-        await browser.logIn(email, DEMO_PASSWORD);
-        problems.push(problemIn(await browser.send('POST /session/otp/', { payload: { code: WRONG_CODE } })));
-      }
-    }
-    assert.equal(problems, [...Array(10).fill('invalid-otp'), ...Array(5).fill('throttled')]);
-  },
-);
-
-/** A member with a second factor, and a browser that has logged in with it. */
-const knownMember = async (app: TestApp, email: string) => {
-  await addMember(app, email);
-  const { secret } = await enroll(app, email);
-  const { browser, answer } = await challenged(app, email);
-  assert.is((await answer(nextCode(app, secret))).statusCode, 200);
-  return { browser, secret };
-};
-
-logins('gives a session no further counts to guess codes', async ({ app }) => {
-  const { browser, secret } = await knownMember(app, 'known@acme.test');
-  const deviceOf = () => browser.cookies.get('steward_device')?.split('.')[0];
-  const device = deviceOf();
-  const payload = { code: nextCode(app, secret) };
-  assert.is((await browser.send('POST /session/confirm/', { payload })).statusCode, 204);
-  assert.is(deviceOf(), device);
-  const change = (password: string, new_password: string) =>
-    browser.send('POST /password/change/', { payload: { password, new_password } });
-  const passwords = ['violet-harbor-92-kite', 'violet-harbor-93-kite'] as const;
-  assert.is((await change(DEMO_PASSWORD, passwords[0])).statusCode, 204);
-  assert.is(deviceOf(), device);
-  browser.cookies.delete('steward_device');
-  assert.is((await change(...passwords)).statusCode, 204);
-  assert.is(deviceOf(), undefined);
-});
-
-logins('does not know the browsers of a factor that was reset', async ({ app }) => {
-  const email = 'renewed@acme.test';
-  const { browser } = await knownMember(app, email);
-  await app.as(ROOT).users.resetFactors({ email });
-  const { secret } = await enroll(app, email);
-  for (let n = 0; n < 10; n += 1) await (await challenged(app, email)).answer(WRONG_CODE);
-
-  await browser.logIn(email, DEMO_PASSWORD);
-  const payload = { code: nextCode(app, secret) };
-  assert.is(problemIn(await browser.send('POST /session/otp/', { payload })), 'throttled');
-});
-
 logins('belongs to the browser in which the password was entered, and to no other site', async ({ app }) => {
   const { browser } = await challenged(app, ADA);
   const payload = { code: nextCode(app, ada.secret) };
@@ -199,22 +125,6 @@ logins('ends with a password change, a reset of the factors and a deactivation',
     await end(email);
     assert.is(problemIn(await answer(nextCode(app, secret))), 'invalid-challenge', name);
   }
-});
-
-logins('lets a known browser in while strangers with the password guess codes', async ({ app }) => {
-  const { secret } = await enroll(app, GRACE);
-  const known = await challenged(app, GRACE);
-  assert.is((await known.answer(nextCode(app, secret))).statusCode, 200);
-  await known.browser.send('DELETE /session/');
-  for (let n = 0; n < 2; n += 1) {
-    const stranger = await challenged(app, GRACE);
-    for (let guess = 0; guess < 5; guess += 1) await stranger.answer(WRONG_CODE);
-  }
-  const stranger = await challenged(app, GRACE);
-
-  assert.is((await stranger.answer(nextCode(app, secret))).statusCode, 429);
-  await known.browser.logIn(GRACE, DEMO_PASSWORD);
-  assert.is((await known.answer(codeAt(secret, app.clock.now()))).statusCode, 200);
 });
 
 logins('is asked for if the second factor was added while the password was verified', async ({ app }) => {
@@ -319,7 +229,7 @@ logins('follows the change of an expired password', async ({ app }) => {
   await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
 
   assert.equal([changed.status, changed.location], [303, '/login/code/']);
-  assert.not.ok(visitor.jar.has(SESSION) || visitor.jar.has('steward_device'));
+  assert.not.ok(visitor.jar.has(SESSION));
 });
 
 logins(

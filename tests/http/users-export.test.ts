@@ -11,7 +11,6 @@ import {
   GRACE,
   ROOT,
   STAFF,
-  type TestApp,
 } from '../support/test-app.ts';
 import { passTime } from '../support/time.ts';
 import { FLEET } from '../support/usage.ts';

@@ -358,32 +358,21 @@ views('shows the page for a refusal in frames of the sites of the client', async
   await app.as(ROOT).clients.updateGate({ id: 1, embed_origins: [] });
 });
 
-views(
-  'answers unknown keys alike, also malformed ones, and throttles their guesses by network',
-  async ({ app }) => {
-    await app.db().deleteFrom('rate_limits').execute();
-    const unknown = ['f'.repeat(32), 'x', '%00', "'", 'é'.repeat(200)];
-    const bodies = new Set<string>();
-    for (const key of unknown) {
-      const response = await openView(app, encodeURIComponent(key).replace('%2500', '%00'));
-      assert.is(response.statusCode, 404, key);
-      bodies.add(response.body);
-    }
-    assert.is(bodies.size, 1);
-    const { key } = await createView(app);
-    const guesses = await Promise.all(Array.from({ length: 100 }, () => openView(app, 'f'.repeat(32))));
-    assert.ok(guesses.some(({ statusCode }) => statusCode === 404));
-    const blocked = await openView(app, 'e'.repeat(32));
-    assert.is(blocked.statusCode, 429);
-    assert.ok(Number(blocked.headers['retry-after']) > 0);
-    assert.is((await openView(app, key)).statusCode, 303);
-  },
-);
+views('answers unknown keys alike, also malformed ones', async ({ app }) => {
+  const bodies = new Set<string>();
+  for (const key of ['f'.repeat(32), 'x', '%00', "'", 'é'.repeat(200)]) {
+    const response = await openView(app, encodeURIComponent(key).replace('%2500', '%00'));
+    assert.is(response.statusCode, 404, key);
+    bodies.add(response.body);
+  }
+
+  assert.is(bodies.size, 1);
+});
 
 views('limits the uses of an unlimited view from one network', async ({ app }) => {
   const { key, id } = await createView(app, { allowed_uses_cnt: 0 });
   assert.is((await openView(app, key)).statusCode, 303);
-  const counted = app.db().updateTable('rate_limits').where('key', 'like', `view-${id}-network:%`);
+  const counted = app.db().updateTable('rate_limits').where('key', 'like', `%:view:${id}`);
 
   await counted.set({ points: 999 }).execute();
   assert.is((await openView(app, key)).statusCode, 303);

@@ -2,16 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { HOUR_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ADA,
-  appSuite,
-  DEMO_PASSWORD,
-  EDSGER,
-  GRACE,
-  IDLE,
-  ROOT,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ADA, appSuite, DEMO_PASSWORD, EDSGER, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const notice = appSuite('notice of failed logins');
 
@@ -46,14 +37,6 @@ notice('is mailed when failures lock an account, with what happened and what to 
   );
   assert.match(text, 'If this was not you');
   assert.not.match(text, 'http');
-});
-
-notice('is mailed once for a burst of guesses', async ({ app }) => {
-  await endLocks(app);
-  const guess = () => app.as(null).tokens.create({ username: GRACE, password: 'wrong' });
-  await Promise.allSettled(Array.from({ length: 40 }, guess));
-
-  assert.is((await notices(app)).filter(({ recipient }) => recipient === GRACE).length, 1);
 });
 
 notice('is mailed at most once a day, however often the account is locked', async ({ app }) => {

@@ -145,16 +145,6 @@ codes('are deleted after they have expired', async ({ app }) => {
   assert.equal(rows, [{ digest: tokenDigest(kept) }]);
 });
 
-codes('limit failed exchanges from one network, but not valid codes', async ({ app }) => {
-  await sql`delete from rate_limits`.execute(app.db());
-  await rejectsWith(exchange(app, 'x'), 'invalid-launch-code');
-  await sql`update rate_limits set points = 300 where key like 'launch-network:%'`.execute(app.db());
-
-  const { retryAfterSeconds } = await rejectsWith(exchange(app, 'x'), 'throttled');
-  await exchange(app, await launch(app));
-  assert.ok(retryAfterSeconds !== undefined && retryAfterSeconds > 0);
-});
-
 codes.run();
 
 const template = appSuite('apps.launch without a launch address', { APP_URL: '/apps/{slug}/{id}/' });

@@ -303,7 +303,7 @@ passwords('resets are limited per address, whether or not the account exists', a
 });
 
 passwords(
-  'resets set a password once, revoke all credentials, and clear the login throttle',
+  'resets set a password once, revoke all credentials, and forget wrong passwords',
   async ({ app }) => {
     const { token: old } = await login(app, ADA, DEMO_PASSWORD);
     for (let n = 0; n < 10; n += 1) await login(app, ADA, 'wrong').catch(() => null);

@@ -287,7 +287,7 @@ factors(
     const { text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
 
     assert.is(mail?.kind, 'failed-codes');
-    assert.match(text, 'entered a wrong code or passkey 10 times within 15 minutes');
+    assert.match(text, 'entered a wrong code 10 times within 15 minutes');
     assert.match(text, 'set a new password now');
     await forgetAttempts(app);
     await logInWith(app, ADA, nextCode(app, secret));
@@ -304,7 +304,6 @@ factors('complete a login that waits beside many others of the same person', asy
 
 factors('check no more than ten guesses of a burst', async ({ app }) => {
   const { codes } = await enroll(app, ADA);
-  // Without the right code, which would clear the count whenever its turn comes.
   const guesses = Array.from({ length: 15 }, (_, n) => String(100_000 + n));
   await Promise.allSettled(guesses.map((otp) => logInWith(app, ADA, otp)));
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from audit_entries

@@ -5,7 +5,7 @@ import { inviteByLink, mailedEmailToken } from '../support/mails.ts';
 import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
-import { CHURN, FLEET, SALES } from '../support/usage.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const traces = appSuite('what another client, or an admin who has left, leaves behind');
 
@@ -67,49 +67,6 @@ traces('the preview of an offboarding counts no mail that its reader may not see
   assert.is((await app.as(ROOT).users.previewOffboarding({ email })).mails, 1);
 });
 
-traces('a pending change of the address is shown as long as its link is valid', async ({ app }) => {
-  const email = await addPerson(app, [FLEET]);
-  await app.as(GLOBEX).users.changeEmail({ email, new_email: `of-globex-${email}` });
-  const pending = async () => (await app.as(ACME).users.screen({ email })).account?.pending_email;
-  await app.as(ROOT).grants.create({ app_id: SALES, email });
-  await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-  assert.is(await pending(), null);
-});
-
-traces('mails about the account from before a membership are not for its admins', async ({ app }) => {
-  const email = await addPerson(app, [FLEET]);
-  const to = `of-globex-${email}`;
-  await app.as(GLOBEX).users.changeEmail({ email, new_email: to });
-  app.clock.advance(MINUTE_MS);
-  await app.as(ROOT).grants.create({ app_id: SALES, email });
-  await app.as(GLOBEX).memberships.remove({ id: 2, email });
-  app.clock.advance(MINUTE_MS);
-  await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'send-password-link' });
-
-  const kinds = async (as: string) =>
-    (await app.as(as).mail.list({ limit: 100 }))
-      .filter(({ recipient }) => [email, to].includes(recipient))
-      .map(({ kind }) => kind);
-  assert.equal(await kinds(ACME), ['password-setup']);
-  assert.equal((await kinds(ROOT)).toSorted(), ['email-confirmation', 'password-setup']);
-});
-
-traces('an admin who has left is named as the client knew them', async ({ app }) => {
-  const person = await addPerson(app, [SALES]);
-  const admin = await addPerson(app, [SALES, FLEET]);
-  const [root, acme] = [app.as(ROOT), app.as(ACME)];
-  await root.roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
-  await app.as(admin).groups.create({ id: 1, name: 'By one who left', members: [person], apps: [CHURN] });
-  await root.roles.setClientAdmin({ id: 1, email: admin, is_admin: false });
-  await acme.memberships.remove({ id: 1, email: admin });
-  app.clock.advance(MINUTE_MS);
-  await root.users.changeEmail({ email: admin, new_email: `secret-${admin}` });
-
-  const { groups } = await acme.access.ofPerson({ email: person });
-  assert.is(groups.find(({ name }) => name === 'By one who left')?.added_by, admin);
-});
-
 const offboard = async (app: TestApp, as: string, email: string): Promise<string> =>
   (await app.as(as).users.bulkUpdate({ emails: [email], action: 'offboard' })).operation;
 
@@ -157,47 +114,6 @@ traces(
 );
 
 traces(
-  'mails and requests of the time in which the person belonged to both are not for the one that is left',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES, FLEET]);
-    const mails = async () => (await app.as(ACME).mail.list({ recipient: email })).length;
-    const reset = async () => {
-      app.clock.advance(MINUTE_MS);
-      await app.as(null).passwords.requestReset({ email });
-      await app.mailWorker.drain();
-    };
-    await reset();
-    await app.as(email).profile.requestEmail({ email: `secret-${email}` });
-    assert.is(await mails(), 0);
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-    assert.is(await mails(), 0);
-    const { account } = await app.as(ACME).users.screen({ email });
-    assert.is(account?.pending_email, null);
-    assert.is((await app.as(email).profile.pendingEmail({})).pending?.new_email, `secret-${email}`);
-    await reset();
-    assert.is(await mails(), 1);
-  },
-);
-
-traces(
-  'account mails of the time before a person joined another client stay with the first',
-  async ({ app }) => {
-    const email = await addPerson(app, [FLEET]);
-    app.clock.advance(60 * MINUTE_MS);
-    await app.as(null).passwords.requestReset({ email });
-    await app.mailWorker.drain();
-    const mails = async () => (await app.as(GLOBEX).mail.list({ recipient: email })).length;
-    assert.is(await mails(), 1);
-    app.clock.advance(60 * MINUTE_MS);
-    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-    await app.as(ACME).memberships.remove({ id: 1, email });
-
-    assert.is(await mails(), 1);
-  },
-);
-
-traces(
   'the dates of an account from before a person joined a client are not for its admins',
   async ({ app }) => {
     const email = await addPerson(app, [FLEET]);
@@ -217,42 +133,6 @@ traces(
     assert.equal(await datesFor(ROOT), [true, true]);
     const changed = await app.as(ACME).users.update({ email, extra: { a: 1 } });
     assert.equal([changed.last_activated, changed.last_deactivated], [null, null]);
-  },
-);
-
-traces(
-  'sessions and tokens of the time in another client are hidden, and ended with all others',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES, FLEET]);
-    const { id } = await app.as(email).tokens.createNamed({ name: 'export of Globex' });
-    const token = await app.tokenOf(email);
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-    assert.equal(await app.as(ACME).tokens.listByUser({ email }), []);
-    assert.equal(await app.as(ACME).sessions.listByUser({ email }), []);
-    assert.is((await app.as(ACME).users.previewOffboarding({ email })).tokens, 0);
-    await rejectsWith(app.as(ACME).tokens.revokeForUser({ email, id }), 'not-found');
-    assert.ok((await app.as(ROOT).tokens.listByUser({ email })).length > 0);
-    await app.as(ACME).sessions.revokeAll({ email });
-    await rejectsWith(app.as(null).tokens.verify({ token }), 'invalid-token');
-  },
-);
-
-traces(
-  'mails of the shared time stay hidden if the other client had suspended the person in between',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES, FLEET]);
-    await app.as(email).profile.requestEmail({ email: `hidden-${email}` });
-    app.clock.advance(MINUTE_MS);
-    const operation = await offboard(app, GLOBEX, email);
-    await app.as(GLOBEX).operations.undo({ id: operation });
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-    assert.equal(await app.as(ACME).mail.list({ search: 'hidden-' }), []);
-    assert.is((await app.as(ACME).users.screen({ email })).account?.pending_email, null);
-    await app.as(ACME).users.cancelEmailChange({ email });
-    assert.equal(await app.as(ACME).audit.list({ person: email, action: 'user.cancel-email' }), []);
-    assert.ok((await app.as(email).profile.pendingEmail({})).pending);
   },
 );
 
@@ -278,23 +158,6 @@ traces('an admin cannot find out the password policy of another client of a pers
 });
 
 traces(
-  'a bulk change that continues does not find people who have left by guessed addresses',
-  async ({ app }) => {
-    const email = await addPerson(app, [FLEET]);
-    await app.as(ROOT).users.update({ email, apps: [FLEET, CHURN] });
-    const change = { action: 'grant-apps' as const, apps: [SALES] };
-    const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], ...change });
-    await app.as(ACME).memberships.remove({ id: 1, email });
-    await app.as(ROOT).users.changeEmail({ email, new_email: `new-${email}` });
-
-    const { results } = await app
-      .as(ACME)
-      .users.bulkUpdate({ emails: [`new-${email}`], operation, ...change });
-    assert.is(results[0]?.status, 'failed');
-  },
-);
-
-traces(
   'an erasure that a client admin reads of does not count the rows of other clients',
   async ({ app }) => {
     const email = await addPerson(app, [SALES, FLEET]);
@@ -307,61 +170,6 @@ traces(
     assert.is((await entryFor(ROOT))?.details.usage_entries, 1);
   },
 );
-
-traces(
-  'a change of the address that another client had requested leaves no trace when it is cancelled',
-  async ({ app }) => {
-    const email = await addPerson(app, [FLEET]);
-    await app.as(GLOBEX).users.changeEmail({ email, new_email: `planned-${email}` });
-    app.clock.advance(MINUTE_MS);
-    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-    await app.as(ACME).users.cancelEmailChange({ email });
-
-    assert.equal(await app.as(ACME).audit.list({ person: email, action: 'user.cancel-email' }), []);
-  },
-);
-
-traces(
-  'a password link that waits does not tell the new address of a person who has left',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES]);
-    const change = { action: 'send-password-link' as const };
-    const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], ...change });
-    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-    await app.as(ACME).memberships.remove({ id: 1, email });
-    const guess = `left-${email}`;
-    await app.as(ROOT).users.changeEmail({ email, new_email: guess });
-
-    const { results } = await app.as(ACME).users.bulkUpdate({ emails: [guess], operation, ...change });
-
-    assert.is(results[0]?.status, 'failed');
-  },
-);
-
-traces('the new holder of an account does not read when the earlier one was deactivated', async ({ app }) => {
-  const email = await addPerson(app, [SALES]);
-  for (const is_active of [false, true]) await app.as(ROOT).users.update({ email, is_active });
-  const to = `holder-of-${email}`;
-  await app.as(ROOT).users.changeEmail({ email, new_email: to });
-
-  const { last_activated, last_deactivated } = await app.as(to).users.get({ email: to });
-
-  assert.equal([last_activated, last_deactivated], [null, null]);
-});
-
-traces('a short stay in another client hides nothing of the time before it', async ({ app }) => {
-  const email = await addPerson(app, [FLEET]);
-  await app.as(email).tokens.createNamed({ name: 'of Globex alone' });
-  app.clock.advance(MINUTE_MS);
-  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-  app.clock.advance(MINUTE_MS);
-  await app.as(ACME).memberships.remove({ id: 1, email });
-
-  const tokens = await app.as(GLOBEX).tokens.listByUser({ email });
-  assert.ok(tokens.some(({ name }) => name === 'of Globex alone'));
-});
 
 traces(
   'an invitation that brings a suspended person back ends the undo for an old mailbox',
@@ -380,21 +188,6 @@ traces(
     await app.as(to).invitations.accept({ key, signature });
 
     await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'undo' }), 'invalid-link');
-  },
-);
-
-traces(
-  'the preview of an offboarding does not change when another person leaves a client',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES]);
-    await app.tokenOf(email);
-    const other = await addPerson(app, [SALES, FLEET]);
-    const tokens = async () => (await app.as(ACME).users.previewOffboarding({ email })).tokens;
-    assert.is(await tokens(), 1);
-
-    await app.as(GLOBEX).memberships.remove({ id: 2, email: other });
-
-    assert.is(await tokens(), 1);
   },
 );
 

@@ -92,8 +92,8 @@ const addRows = async (app: TestApp): Promise<void> => {
     .insertInto('idempotent_responses')
     .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
     .execute();
-  const keys = ['login', 'live', 'code', 'live-code', 'reset'].map((prefix) => ({
-    key: `${prefix}-account:${hashKey(PERSON)}`,
+  const keys = ['password', 'code', 'reset'].map((limit) => ({
+    key: `account:${hashKey(PERSON)}:${limit}:`,
     points: 1,
   }));
   await db.insertInto('rate_limits').values(keys).execute();

@@ -28,11 +28,9 @@ const NO_BROWSER = {
   challenge: NO_COOKIE,
   passkey: NO_COOKIE,
   sso: NO_COOKIE,
-  device: null,
   prepareLogin: () => {},
   keepSession: () => '',
   forgetSession: () => {},
-  keepDevice: () => {},
 };
 
 /** Longer than the service's own, as tests run on busy machines. Also of requests to identity providers. */

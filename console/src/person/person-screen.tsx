@@ -26,13 +26,13 @@ type Changes = 'account' | 'memberships' | 'nothing';
 /** What is refused of a person whose account other clients use, and what is not. */
 const sharedNotice = (changes: Changes, mayChangeApps: boolean, clients: string): string =>
   [
-    'This person also belongs to clients that you do not administer.',
+    'This account belongs, or has belonged, to several clients.',
     changes === 'memberships' && `What you change here counts in ${clients} only.`,
     changes === 'nothing' &&
       mayChangeApps &&
       'You can change their apps, and their membership under Clients.',
     !mayChangeApps && 'Ask a superuser to change the profile or the apps.',
-    'Their logins are seen and ended only by themselves, by superusers and by admins of all their clients.',
+    'Their logins are seen and ended only by themselves and by superusers.',
   ]
     .filter(Boolean)
     .join(' ');

@@ -31,7 +31,7 @@ export const Domains = ({ client, isReadOnly }: Props) => {
       {domains.data?.length === 0 && <Text>No domain was added yet.</Text>}
       <Stack component="ul" className="plain-list" gap="lg">
         {domains.data?.map((domain) => (
-          <DomainRow key={domain.id} domain={domain} isReadOnly={isReadOnly} />
+          <DomainRow key={domain.id} client={client} domain={domain} isReadOnly={isReadOnly} />
         ))}
       </Stack>
       {!isReadOnly && <NewDomain client={client} />}
@@ -47,12 +47,12 @@ const useDomainRefresh = () => {
   };
 };
 
-const DomainRow = ({ domain, isReadOnly }: { domain: Domain; isReadOnly: boolean }) => {
+const DomainRow = ({ client, domain, isReadOnly }: Props & { domain: Domain }) => {
   const [isRemoving, setRemoving] = useState(false);
   const refresh = useDomainRefresh();
   const { roles } = useSession();
   const { onError, prompt } = usePasswordConfirmation();
-  const ids = { id: domain.client, domain_id: domain.id };
+  const ids = { id: client, domain_id: domain.id };
   const verify = useMutation(
     trpc.domains.verify.mutationOptions({
       onSuccess: () => refresh(`${domain.domain} is verified.`),

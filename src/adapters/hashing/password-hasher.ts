@@ -21,13 +21,6 @@ export type PasswordHasher = Awaited<ReturnType<typeof createPasswordHasher>>;
 
 type Observe = (family: string, units: number) => void;
 
-type Attempt = {
-  /** Reads the kinds of hashes in use, for every failure: see `remainingWork`. */
-  readKinds?: () => Promise<readonly string[]>;
-  /** Called if the password is correct. Its error is thrown after the same work as for a wrong password. */
-  confirm?: () => Promise<void>;
-};
-
 /**
  * Makes and verifies Argon2id hashes, and verifies imported hashes of Django. Limits how many run at the same time, because each
  * takes a core and at least 19 MiB.
@@ -62,24 +55,22 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
     /**
      * A missing hash or one of an unknown format never verifies. Every failure does the same work: one hash made here and one
      * of each other kind in use.
+     * @param readKinds reads the kinds of hashes in use, for every failure: see `remainingWork`
      */
     verify: async (
       hash: string | null,
       password: string,
-      { readKinds = async () => [], confirm = async () => {} }: Attempt = {},
+      readKinds: () => Promise<readonly string[]> = async () => [],
     ): Promise<boolean> => {
       const read = hash === null ? null : readHash(hash);
       const own = isCheck(read) ? read : null;
       const first = own ?? decoy;
       return queued(first.costMs, async (addWork) => {
-        const isRight = (await perform(first, password)) && own !== null;
-        const refusal = isRight ? await confirm().then(() => null, toRefusal) : null;
-        if (isRight && refusal === null) return true;
-        // Not queued again: a guess that was admitted always gets its result, so it is always counted.
+        if ((await perform(first, password)) && own !== null) return true;
+        // Not queued again: a guess that was admitted always gets its result.
         for (const check of remainingWork([decoy.family, ...(await readKinds())], first)) {
           await addWork(check.costMs, () => perform(check, password));
         }
-        if (refusal) throw refusal.error;
         return false;
       });
     },
@@ -94,8 +85,6 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
 
 /** `argon2id` of `$argon2id$v=19$m=19456,t=2,p=1`. */
 const algorithmOf = (family: string): string => /\w+/.exec(family)?.[0] ?? family;
-
-const toRefusal = (error: unknown) => ({ error });
 
 type AddWork = <T>(costMs: number, work: () => Promise<T>) => Promise<T>;
 

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import { isTrpcPath } from '../trpc/trpc-protocol.ts';
 
-type BrowserCookie = 'session' | 'device' | 'challenge' | 'passkey' | 'sso';
+type BrowserCookie = 'session' | 'challenge' | 'passkey' | 'sso';
 
 /**
  * `steward_session` and so on. With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same

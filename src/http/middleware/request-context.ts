@@ -40,8 +40,6 @@ export type ContextDeps = {
 };
 
 const DAY_MINUTES = 24 * 60;
-/** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
-const DEVICE_DAYS = 400;
 /** The longest address: IPv6 with an embedded IPv4 address. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -189,7 +187,6 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
   const secure = isHttps(baseUrl);
   const isStreamed = request.headers['trpc-accept'] === 'application/jsonl';
   const session = openCookie(request, 'session', secure);
-  const device = openCookie(request, 'device', secure);
   const passkey = openCookie(request, 'passkey', secure);
   const challenge = openCookie(request, 'challenge', secure);
   return {
@@ -198,9 +195,6 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     challenge,
     passkey: { ...passkey, forget: () => !isStreamed && passkey.forget() },
     sso: openCookie(request, 'sso', secure),
-    get device() {
-      return device.value;
-    },
     prepareLogin: () => {
       refuseCrossSite(request);
       if (isStreamed) throw new Problem('not-acceptable', NO_STREAM);
@@ -216,10 +210,5 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
       return token;
     },
     forgetSession: session.forget,
-    keepDevice: (value) => {
-      if (value === null || isStreamed) return;
-      device.value = value;
-      device.keep(value, DEVICE_DAYS * DAY_MINUTES);
-    },
   };
 };

@@ -88,14 +88,14 @@ export const requireLister = (actor: Actor): void => {
   if (!can(actor, 'view')) throw roleRequired(rolesThatMay('view'));
 };
 
-/** A user who is about to be changed: their roles, and all clients that they belong to. */
-export type TargetRoles = Roles & { id: number; email: string; clientIds: number[] };
+/** A user who is about to be changed: their roles, all clients that they belong to, and `User.wasShared`. */
+export type TargetRoles = Roles & { id: number; email: string; clientIds: number[]; wasShared: boolean };
 
-/** Whether the user belongs to a client that the actor does not administer. Its admins rely on the same account. */
+/** Whether the account is not for the actor: only the person and superusers change it and see its logins. */
 export const isSharedUser = (
   actor: Actor,
-  { id, clientIds }: Pick<TargetRoles, 'id' | 'clientIds'>,
-): boolean => id !== actor.id && !clientIds.every((clientId) => administersClient(actor, clientId));
+  { id, wasShared }: Pick<TargetRoles, 'id' | 'wasShared'>,
+): boolean => wasShared && id !== actor.id && !can(actor, 'administer');
 
 const ERASED = { detail: 'This person has been erased: the account stays without access and data.' };
 

@@ -2,7 +2,6 @@ import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely
 import type { Database } from '../../../entities/index.ts';
 import { arrayOf, type Condition, condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
-import { ACCOUNT_ACTIVITY } from '../audit/event-types.ts';
 import { type Actor, canViewAll } from './actor.ts';
 import {
   type Action,
@@ -120,10 +119,9 @@ export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?:
 export const accountVisibleTo = (viewer: Viewer): Condition =>
   can(viewer, 'administer')
     ? ALWAYS
-    : condition`(users.id = ${viewer.id} or not ${hasGlobalRole()}
-        and exists (select from memberships m where m.user_id = users.id)
-        and not exists (select from memberships m where m.user_id = users.id
-          and not ${clientManagedBy(viewer, sql`m.client_id`)}))`;
+    : condition`(users.id = ${viewer.id} or not users.was_shared
+        and exists (select from memberships m where m.user_id = users.id
+          and ${clientManagedBy(viewer, sql`m.client_id`)}))`;
 
 /** Rows of `users` whose apps the manager may change, if they are members of a client of the manager: as `users.update`. */
 export const userAppsManagedBy = (manager: Roles): Condition => sql`
@@ -197,21 +195,6 @@ export const accessViewManagedBy = (manager: Roles): Condition =>
         where u.id = access_views.user_id and ${hasGlobalRole('u')} and (access_views.is_active or exists (
           select from memberships m where m.user_id = u.id and m.client_id = apps.client_id))))`;
 
-/**
- * SQL: whether the viewer may see what happened to an account at these times. While the person belonged to another client that they have left,
- * it concerned that client, too, and is not for admins of those that are left.
- */
-export const isOutsideSharedTime = (
-  viewer: Viewer,
-  userId: RawBuilder<unknown>,
-  ...times: RawBuilder<unknown>[]
-): Condition => {
-  if (canViewAll(viewer)) return ALWAYS;
-  const isWithin = times.map((at) => sql`${at} between departed.shared_since and departed.last_left`);
-  return condition`(${userId} = ${viewer.id} or not exists (
-    select from users departed where departed.id = ${userId} and (${sql.join(isWithin, sql` or `)})))`;
-};
-
 /** SQL: whether lists show an access view: not those of one embedding, nor those that have expired. */
 export const isListedView = (now: Date): Condition =>
   condition`(not access_views.is_one_time and (access_views.expires_at > ${now}::timestamptz) is not false)`;
@@ -239,14 +222,13 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
           and ${isInScope(viewer.scope, sql`c.id`)})`;
 
 /**
- * Rows of `audit_entries` that concern a client of the viewer. The activity of an account is included only if it concerns
- * no other client: those who may `read-audit` in some clients must not learn when, and from where, people work for others. Those who
- * may `poll-events` also see which caches were cleared: platforms act on it.
+ * Rows of `audit_entries` that name a client of the viewer. What happens to an account that several clients share names none. Those who may
+ * `poll-events` also see which caches were cleared: platforms act on it.
  */
 export const auditEntryVisibleTo = (viewer: Roles): Condition => {
   const clients = clientsWhere(viewer, 'read-audit');
   if (clients === 'all') return ALWAYS;
-  const ofClients = auditEntryOf(sql`${[...clients]}::int[]`);
+  const ofClients = condition`client_ids && ${[...clients]}::int[]`;
   return can(viewer, 'poll-events')
     ? sql`(${ofClients} or audit_entries.action = 'app.clear-cache')`
     : ofClients;
@@ -259,17 +241,9 @@ export const auditEntrySeenBy = (viewer: Roles): ((entry: Entry) => boolean) => 
   const clients = clientsWhere(viewer, 'read-audit');
   if (clients === 'all') return () => true;
   const mayPoll = can(viewer, 'poll-events');
-  const isOwn = (id: number) => clients.includes(id);
   return ({ action, client_ids: ids }) =>
-    (mayPoll && action === 'app.clear-cache') ||
-    (ids.some(isOwn) && (ids.every(isOwn) || !ACCOUNT_ACTIONS.has(action)));
+    (mayPoll && action === 'app.clear-cache') || ids.some((id) => clients.includes(id));
 };
-
-const ACCOUNT_ACTIONS: ReadonlySet<string> = new Set(ACCOUNT_ACTIVITY);
-
-/** Rows of `audit_entries` that those see who may `read-audit` in these clients. */
-export const auditEntryOf = (clients: RawBuilder<unknown>): Condition => condition`(client_ids && ${clients}
-    and (client_ids <@ ${clients} or audit_entries.action <> all(${ACCOUNT_ACTIVITY}::text[])))`;
 
 /** Rows of a client whose entries in the audit trail the viewer may see. */
 export const clientAuditVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>

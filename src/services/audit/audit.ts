@@ -144,7 +144,7 @@ export const createAudit = (origin: Origin, clock: Clock, common: Record<string,
       select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
         case when actor_id is not null then 'user' end, actor_id, ${labelOf('actor')},
         target_type, target_id, ${labelOf('target')},
-        case when action = any(${ACCOUNT_ACTIVITY}::text[]) and case when target_type = 'user' then target.is_global else actor.is_global end
+        case when action = any(${ACCOUNT_ACTIVITY}::text[]) and case when target_type = 'user' then target.was_shared else actor.was_shared end
           then '{}' else clients end, details
       from json_to_recordset(${JSON.stringify(rows)}::json) as event
           (action text, is_foreign boolean, actor_id int, actor_label text, target_type text, target_id text, target_label text,
@@ -159,8 +159,7 @@ export const createAudit = (origin: Origin, clock: Clock, common: Record<string,
   withDetails: (details) => createAudit(origin, clock, { ...common, ...details }),
 });
 
-const accountOf = (id: RawBuilder<unknown>) =>
-  sql`(select email, is_staff or is_superuser as is_global from users where id = ${id})`;
+const accountOf = (id: RawBuilder<unknown>) => sql`(select email, was_shared from users where id = ${id})`;
 
 const labelOf = (role: 'actor' | 'target') => sql`
   case when ${sql.ref(`${role}.email`)} like ${sql.lit(`%@${ERASED_DOMAIN}`)}

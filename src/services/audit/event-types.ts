@@ -193,7 +193,7 @@ export type DetailsOf<A extends AuditAction> = z.input<(typeof EVENTS)[A]['data'
 
 export const AUDIT_ACTIONS = Object.keys(EVENTS) as AuditAction[];
 
-/** The activity of accounts. Superusers and staff work for all clients: theirs is recorded for none. */
+/** The activity of accounts. That of an account that clients share is recorded for none of them. */
 export const ACCOUNT_ACTIVITY = AUDIT_ACTIONS.filter((action) => EVENTS[action].isOfAccount);
 
 type EventOfAction = (typeof EVENTS)[AuditAction];

@@ -1,4 +1,4 @@
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
@@ -6,12 +6,11 @@ import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
-import { isOutsideSharedTime } from '../access/visibility.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { createAuthentication } from './authentication.ts';
-import { addToken, isCurrent, isOfScope, isTokenUnexpired, lastUseFor, tokenDigest } from './credentials.ts';
+import { addToken, isCurrent, isOfScope, isTokenUnexpired, tokenDigest } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -67,7 +66,6 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
         .where(isOfScope(actor))
-        .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
         .returning('id')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.
@@ -82,34 +80,21 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) => {
-  const lastUse = lastUseFor(actor, 'api_tokens');
-  return kysely(em)
+const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
+  kysely(em)
     .selectFrom('api_tokens')
-    .select(['id', 'name', 'created_at', isCurrent(actor, 'token')])
-    .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
+    .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])
     .where('user_id', '=', userId)
     .where(isOfScope(actor))
-    .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired(now))
     .orderBy('id', 'desc');
-};
 
 export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 
 /** Checks tokens, and exchanges them for new ones. Callers are anonymous: they prove to know the token. */
 export const createTokenRefresh = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, anonymousLimits } = unit;
-  const address = origin.address ?? '';
-
-  /** @throws Problem `invalid-token`, `throttled` */
-  const limitFailures = async (find: () => Promise<string | null>): Promise<string> => {
-    const found = await find();
-    if (found !== null) return found;
-    await anonymousLimits.addFailure('token', address);
-    throw new Problem('invalid-token');
-  };
+  const { em, clock, audit } = unit;
 
   const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
     const replacement = newToken();
@@ -135,27 +120,29 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
   return {
     /**
      * Returns a valid token.
-     * @throws Problem `invalid-token`, `throttled`
+     * @throws Problem `invalid-token`
      */
-    verify: (token: string): Promise<string> =>
-      limitFailures(async () => ((await createAuthentication(unit).isValidToken(token)) ? token : null)),
+    verify: async (token: string): Promise<string> => {
+      if (await createAuthentication(unit).isValidToken(token)) return token;
+      throw new Problem('invalid-token');
+    },
 
     /**
      * Returns a new token, which has the name of the old one. The old one ends a minute later. Until then, it is exchanged for the
      * same new token: concurrent refreshes of one token agree, and a lost response can be requested again.
-     * @throws Problem `invalid-token`, `throttled`
+     * @throws Problem `invalid-token`
      */
-    refresh: (token: string): Promise<string> =>
-      limitFailures(async () => {
-        if (!(await createAuthentication(unit).isValidToken(token))) return null;
-        return em.transactional(async (tx) => {
-          const row = await lockToken(tx, token, clock.now());
-          if (!row) return null;
-          if (row.replacement === null) return replace(tx, row, token);
-          const replacement = boxOf(token).open(row.replacement, CONTEXT).toString();
-          return (await isUsable(tx, replacement, clock.now())) ? replacement : null;
-        });
-      }),
+    refresh: async (token: string): Promise<string> => {
+      if (!(await createAuthentication(unit).isValidToken(token))) throw new Problem('invalid-token');
+      return em.transactional(async (tx) => {
+        const row = await lockToken(tx, token, clock.now());
+        if (!row) throw new Problem('invalid-token');
+        if (row.replacement === null) return replace(tx, row, token);
+        const replacement = boxOf(token).open(row.replacement, CONTEXT).toString();
+        if (!(await isUsable(tx, replacement, clock.now()))) throw new Problem('invalid-token');
+        return replacement;
+      });
+    },
   };
 };
 

@@ -5,7 +5,6 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
-import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type FactorState,
@@ -79,19 +78,6 @@ export const connectionOf = (credential: Credential | null): RawBuilder<number |
   credential === null
     ? sql`null::int`
     : sql`(select connection_id from ${sql.table(CREDENTIAL_TABLES[credential.kind])} where id = ${credential.id})`;
-
-/**
- * SQL: when and from where a row of sessions or tokens was last used, as far as the viewer may know it; otherwise when it was created, and
- * no address.
- */
-export const lastUseFor = (viewer: Viewer, table: 'sessions' | 'api_tokens') => {
-  const column = (name: string) => sql.ref(`${table}.${name}`);
-  const isKnown = isOutsideSharedTime(viewer, sql`user_id`, column('last_used'));
-  return {
-    at: sql<Date>`case when ${isKnown} then ${column('last_used')} else ${column('created_at')} end`,
-    address: sql<string>`case when ${isKnown} then ${column('last_address')} else '' end`,
-  };
-};
 
 /**
  * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and what second factor the user has, or needs,

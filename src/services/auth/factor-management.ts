@@ -1,14 +1,7 @@
 import { sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import {
-  type Actor,
-  canViewAll,
-  requireConfirmedSession,
-  requireUserAdmin,
-  type TargetRoles,
-} from '../access/actor.ts';
-import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
+import { type Actor, requireConfirmedSession, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { type Audit, ofUser } from '../audit/audit.ts';
 import { enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -111,7 +104,7 @@ const requireResettable = (actor: Actor, user: TargetRoles): void => {
 };
 
 /** The confirmed second factors of a user, oldest first, and how many recovery codes are unused. */
-const readFactors = async (em: Em, userId: number) => {
+export const readFactors = async (em: Em, userId: number) => {
   const db = kysely(em);
   const factors = await db
     .selectFrom('mfa_factors')
@@ -125,34 +118,6 @@ const readFactors = async (em: Em, userId: number) => {
     .select(({ fn }) => fn.countAll<number>().as('unused'))
     .executeTakeFirstOrThrow();
   return { factors, recovery_codes: unused };
-};
-
-/**
- * The second factors of a user as a viewer may see them. Of one that was set up while the person belonged to a client that they have left,
- * only that it exists, so that it can be reset; of the recovery codes of such a person nothing, because codes may have been used then.
- */
-export const readFactorsFor = async (em: Em, viewer: Viewer, userId: number) => {
-  const { factors, recovery_codes } = await readFactors(em, userId);
-  const isOutside = (...columns: string[]) =>
-    isOutsideSharedTime(viewer, sql`user_id`, ...columns.map((column) => sql.ref(column)));
-  const known = await kysely(em)
-    .selectFrom('mfa_factors')
-    .innerJoin('users', 'users.id', 'user_id')
-    .select('mfa_factors.id')
-    .select([
-      isOutside('created_at', 'confirmed_at').as('is_set_up_outside'),
-      isOutside('last_used_at').as('is_used_outside'),
-      condition`users.shared_since is null`.as('was_never_shared'),
-    ])
-    .where('user_id', '=', userId)
-    .execute();
-  const seen = factors.map((factor) => {
-    const row = known.find(({ id }) => id === factor.id);
-    if (!row?.is_set_up_outside) return { ...factor, name: '', confirmed_at: null, last_used_at: null };
-    return { ...factor, last_used_at: row.is_used_outside ? factor.last_used_at : null };
-  });
-  const seesCodes = canViewAll(viewer) || viewer.id === userId || known[0]?.was_never_shared === true;
-  return { factors: seen, recovery_codes: seesCodes || factors.length === 0 ? recovery_codes : null };
 };
 
 /**

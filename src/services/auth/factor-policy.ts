@@ -112,10 +112,6 @@ export const hasFactorOf = (strength: Strength) => condition`
 
 export const ENROLLED = enrolledOf('users');
 
-/** SQL: since when a row of `users` has had a second factor. Null: it has none. */
-export const FACTOR_SINCE = sql<Date | null>`(
-  select min(f.confirmed_at) from mfa_factors f where f.user_id = users.id)`;
-
 /** SQL: whether the policy of a row of `clients`, or of this alias, demands at least this strength. */
 export const demands = (strength: Strength, clients = 'c'): RawBuilder<boolean> => {
   const policies = FACTOR_POLICIES.filter((policy) => STRENGTH_OF_POLICY[policy] >= strength);

@@ -3,15 +3,14 @@ import { Problem } from '../../lib/problems.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
 import { enqueueDailyNotice, enqueueNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { FACTOR_SINCE } from './factor-policy.ts';
+import { LAST_ADDRESSES, type PasswordEntry, sourceOf } from './login-limits.ts';
 import { type AuthMethod, BY_CODE } from './methods.ts';
 import { consumeRecoveryCode, isTotpCode, matchTotpStep } from './one-time-codes.ts';
 import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
-import { type PasswordEntry, sourceOf } from './password-verification.ts';
 import { invalidPasskey } from './webauthn.ts';
 
-/** Who proves their second factor. `lastPasswordSet`: device cookies are bound to it. */
-export type CodeOwner = { id: number; email: string; clientIds: number[]; lastPasswordSet: Date };
+/** Who proves their second factor. */
+export type CodeOwner = { id: number; email: string; clientIds: number[] };
 
 /** How a user shows that they have their second factor: a code of an app, a recovery code, or an answer of a passkey. */
 export type FactorProof = { code: string } | { passkey: PasskeyAnswer };
@@ -23,14 +22,14 @@ type Consume = (tx: Em) => Promise<readonly AuthMethod[]>;
 
 type Deps = Pick<
   UnitOfWork,
-  'em' | 'clock' | 'throttle' | 'deviceCookies' | 'audit' | 'origin' | 'factorSecrets' | 'logger' | 'passkeys'
+  'em' | 'clock' | 'guessLimits' | 'audit' | 'origin' | 'factorSecrets' | 'logger' | 'passkeys'
 >;
 
 export type FactorProofs = ReturnType<typeof createFactorProofs>;
 
 /** Verifies second factors, and counts wrong ones. */
 export const createFactorProofs = (deps: Deps) => {
-  const { em, clock, throttle, deviceCookies, audit, origin, factorSecrets, logger, passkeys } = deps;
+  const { em, clock, guessLimits, audit, origin, factorSecrets, logger, passkeys } = deps;
   const address = origin.address ?? '';
 
   const consumeTotp = async (tx: Em, userId: number, code: string): Promise<boolean> => {
@@ -77,19 +76,25 @@ export const createFactorProofs = (deps: Deps) => {
     return (tx) => passkeys.consume(tx, verified);
   };
 
-  /** The failure that locks the second factor of logins enqueues a mail: who logs in with it knows the password. */
-  const recordFailure = (user: CodeOwner, isLast: boolean, { cause }: Problem) =>
+  /** Codes alone: an answer of a passkey cannot be guessed. */
+  const takeGuess = async ({ id, email }: CodeOwner, entry: PasswordEntry) => {
+    const source = entry === 'live' ? entry : sourceOf(address, await readLastAddresses(em, id));
+    return guessLimits.take({ kind: 'code', account: email, address, source });
+  };
+
+  /** The tenth wrong code enqueues a mail: who enters them knows the password, or is logged in. */
+  const recordFailure = (user: CodeOwner, isTenth: boolean, { cause }: Problem) =>
     em.transactional(async (tx) => {
       const event = { actor: null, target: ofUser(user), clients: user.clientIds };
       await audit.record(tx, [{ action: 'mfa.fail', ...event }]);
       if (cause instanceof CopiedPasskey) await audit.record(tx, [{ action: 'mfa.detect-copy', ...event }]);
       const notice = { userId: user.id, now: clock.now(), address: origin.address };
-      if (isLast) await enqueueDailyNotice(tx, 'failed-codes', notice);
+      if (isTenth) await enqueueDailyNotice(tx, 'failed-codes', notice);
     });
 
   return {
     /**
-     * Runs a transaction that consumes the proof, and counts a wrong one.
+     * Runs a transaction that consumes the proof, and counts a wrong code.
      * @throws Problem `throttled`, `invalid-otp`, `invalid-passkey`, and those of `transact`
      */
     verify: async <T>(
@@ -98,28 +103,21 @@ export const createFactorProofs = (deps: Deps) => {
       proof: FactorProof,
       transact: (consume: Consume) => Promise<T>,
     ): Promise<T> => {
-      const owner = { ...user, factorSince: await readFactorSince(em, user.id) };
-      const source = sourceOf(deviceCookies, entry, [owner]);
-      const attempt = await throttle.admitCode({ username: user.email, address, source });
-      try {
-        const result = await transact(await prepare(user, proof));
-        await throttle.clearCodes(attempt);
-        return result;
-      } catch (error) {
-        if (error instanceof Problem && WRONG_PROOFS.has(error.code)) {
-          await throttle.recordWrongCode(attempt);
-          await recordFailure(user, attempt.isLast, error);
-        }
-        throw error;
-      }
+      const guess = 'code' in proof ? await takeGuess(user, entry) : null;
+      const [outcome] = await Promise.allSettled([prepare(user, proof).then(transact)]);
+      const failure = outcome.status === 'rejected' ? outcome.reason : null;
+      if (failure instanceof Problem && WRONG_PROOFS.has(failure.code))
+        await recordFailure(user, guess?.isTenth ?? false, failure);
+      else await guess?.giveBack();
+      if (outcome.status === 'rejected') throw failure;
+      return outcome.value;
     },
   };
 };
 
-/** Null, which no cookie of a login with a second factor is bound to, if the factors were removed meanwhile. */
-const readFactorSince = async (em: Em, userId: number): Promise<Date | null> => {
-  const owner = kysely(em).selectFrom('users').select(FACTOR_SINCE.as('factorSince'));
-  return (await owner.where('id', '=', userId).executeTakeFirst())?.factorSince ?? null;
+const readLastAddresses = async (em: Em, userId: number): Promise<string[]> => {
+  const owner = kysely(em).selectFrom('users').select(LAST_ADDRESSES.as('lastAddresses'));
+  return (await owner.where('id', '=', userId).executeTakeFirst())?.lastAddresses ?? [];
 };
 
 const WRONG_PROOFS = new Set<Problem['code']>(['invalid-otp', 'invalid-passkey']);

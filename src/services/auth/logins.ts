@@ -13,14 +13,11 @@ import { createLoginOpening, type OpenedLogin, outcomeOfLogin, reported } from '
 import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';
 import { addPasskeyAtLogin, readCreationOptions } from './passkey-enrolment.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
-import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
+import type { VerifiedUser } from './password-verification.ts';
 import { addFirstApp, enrolmentUrl } from './totp-enrolment.ts';
 import { invalidPasskey, type NewCredential } from './webauthn.ts';
 
-/** `entry`: empty for scripts, which send no cookies. */
-type Password = { username: string; password: string; entry: PasswordEntry };
-/** `device`: the device cookie. */
-type LoginBrowser = { userAgent: string; device: string | null };
+type Password = { username: string; password: string };
 
 /** The first code of an app, or a new passkey. */
 type FirstProof = { code: string } | { credential: NewCredential };
@@ -57,7 +54,7 @@ export const createLogins = (unit: UnitOfWork) => {
      */
     createToken: (username: string, password: string, otp: string | undefined): Promise<string> =>
       reported(
-        () => logInForToken(unit, { username, password, entry: {} }, otp),
+        () => logInForToken(unit, { username, password }, otp),
         () => 'ok',
       ),
 
@@ -70,11 +67,11 @@ export const createLogins = (unit: UnitOfWork) => {
     createSession: (
       username: string,
       password: string,
-      { userAgent, device: deviceCookie }: LoginBrowser,
+      userAgent: string,
       wantsFactor: boolean,
     ): Promise<OpenedLogin> =>
       reported(async () => {
-        const user = await verifyPassword(unit, { username, password, entry: { deviceCookie } });
+        const user = await verifyPassword(unit, { username, password });
         const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now()) ?? (wantsFactor ? 'enrol' : null);
         return step === null
           ? whileVerified(unit, user, recordLogin, (tx) =>
@@ -87,14 +84,10 @@ export const createLogins = (unit: UnitOfWork) => {
      * Exchanges a challenge and a second factor for a browser session and returns its secret.
      * @throws Problem `invalid-challenge`, `invalid-otp`, `invalid-passkey`, `throttled`
      */
-    answerChallenge: (
-      challenge: string,
-      proof: FactorProof,
-      { userAgent, device: deviceCookie }: LoginBrowser,
-    ): Promise<OpenedLogin> =>
+    answerChallenge: (challenge: string, proof: FactorProof, userAgent: string): Promise<OpenedLogin> =>
       reported(async () => {
         const taken = await takeAttempt(em, challenge, 'code', clock.now());
-        return factorProofs.verify(taken.user, { deviceCookie }, proof, (consume) =>
+        return factorProofs.verify(taken.user, 'login', proof, (consume) =>
           em.transactional(async (tx) => {
             await complete(tx, taken, clock.now());
             return open(tx, taken, await consume(tx), userAgent);
@@ -144,7 +137,7 @@ export const createLogins = (unit: UnitOfWork) => {
      * user from now on.
      * @throws Problem `invalid-challenge`, also if the user has a second factor by now, `invalid-otp`, `invalid-passkey`
      */
-    enrol: (challenge: string, added: FirstProof, { userAgent }: LoginBrowser) =>
+    enrol: (challenge: string, added: FirstProof, userAgent: string) =>
       reported(
         async () => {
           const taken = await takeAttempt(em, challenge, 'code' in added ? 'enrol' : 'passkey', clock.now());
@@ -163,9 +156,9 @@ export const createLogins = (unit: UnitOfWork) => {
 /** @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `throttled`, `overloaded` */
 const verifyPassword = async (
   { em, audit, passwordVerification }: UnitOfWork,
-  { username, password, entry }: Password,
+  { username, password }: Password,
 ): Promise<VerifiedUser> => {
-  const user = await passwordVerification.verify(username, password, entry);
+  const user = await passwordVerification.verify(username, password, 'login');
   if (user.requiresSso) throw new Problem('sso-required');
   if (!user.isExpired) return user;
   await audit.record(em, [{ action: 'login.expired', ...ofOneself(user) }]);
@@ -193,7 +186,7 @@ const logInForToken = async (unit: UnitOfWork, login: Password, otp: string | un
     requireNoStep(step);
     await whileVerified(unit, user, recordLogin, (tx) => addLoginToken(unit, tx, user, token, BY_PASSWORD));
   } else
-    await unit.factorProofs.verify(user, {}, { code: otp }, (consume) =>
+    await unit.factorProofs.verify(user, 'login', { code: otp }, (consume) =>
       whileVerified(unit, user, recordLogin, async (tx) => {
         await consume(tx);
         await addLoginToken(unit, tx, user, token, BY_BOTH);
@@ -240,7 +233,7 @@ const logInByPasskey = async (
   }
 };
 
-/** Counts for the network alone: signatures cannot be guessed, and the ids of passkeys are no secrets that should lock accounts. */
+/** A signature cannot be guessed: the limit of the network bounds the rows of the audit trail. */
 const recordPasskeyFailure = async (
   { em, audit, origin, anonymousLimits }: UnitOfWork,
   passkey: KnownPasskey | undefined,
@@ -251,9 +244,9 @@ const recordPasskeyFailure = async (
     target: passkey ? ofUser(passkey) : NO_TARGET,
     clients: passkey?.clientIds ?? [],
   };
-  await audit.record(em, [{ action: 'login.fail', ...event }]);
   if (cause instanceof CopiedPasskey) await audit.record(em, [{ action: 'mfa.detect-copy', ...event }]);
   await anonymousLimits.addFailure('passkey', origin.address ?? '');
+  await audit.record(em, [{ action: 'login.fail', ...event }]);
 };
 
 /** Adds a second factor at a login, and returns what it proves. */

@@ -1,10 +1,10 @@
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { CLIENT_IDS, isOutsideSharedTime } from '../access/visibility.ts';
+import { CLIENT_IDS } from '../access/visibility.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -15,12 +15,10 @@ import {
   hasSecondFactor,
   isCurrent,
   isOfScope,
-  lastUseFor,
   recordProof,
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
-import { FACTOR_SINCE } from './factor-policy.ts';
 import type { CodeOwner, FactorProof } from './factor-verification.ts';
 import { type AuthMethod, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
@@ -37,7 +35,7 @@ export const isUsed = (now: Date): Condition =>
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = (unit: UnitOfWork) => {
-  const { em, clock, audit, passwordVerification, factorProofs, deviceCookies, idempotency } = unit;
+  const { em, clock, audit, passwordVerification, factorProofs, idempotency } = unit;
 
   /**
    * Records the time in the session or token of the actor, and in a session what they have proven. Returns the new secret of one that has
@@ -72,7 +70,7 @@ export const createSessions = (unit: UnitOfWork) => {
       const rows = sessionRows(em, actor, await readOwnerId(em, actor, email), clock.now());
       if (page.cursor === undefined) return readPage(rows, 'id', page);
       const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
-      const isAfter = condition`(${lastUseFor(actor, 'sessions').at}, id) < (${at}, ${id})`;
+      const isAfter = condition`(last_used, id) < (${at}, ${id})`;
       return readPage(rows.where(isAfter), 'id', page);
     },
 
@@ -129,7 +127,6 @@ export const createSessions = (unit: UnitOfWork) => {
           .where('user_id', '=', owner.id)
           .where('id', '=', id)
           .where(isOfScope(actor))
-          .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
           .returning('id')
           .executeTakeFirstOrThrow(() => notFound('session'));
         const about = { actor, target: ofUser(owner), clients: owner.clientIds };
@@ -139,18 +136,6 @@ export const createSessions = (unit: UnitOfWork) => {
     /** Deletes the session that a new login replaces in the browser. */
     replace: async (secret: string): Promise<void> => {
       await kysely(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
-    },
-
-    /** A device cookie for the browser that has just logged in to this session, or null if the session has ended. */
-    issueDeviceCookie: async (secret: string): Promise<string | null> => {
-      const factorSince = sql<Date | null>`case when 'mfa' = any(sessions.methods) then ${FACTOR_SINCE} end`;
-      const owner = await kysely(em)
-        .selectFrom('sessions')
-        .innerJoin('users', 'users.id', 'sessions.user_id')
-        .select(['users.id', 'users.last_password_set as lastPasswordSet', factorSince.as('factorSince')])
-        .where('sessions.digest', '=', tokenDigest(secret))
-        .executeTakeFirst();
-      return owner ? deviceCookies.issue(owner) : null;
     },
 
     /**
@@ -181,24 +166,20 @@ const NEEDS_CODE = {
 const readCodeOwner = (em: Em, userId: number) =>
   kysely(em)
     .selectFrom('users')
-    .select(['id', 'email', 'last_password_set as lastPasswordSet'])
+    .select(['id', 'email'])
     .select([CLIENT_IDS, HAS_SECOND_FACTOR.as('hasSecondFactor')])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
 
-const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) => {
-  const lastUse = lastUseFor(actor, 'sessions');
-  return kysely(em)
+const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
+  kysely(em)
     .selectFrom('sessions')
-    .select(['id', 'created_at', 'user_agent', isCurrent(actor, 'session')])
-    .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
+    .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
     .where(isOfScope(actor))
-    .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
     .where(isUnexpired(now))
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');
-};
 
 export type SessionRow = InferResult<ReturnType<typeof sessionRows>>[number];

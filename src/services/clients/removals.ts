@@ -74,7 +74,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       const details = { id, ...(await countOfClient(tx, id)) };
       const members = await kysely(tx)
         .selectFrom('memberships')
-        .select(['user_id', 'joined_at'])
+        .select('user_id')
         .where('client_id', '=', id)
         .execute();
 
@@ -84,8 +84,10 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await deactivateAll(tx, ids, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
-      // Last, so that what happened to the accounts during the waits concerns the client, too.
-      await forgetClients(tx, members, clock.now());
+      await forgetClients(
+        tx,
+        members.map((member) => member.user_id),
+      );
 
       const about = { actor, clients: [id] };
       await audit.record(tx, [

@@ -13,7 +13,7 @@ import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { ofAddress, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
-import { accountKeys } from '../auth/login-limits.ts';
+import { deleteCounts } from '../auth/login-limits.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { isUsageOf, moveUsageDays, usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
@@ -132,7 +132,7 @@ const begin = async ({ tx, now, addressDigest }: Deps, erased: Person): Promise<
     .insertInto('erasures')
     .values({ user_id: userId, pseudonym, digests, started_at: now, addresses: [...addresses] })
     .execute();
-  await db.deleteFrom('rate_limits').where('key', 'in', addresses.flatMap(accountKeys)).execute();
+  for (const address of addresses) await deleteCounts(tx, address);
   return replaceRows(tx, erased, { now, limit: FIRST_BATCH });
 };
 

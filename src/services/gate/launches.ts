@@ -16,7 +16,7 @@ type Launch = { appSlug: string; stackSlug: string | null; state: string | undef
 
 /** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: UnitOfWork) => {
-  const { em, clock, appUrl, origin, anonymousLimits } = unit;
+  const { em, clock, appUrl } = unit;
   const tickets = createTickets(unit);
 
   return {
@@ -37,14 +37,12 @@ export const createLaunches = (unit: UnitOfWork) => {
 
     /**
      * Exchanges a code for a ticket, once. Another app does not use it up.
-     * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
+     * @throws Problem `invalid-launch-code`, `app-in-maintenance`
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
       const used = isSecret(code) ? await redeemCode(em, code, appSlug) : undefined;
       if (!used || used.expires_at <= clock.now()) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
-        // Only wrong codes are limited: visitors of the app must not be able to block its launches.
-        await anonymousLimits.addFailure('launch', origin.address ?? '');
         throw new Problem('invalid-launch-code');
       }
       return tickets.issueTicket(subjectOf(used)).catch((error: unknown) => {

@@ -147,18 +147,13 @@ export const createViewOpening = (unit: UnitOfWork) => {
      */
     open: async (visit: Visit) => {
       const { key, isConfirmed } = visit;
-      const caller = origin.address ?? '';
       const known = KEY.test(key) ? await findView(em, key, clock.now(), address) : undefined;
-      if (!known) {
-        // Only wrong keys are limited: one visitor must not block the links of others in the same network.
-        await anonymousLimits.addFailure('view', caller);
-        throw notFound('access view');
-      }
+      if (!known) throw notFound('access view');
       // A platform opens one of its own at once; others are sent by mail.
       const asks = known.allowed_uses > 0 && !known.is_one_time && !isConfirmed;
       const refusal = known.refusal ?? (asks ? 'unconfirmed' : null);
       if (refusal !== null) return repeatOrRefuse(known, { refusal, loginStep: null }, visit);
-      if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, caller);
+      if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, origin.address ?? '');
       await ensureMonths(em, [clock.now()]);
       const useOnce = () => em.transactional((tx) => use(tx, known, visit));
       return usageWriteLimiter.within(known.app_id, 1, useOnce).catch((error: unknown) => {

@@ -64,7 +64,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       const user = await createInvitee({ tx, now, audit }, closed, { ...namesOf(closed, input), hash });
       const owner = { id: user.id, email: user.email, clientIds: await clientIdsOf(tx, user.id) };
       const login = { methods: BY_PASSWORD, userAgent: input.userAgent };
-      return opening.open(tx, { ...owner, lastPasswordSet: now }, login);
+      return opening.open(tx, owner, login);
     });
   };
 

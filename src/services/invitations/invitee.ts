@@ -100,9 +100,8 @@ export const invitationDetails = (em: Em, now: Date) =>
  * SQL: whether the account of the invitee is inactive, if it belongs to this client alone. The page must not reveal what others did to an
  * account: for them, the login fails.
  */
-const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and invitee.shared_since is null
-  and exists (select from memberships m where m.user_id = invitee.id and m.client_id = invitations.client_id)
-  and not exists (select from memberships m where m.user_id = invitee.id and m.client_id <> invitations.client_id), false)`;
+const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and not invitee.was_shared
+  and exists (select from memberships m where m.user_id = invitee.id and m.client_id = invitations.client_id), false)`;
 
 /** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
 const ifStillThere = (column: 'first_name' | 'last_name') => sql`

@@ -1,5 +1,5 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
-import { FAILURE_WINDOW_MINUTES, FAILURES_PER_ACCOUNT } from '../auth/login-limits.ts';
+import { GUESS_WINDOW_MINUTES, MAX_GUESSES } from '../auth/login-limits.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { UNDO_DAYS } from '../users/address-change.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
@@ -142,8 +142,8 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   }),
   'failed-logins': (mail) => ({
     opening: [
-      `Someone entered a wrong password for ${mail.account} ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
-      `To protect the account, logins from browsers that you have not used before, and from scripts, are refused for ${FAILURE_WINDOW_MINUTES} minutes. Browsers in which you have logged in before are not affected, and you stay logged in where you are.`,
+      `Someone entered a wrong password for ${mail.account} ${MAX_GUESSES} times within ${GUESS_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
+      `To protect the account, further attempts from the same network are refused for ${GUESS_WINDOW_MINUTES} minutes. You stay logged in where you are.`,
     ],
     closing: [
       'If this was you, wait a few minutes, or choose “Forgot your password?” on the login page.',
@@ -153,10 +153,10 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   }),
   'failed-codes': (mail) => ({
     opening: [
-      `Someone who knows the password of ${mail.account} entered a wrong code or passkey ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
+      `Someone who knows the password of ${mail.account}, or is logged in to it, entered a wrong code ${MAX_GUESSES} times within ${GUESS_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
     ],
     closing: [
-      `If this was you, wait ${FAILURE_WINDOW_MINUTES} minutes, or log in with a browser that you have used before. Check that the clock of your phone is right.`,
+      `If this was you, wait ${GUESS_WINDOW_MINUTES} minutes. Check that the clock of your phone is right.`,
       'If this was not you, set a new password now: choose “Forgot your password?” on the login page.',
       'If it goes on, you get at most one such email a day.',
     ],

@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientVisibleTo, hasGlobalRole, isOutsideSharedTime } from '../access/visibility.ts';
+import { clientVisibleTo } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import { type ActionOn, ofAddress, ofUser } from '../audit/audit.ts';
 import { expiryWhenMailed, withInviters } from '../invitations/invitation-rows.ts';
@@ -101,7 +101,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);
-        rows = rows.where(isOfClients(actor, [filter.client])).where(isVisible);
+        rows = rows.where(isOfClients([filter.client])).where(isVisible);
       }
       return readPage(rows, 'mail.id', page);
     },
@@ -175,29 +175,19 @@ const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean =
   return (link ?? change) !== null && can(actor, 'administer') && !route.hasServer;
 };
 
-/**
- * A mail concerns the client that sends it, and all clients to which its user belonged by then.
- */
-const isOfClients = (actor: Actor, clientIds: readonly number[]) => condition`
-  (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
-    where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])
-      and coalesce(m.joined_at <= mail.created_at, true))
-    and ${isOutsideSharedTime(actor, sql`mail.user_id`, sql`mail.created_at`)})`;
+/** A mail that names no client concerns all clients to which its user belonged by then, as long as the account is theirs. */
+const isOfClients = (clientIds: readonly number[]) => condition`
+  (mail.client_id = any(${[...clientIds]}::int[]) or mail.client_id is null and ${IS_UNSHARED} and exists (
+    select from memberships m where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])
+      and coalesce(m.joined_at <= mail.created_at, true)))`;
 
-/**
- * A mail about an account, such as a password link, is not for the admins of one of several clients of its user, also when the user has left
- * the others, nor of a user with a role in all clients.
- */
+const IS_UNSHARED = condition`not exists (select from users u where u.id = mail.user_id and u.was_shared)`;
+
+/** A mail about an account, such as a password link, is for admins only as long as the account is that of their client alone. */
 const concerns = (actor: Actor, isAll: boolean) =>
   isAll
     ? condition`true`
-    : condition`((mail.client_id = any(${[...actor.adminOf]}::int[])
-          or mail.client_id is null and ${isOfClients(actor, actor.adminOf)})
-        and (not ${isAboutAccount('mail')} or not exists (select from memberships m
-            where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[]))
-          and (mail.user_id = ${actor.id}
-            or not exists (select from users u where u.id = mail.user_id and ${hasGlobalRole('u')}))
-          and ${isOutsideSharedTime(actor, sql`mail.user_id`, sql`mail.created_at`)}))`;
+    : condition`(${isOfClients(actor.adminOf)} and (not ${isAboutAccount('mail')} or ${IS_UNSHARED}))`;
 
 /** Rows of the alias `mail` that the actor may see. */
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));

@@ -77,7 +77,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const returned = await giveBack({ ...undoing, parts: change.ended ?? [] }, actor, user);
       const memberships = await endMemberships(tx, user, change, clock.now());
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
-      await forgetClients(tx, memberships, clock.now());
+      if (memberships.length > 0) await forgetClients(tx, [user.id]);
       await tagged.record(tx, await closeRequestsOf(tx, actor, user.id, clock.now()));
       change.undone = undoneBy({ ...undoable, groups: left, ended: returned }, change, clock.now());
       await tx.flush();
@@ -193,7 +193,7 @@ const endMemberships = (tx: Em, { id }: User, { joined }: Change, now: Date) =>
     .where(isAnyOf('m.client_id', joined, 'int'))
     .where(condition`not exists (select from ${appAccess(now)} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`)
-    .returning(['m.user_id', 'm.client_id', 'm.joined_at'])
+    .returning('m.client_id')
     .execute();
 
 /** `key`: of what an offboarding has ended. */

@@ -2,7 +2,7 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ofAddress, ofOneself } from '../audit/audit.ts';
-import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
+import { setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { proveAddress } from '../auth/ways-in.ts';
 import { enqueuePasswordNotice, newMail } from '../mail/enqueue-mails.ts';
@@ -16,8 +16,7 @@ export const RESET_LINK_MINUTES = 60;
 
 /** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
 export const createPasswordResets = (unit: UnitOfWork) => {
-  const { em, clock, hasher, loadCommonPasswords, throttle, anonymousLimits, links, audit, origin } = unit;
-  const { deviceCookies } = unit;
+  const { em, clock, hasher, loadCommonPasswords, guessLimits, anonymousLimits, links, audit, origin } = unit;
 
   return {
     /**
@@ -45,16 +44,14 @@ export const createPasswordResets = (unit: UnitOfWork) => {
 
     /**
      * Sets the password and revokes all credentials of the user. After a weak password the link stays valid.
-     * @returns a device cookie for the browser that opened the link; null for a user with a second factor, whose codes the mailbox must
-     * not give further attempts
      * @throws Problem `invalid-link`, `sso-required`, `invalid-input` on `password`, `overloaded`
      */
-    reset: async (token: string, password: string): Promise<string | null> => {
+    reset: async (token: string, password: string): Promise<void> => {
       const link = await findPasswordLink(em, links, token, clock.now());
       const policy = await readPolicyOfUser(unit, link.userId);
       rejectWeakPassword(policy, password, link, await loadCommonPasswords());
       const hash = await hasher.hash(password);
-      const owner = await em.transactional(async (tx) => {
+      await em.transactional(async (tx) => {
         // Locks the user before the link, in the same order as deactivation.
         const isActive = await lockActiveUser(tx, link.userId);
         const links = kysely(tx).deleteFrom('password_links').where('id', '=', link.id);
@@ -67,11 +64,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         await setPassword(tx, { userId: link.userId, hash, now });
         const owner = { id: link.userId, email: link.email, clientIds: await clientIdsOf(tx, link.userId) };
         await audit.record(tx, [{ action: 'password.reset', ...ofOneself(owner) }]);
-        if (await hasSecondFactor(tx, link.userId)) return null;
-        return { id: link.userId, lastPasswordSet: now, factorSince: null };
       });
-      await throttle.clear(link.email);
-      return owner && deviceCookies.issue(owner);
+      await guessLimits.clearPasswords(link.email);
     },
   };
 };

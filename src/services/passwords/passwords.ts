@@ -6,11 +6,7 @@ import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
 import { clientManagedBy, hasGlobalRole } from '../access/visibility.ts';
 import { ofOneself } from '../audit/audit.ts';
 import { renewSession, setPassword } from '../auth/credentials.ts';
-import {
-  type DeviceOwner,
-  rethrowAsWrongPassword,
-  type VerifiedUser,
-} from '../auth/password-verification.ts';
+import { rethrowAsWrongPassword, type VerifiedUser } from '../auth/password-verification.ts';
 import { readClient } from '../clients/clients.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
@@ -25,16 +21,17 @@ import {
   rejectWeakPassword,
 } from './password-rules.ts';
 
+type ExpiredPassword = { username: string; current: string; next: string };
 type Replacement = { current: string; next: string; kept: Credential | null };
 
 export const createPasswords = (unit: UnitOfWork) => {
-  const { em, clock, hasher, loadCommonPasswords, passwordVerification, deviceCookies } = unit;
+  const { em, clock, hasher, loadCommonPasswords, passwordVerification } = unit;
   const { audit, origin, idempotency } = unit;
 
   const replace = async <T>(
     user: VerifiedUser,
     { current, next, kept }: Replacement,
-    transact: (work: (tx: Em) => Promise<DeviceOwner>) => Promise<T>,
+    transact: (work: (tx: Em) => Promise<void>) => Promise<T>,
   ): Promise<T> => {
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
     const person = await readPerson(em, user.id);
@@ -48,7 +45,6 @@ export const createPasswords = (unit: UnitOfWork) => {
       await enqueuePasswordNotice(tx, { userId: user.id, now, address: origin.address });
       await setPassword(tx, { userId: user.id, hash, now, kept });
       await audit.record(tx, [{ action: 'password.change', ...ofOneself(user) }]);
-      return { id: user.id, lastPasswordSet: now, factorSince: null };
     });
     return replaced.catch((error: unknown) => {
       if (error === outdated) return passwordVerification.failAfterVerification(user);
@@ -59,20 +55,18 @@ export const createPasswords = (unit: UnitOfWork) => {
   return {
     /**
      * Changes the actor's own password and revokes all their other credentials.
-     * @param deviceCookie of the browser
-     * @returns the new secret of a session, and the device cookie for the new password, with the counts of before; null without
+     * @returns the new secret of a session, or null
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
      */
     change: async (
       actor: Actor,
       { current, next }: { current: string; next: string },
-      deviceCookie: string | null,
       idempotencyKey: IdempotencyKey | null,
-    ): Promise<{ session: string | null; device: string | null }> => {
+    ): Promise<string | null> => {
       const request = { actor, idempotencyKey, operation: 'passwords.change', input: [current, next] };
       // Responses are stored for a key, and secrets are not.
-      const renewed: { session: string | null; device: string | null } = { session: null, device: null };
+      let renewed: string | null = null;
       const { credential } = actor;
       await idempotency.runOnce<null>(request, async (transact) => {
         const user = await passwordVerification
@@ -80,9 +74,8 @@ export const createPasswords = (unit: UnitOfWork) => {
           .catch(rethrowAsWrongPassword);
         return replace(user, { current, next, kept: credential }, (work) =>
           transact(async (tx) => {
-            const { lastPasswordSet } = await work(tx);
-            renewed.device = deviceCookie && deviceCookies.renew(deviceCookie, user, lastPasswordSet);
-            if (credential?.kind === 'session') renewed.session = await renewSession(tx, credential.id);
+            await work(tx);
+            if (credential?.kind === 'session') renewed = await renewSession(tx, credential.id);
             return null;
           }),
         );
@@ -92,18 +85,12 @@ export const createPasswords = (unit: UnitOfWork) => {
 
     /**
      * Changes an expired password, which can no longer be used to log in.
-     * @param deviceCookie of the browser
-     * @returns its new device cookie; null for a user with a second factor, who has not entered a code
      * @throws Problem `invalid-credentials`, `sso-required`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
-    changeExpired: async (
-      { username, current, next }: { username: string; current: string; next: string },
-      deviceCookie: string | null,
-    ): Promise<string | null> => {
-      const user = await passwordVerification.verify(username, current, { deviceCookie });
+    changeExpired: async ({ username, current, next }: ExpiredPassword): Promise<void> => {
+      const user = await passwordVerification.verify(username, current, 'login');
       if (user.requiresSso) throw new Problem('sso-required');
-      const owner = await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
-      return user.factors.enrolled > 0 ? null : deviceCookies.issue(owner);
+      await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
     },
 
     /** Checks a password against the actor's own policy, or against that of the client of this host. */

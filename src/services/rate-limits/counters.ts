@@ -31,30 +31,48 @@ const ADD = `
   returning points, expire::text as "window", ${MS_LEFT}`;
 
 const READ = `
-  select key, points, expire::text as "window", ${MS_LEFT} from rate_limits
-  where key = any($1::varchar[]) and expire > ${NOW_MS}`;
+  select points, expire::text as "window", ${MS_LEFT} from rate_limits where key = $1 and expire > ${NOW_MS}`;
 
-/**
- * Counts points per key in the table `rate_limits`, shared by all instances. A fixed window starts with the first point.
- */
-export const createWindowCounter = (pool: Pool, windowMs: number) => {
+const GIVE_BACK = 'update rate_limits set points = points - 1 where key = $1 and expire = $2::bigint';
+
+type Window = { key: string; windowMs: number };
+
+/** Adds points for a key, shared by all instances. A fixed window starts with the first point. */
+export const addPoints = async (pool: Pool, { key, windowMs }: Window, points = 1): Promise<WindowCount> => {
+  const [count] = (await pool.query<WindowCount>(ADD, [key, windowMs, points])).rows;
+  if (!count) throw new Error('upsert returned no row');
+  return count;
+};
+
+/** At most `max` points for each key in a window. */
+export type Limit = { max: number; windowMs: number };
+export type Bucket = Limit & { key: string };
+type Taken = Pick<WindowCount, 'points' | 'window'> & { key: string };
+
+export const createBuckets = (pool: Pool) => {
+  /** One statement for each: one for all could wait for another one that waits for it. */
+  const giveBack = async (taken: readonly Taken[]): Promise<void> => {
+    for (const { key, window } of taken) await pool.query(GIVE_BACK, [key, window]);
+  };
+
   return {
-    /** Adds points to the current window, or starts a new one. */
-    add: async (key: string, points = 1): Promise<WindowCount> => {
-      const [count] = (await pool.query<WindowCount>(ADD, [key, windowMs, points])).rows;
-      if (!count) throw new Error('upsert returned no row');
-      return count;
+    /**
+     * Counts one in each bucket, in this order, or in none if one is full.
+     * @throws Problem `throttled`
+     */
+    take: async (...buckets: Bucket[]): Promise<Taken[]> => {
+      const taken: Taken[] = [];
+      for (const { key, windowMs, max } of buckets) {
+        const count = await addPoints(pool, { key, windowMs });
+        taken.push({ ...count, key });
+        if (count.points <= max) continue;
+        await giveBack(taken);
+        throw new Problem('throttled', { retryAfterSeconds: secondsLeft(count) });
+      }
+      return taken;
     },
 
-    /** Reads the current window of each key; null where no window is open. */
-    read: async (...keys: string[]): Promise<(WindowCount | null)[]> => {
-      const { rows } = await pool.query<WindowCount & { key: string }>(READ, [keys, windowMs]);
-      return keys.map((key) => rows.find((row) => row.key === key) ?? null);
-    },
-
-    remove: async (...keys: string[]): Promise<void> => {
-      await pool.query('delete from rate_limits where key = any($1::varchar[])', [keys]);
-    },
+    giveBack,
   };
 };
 
@@ -68,7 +86,6 @@ type HourlyLimit = {
 
 /** Limits what a user does in an hour. Counted for all instances. */
 export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: HourlyLimit) => {
-  const counter = createWindowCounter(pool, HOUR_MS);
   const keyOf = (userId: number): string => `${prefix}:${userId}`;
   const refusalOf = (count: WindowCount): Problem =>
     new Problem('throttled', { detail: detailOf(count.msLeft), retryAfterSeconds: secondsLeft(count) });
@@ -78,7 +95,7 @@ export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: Hou
      * @throws Problem `throttled` if it is one too many
      */
     add: async (userId: number): Promise<void> => {
-      const count = await counter.add(keyOf(userId));
+      const count = await addPoints(pool, { key: keyOf(userId), windowMs: HOUR_MS });
       if (count.points > perHour) throw refusalOf(count);
     },
 
@@ -102,7 +119,7 @@ export const readCountOfHour = async (tx: Em, key: string): Promise<number> =>
   (await readHour(tx, key))?.points ?? 0;
 
 const readHour = async (em: Em, key: string): Promise<WindowCount | undefined> =>
-  (await kysely(em).executeQuery<WindowCount>(CompiledQuery.raw(READ, [[key], HOUR_MS]))).rows[0];
+  (await kysely(em).executeQuery<WindowCount>(CompiledQuery.raw(READ, [key, HOUR_MS]))).rows[0];
 
 /** Hashes text of any length that callers send, so that it is not stored. */
 export const hashKey = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -110,57 +127,3 @@ export const hashKey = (text: string): string => createHash('sha256').update(tex
 /** Whole seconds, as in `Retry-After`. */
 export const secondsLeft = ({ msLeft }: Pick<WindowCount, 'msLeft'>): number =>
   Math.max(1, Math.ceil(msLeft / 1000));
-
-/** On one instance, of all keys. Each holds a connection of its caller, and none of the database. */
-const MAX_WAITING = 500;
-
-/** `longestMs`: the longest time between two turns. */
-type Pace = { longestMs: number; maxWaitMs: number; pause: (ms: number) => Promise<unknown> };
-
-/**
- * The start of the next free turn is kept in `expire`. A turn that is impossibly far away is ignored: the database clock
- * was set back.
- */
-const NEXT_TURN = `case
-  when current.expire between ${NOW_MS} and ${NOW_MS} + $3::bigint + $4::bigint then current.expire
-  else ${NOW_MS}
-end`;
-
-/** Reserves the next free turn, unless it is too far away: then no row is returned. */
-const RESERVE = `
-  insert into rate_limits as current (key, points, expire) values ($1, 0, ${NOW_MS} + $2::bigint)
-  on conflict (key) do update set expire = ${NEXT_TURN} + $2::bigint
-  where ${NEXT_TURN} <= ${NOW_MS} + $4::bigint
-  returning (expire - $2::bigint - ${NOW_MS})::int as "waitMs"`;
-
-const TOO_FAST =
-  'Many logins of this network have failed, so they are slowed down for now. Try again in a moment.';
-
-/**
- * Gives the callers of one key their turns one after another, with an interval between them, across all instances: a
- * leaky bucket. Waiting callers cannot pile up: one whose turn is too far away is refused.
- */
-export const createPacer = (pool: Pool, { longestMs, maxWaitMs, pause }: Pace) => {
-  let waiting = 0;
-  return {
-    /**
-     * Must not be called while a database connection is held.
-     * @param intervalMs the time until the turn after this one
-     * @throws Problem `throttled`
-     */
-    waitForTurn: async (key: string, intervalMs: number): Promise<void> => {
-      const retryAfterSeconds = Math.ceil(intervalMs / 1000);
-      const refusal = new Problem('throttled', { detail: TOO_FAST, retryAfterSeconds });
-      if (waiting >= MAX_WAITING) throw refusal;
-      waiting += 1;
-      try {
-        const values = [key, intervalMs, longestMs, maxWaitMs];
-        const [turn] = (await pool.query<{ waitMs: number }>(RESERVE, values)).rows;
-        if (!turn) throw refusal;
-        if (turn.waitMs > 0) await pause(turn.waitMs);
-      } finally {
-        waiting -= 1;
-      }
-    },
-  };
-};

@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { networkOf } from '../../lib/ip-networks.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Credential } from '../access/actor.ts';
-import { createWindowCounter } from './counters.ts';
+import { addPoints } from './counters.ts';
 
 /** An instance reserves a twentieth of the limit at a time: one write per request would cost more than most requests. */
 const RESERVATIONS_PER_WINDOW = 20;
@@ -51,7 +51,6 @@ export const createRequestLimits = ({
   nowMs = () => performance.now(),
 }: Deps) => {
   const reservation = Math.max(1, Math.floor(limit / RESERVATIONS_PER_WINDOW));
-  const counter = createWindowCounter(pool, windowMs);
   const windows = new Map<string, Window>();
   const reserving = new Map<string, Promise<void>>();
 
@@ -70,7 +69,7 @@ export const createRequestLimits = ({
 
   const reserve = async (key: string, points: number): Promise<void> => {
     const startedAt = nowMs();
-    const count = await counter.add(`requests:${key}`, points);
+    const count = await addPoints(pool, { key: `requests:${key}`, windowMs }, points);
     const current = currentWindow(key);
     const same = current?.id === count.window ? current : undefined;
     const before = Math.min(limit, count.points - points);

@@ -81,8 +81,8 @@ const findUser = (em: Em, clientId: number | null, key: number | string) =>
     .leftJoin('memberships as own', (join) =>
       join.onRef('own.user_id', '=', 'users.id').on('own.client_id', '=', clientId),
     )
-    .select(['users.id', 'users.email', 'users.last_password_set as lastPasswordSet'])
-    .select(['users.is_active as isActive', 'users.is_email_verified as isEmailVerified', CLIENT_IDS])
+    .select(['users.id', 'users.email', 'users.is_active as isActive', CLIENT_IDS])
+    .select('users.is_email_verified as isEmailVerified')
     .select([
       hasGlobalRole().as('isOperator'),
       condition`own.user_id is not null`.as('isMember'),

@@ -73,8 +73,7 @@ export const admitPerson = async (
   person.lastLogin = deps.now;
   await deps.tx.flush();
   await syncGroups(deps, connection, user, stated);
-  // Proving the address may have ended a password.
-  return { ...user, lastPasswordSet: person.lastPasswordSet };
+  return user;
 };
 
 const personOf = async (
@@ -85,7 +84,7 @@ const personOf = async (
 ): Promise<CodeOwner> => {
   const { client } = connection;
   const { firstName, lastName } = stated;
-  const isNew = { clientIds: clientsOf(client), lastPasswordSet: deps.now };
+  const isNew = { clientIds: clientsOf(client) };
   const accept = (email: string, userId: number | null) => {
     if (client === null) throw new Error('Only clients invite.');
     return acceptWithProvider(deps, { clientId: client, email, userId, firstName, lastName, now: deps.now });

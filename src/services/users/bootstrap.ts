@@ -59,7 +59,7 @@ const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | 
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
-  user.setRoles({ isSuperuser: true }, now);
+  user.setRoles({ isSuperuser: true });
   user.activate(now);
   await tx.flush();
   await endUndo(tx, user.id);

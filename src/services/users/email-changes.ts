@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { EmailChange, User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import {
   type Actor,
@@ -15,7 +15,6 @@ import {
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
-import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
@@ -58,7 +57,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 
   /** The caller holds the lock of the user. */
   const cancelRequests = async (tx: Em, actor: Actor, user: Request['user'], clients: number[]) => {
-    const visible = deleteRequests(tx, user.id).where(isRequestVisibleTo(actor)).returning('change.id');
+    const visible = deleteRequests(tx, user.id).returning('change.id');
     if ((await visible.execute()).length === 0) return;
     await audit.record(tx, [{ action: 'user.cancel-email', actor, target: ofUser(user), clients }]);
   };
@@ -125,7 +124,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       }),
 
     /** One's own change that waits for a confirmation; null if there is none. */
-    pending: (actor: Actor) => readPendingChange(em, actor, actor.id, clock.now()),
+    pending: (actor: Actor) => readPendingChange(em, actor.id, clock.now()),
 
     /** Ends one's own change that waits for a confirmation. @throws Problem `unauthenticated` */
     cancelOwn: (actor: Actor): Promise<void> =>
@@ -206,12 +205,8 @@ const deleteRequests = (tx: Em, userId: number) =>
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null);
 
-/** SQL: whether the viewer may see a change that was requested: not one that another client of the time has requested, or the person. */
-const isRequestVisibleTo = (viewer: Viewer) => condition`
-  (change.requested_by = ${viewer.id} or ${isOutsideSharedTime(viewer, sql`change.user_id`, sql`change.requested_at`)})`;
-
 /** The change of a user that waits for a confirmation, and until when it can be confirmed. Null if its link has ended. */
-export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, now: Date) => {
+export const readPendingChange = async (em: Em, userId: number, now: Date) => {
   const pending = await kysely(em)
     .selectFrom('email_changes as change')
     .leftJoin('users as requester', 'requester.id', 'change.requested_by')
@@ -220,7 +215,6 @@ export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, 
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null)
     .where(confirmationEnds, '>', now)
-    .where(isRequestVisibleTo(viewer))
     .executeTakeFirst();
   if (!pending) return null;
   const { is_own: isOwn, requester_id: requestedBy, ...change } = pending;

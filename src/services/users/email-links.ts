@@ -118,8 +118,8 @@ const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<
  * SQL: whether the person has joined a client since the change, or got access to one again, also one that they have left since. An undo must
  * not give to the old mailbox what they have or did there. Roles end the undo themselves: see `endUndo`.
  */
-const HAS_JOINED_SINCE = condition`(coalesce(users.last_left > change.changed_at, false) or exists (
-  select from memberships m where m.user_id = change.user_id and greatest(m.joined_at, m.reactivated_at) > change.changed_at))`;
+const HAS_JOINED_SINCE = condition`exists (
+  select from memberships m where m.user_id = change.user_id and greatest(m.joined_at, m.reactivated_at) > change.changed_at)`;
 
 /** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
 const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {

@@ -32,28 +32,28 @@ export const endMemberAccess = async (
     .execute();
 };
 
-/** A membership that was deleted. */
-export type EndedMembership = { user_id: number; joined_at: Date | null };
+/** Call it when users have joined a client: an account of several clients is for the admins of none of them, for good. */
+export const noteShared = async (tx: Em, userIds: readonly number[]): Promise<void> => {
+  await kysely(tx)
+    .updateTable('users')
+    .set({ was_shared: true })
+    .where(isAnyOf('id', userIds, 'int'))
+    .where('was_shared', '=', false)
+    .where(condition`(select count(*) from memberships m where m.user_id = users.id) > 1`)
+    .execute();
+};
 
 /**
- * Call it when memberships have been deleted. Clears `extra` and `is_demo_user` of accounts whose last membership that used them has ended,
- * so that neither the next client nor the next holder of the account sees them. What happened to the account in the meantime stays hidden
- * from admins of its other clients: see `isOutsideSharedTime`.
+ * Call it when memberships of users have been deleted. The account keeps nothing that counted in the client, and what happened to it is not for the
+ * admins of the next one.
  */
-export const forgetClients = async (tx: Em, memberships: readonly EndedMembership[], now: Date) => {
-  await sql`
-    update users set last_left = ${now}::timestamptz,
-      shared_since = least(coalesce(users.shared_since, ended.since), ended.since)
-    from (select user_id, min(coalesce(joined_at, 'epoch')) as since
-      from json_to_recordset(${JSON.stringify(memberships)}::json) as m (user_id int, joined_at timestamptz)
-      group by user_id) as ended
-    where users.id = ended.user_id`.execute(kysely(tx));
-  const userIds = memberships.map((membership) => membership.user_id);
-  const counts = (column: 'extra' | 'is_demo_user') =>
-    condition`exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)} is null)`;
+export const forgetClients = async (tx: Em, userIds: readonly number[]): Promise<void> => {
   const users = kysely(tx)
     .updateTable('users')
     .where(isAnyOf('id', userIds, 'int'));
+  await users.set({ was_shared: true }).execute();
+  const counts = (column: 'extra' | 'is_demo_user') =>
+    condition`exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)} is null)`;
   await users
     .set({ extra: {} })
     .where(condition`not ${counts('extra')}`)

@@ -57,7 +57,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
     const user = await readTarget(em, actor, email);
     requireRemovable(actor, clientId, user);
     const scope = { isAccount: false, isConcerned: isClient(clientId), now: clock.now() };
-    const { groups, access_views } = await countEnded(em, actor, user, scope);
+    const { groups, access_views } = await countEnded(em, user, scope);
     const apps = await readGrantedApps(em, user.id, clock.now(), isClient(clientId));
     return { apps, groups, access_views, deactivates_account: isLastMembership(user) };
   },
@@ -83,7 +83,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
-      await forgetClients(tx, [{ user_id: user.id, joined_at: membership.joinedAt ?? null }], now);
+      await forgetClients(tx, [user.id]);
       const closed = await closeRequestsOf(tx, actor, user.id, now);
       await lockAccessChange(tx, user.id, actor);
 

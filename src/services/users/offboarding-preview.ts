@@ -3,7 +3,7 @@ import { type Condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, globalRolesOf, labelOf } from '../access/permissions.ts';
-import { clientManagedBy, isListedView, isOutsideSharedTime } from '../access/visibility.ts';
+import { clientManagedBy, isListedView } from '../access/visibility.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import { isAboutAccount } from '../mail/mail-context.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -34,7 +34,7 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
     const now = clock.now();
     const apps = await readGrantedApps(em, target.id, now, isConcerned);
     const scope = { isAccount, isConcerned, now };
-    const { clients, ...counts } = await countEnded(em, actor, target, scope);
+    const { clients, ...counts } = await countEnded(em, target, scope);
     const suspended = clients.map(({ id, name }) => ({ id, name }));
     return {
       ...counts,
@@ -60,7 +60,7 @@ const ROLE_FIELDS = sql.join(
 type Scope = { isAccount: boolean; isConcerned: (clientId: RawBuilder<number>) => Condition; now: Date };
 
 /** What ends in the concerned clients. Credentials, and mails about the account, end with the account only. */
-export const countEnded = async (em: Em, actor: Actor, { id, email }: TargetRoles, scope: Scope) => {
+export const countEnded = async (em: Em, { id, email }: Pick<TargetRoles, 'id' | 'email'>, scope: Scope) => {
   const { isAccount, isConcerned, now } = scope;
   const isEnded = (column: string) => isConcerned(sql.ref(column));
   const {
@@ -70,10 +70,8 @@ export const countEnded = async (em: Em, actor: Actor, { id, email }: TargetRole
         else exists (select from memberships m
           where m.user_id = u.id and m.is_active_member and ${isEnded('m.client_id')}) end as is_active,
       (select count(*)::int from sessions
-        where user_id = u.id and ${isUnexpired(now)} and ${isUsed(now)} and ${isAccount}
-          and ${isOutsideSharedTime(actor, sql`u.id`, sql`sessions.created_at`)}) as sessions,
-      (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}
-          and ${isOutsideSharedTime(actor, sql`u.id`, sql`t.created_at`)}) as tokens,
+        where user_id = u.id and ${isUnexpired(now)} and ${isUsed(now)} and ${isAccount}) as sessions,
+      (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}) as tokens,
       array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
         where gm.user_id = u.id and ${isEnded('gr.client_id')} order by lower(gr.name), gr.id) as groups,
       (select count(*)::int from access_views join apps a on a.id = access_views.app_id
@@ -83,7 +81,7 @@ export const countEnded = async (em: Em, actor: Actor, { id, email }: TargetRole
       (select count(*)::int from outbox_mails o
         where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
           and case when ${isAboutAccount('o')}
-            then o.user_id = u.id and ${isAccount} and ${isOutsideSharedTime(actor, sql`u.id`, sql`o.created_at`)}
+            then o.user_id = u.id and ${isAccount}
             else ${isEnded('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${isEnded('a.client_id')}) as requests,

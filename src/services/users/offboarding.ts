@@ -125,14 +125,14 @@ const viewEvents = (
 
 /** Ends the roles in the actor's clients, and, if the actor is a superuser, those in all clients. */
 const endRoles = async (
-  { tx, now }: Transaction,
+  { tx }: Transaction,
   actor: Actor,
   { user, clientIds }: LockedUser,
 ): Promise<Ending> => {
   const memberships = await managedMemberships(tx, actor, user);
   const inClients = switchRoles(memberships, false);
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
-  if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false }, now);
+  if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false });
   await tx.flush();
   const details = diffColumns(before, user, ROLES);
   const about = { actor, target: ofUser(user) };
@@ -258,7 +258,7 @@ const reopenViews = async (
 };
 
 const returnRoles = async (
-  { tx, now, staffSecondFactor }: Undo,
+  { tx, staffSecondFactor }: Undo,
   actor: Actor,
   user: User,
   parts: Parts,
@@ -273,13 +273,10 @@ const returnRoles = async (
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   const roles = can(actor, 'administer') ? ofKind(parts, 'role') : [];
   const isGiven = (role: string) => roles.some(({ key }) => key === role);
-  user.setRoles(
-    {
-      isStaff: before.isStaff || isGiven('isStaff'),
-      isSuperuser: before.isSuperuser || isGiven('isSuperuser'),
-    },
-    now,
-  );
+  user.setRoles({
+    isStaff: before.isStaff || isGiven('isStaff'),
+    isSuperuser: before.isSuperuser || isGiven('isSuperuser'),
+  });
   await tx.flush();
   const details = diffColumns(before, user, ROLES);
   const changed = Object.keys(details);

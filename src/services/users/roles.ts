@@ -17,6 +17,7 @@ import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../op
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
+import { noteShared } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
@@ -45,7 +46,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
         await requireAnotherSuperuser(tx, user);
       }
       if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
-      user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser }, clock.now());
+      user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser });
       await tx.flush();
       if ((user.isStaff && !before.isStaff) || (user.isSuperuser && !before.isSuperuser))
         await endWeakerLogins(tx, user.id, staffSecondFactor);
@@ -86,6 +87,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
         tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now(), ...own });
       }
       await tx.flush();
+      await noteShared(tx, [user.id]);
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());

@@ -11,7 +11,7 @@ import {
   userClientVisibleTo,
 } from '../access/visibility.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
-import { readFactorsFor } from '../auth/factor-management.ts';
+import { readFactors } from '../auth/factor-management.ts';
 import { lackOf, readFactorState } from '../auth/factor-policy.ts';
 import { readClient } from '../clients/clients.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -55,15 +55,15 @@ export const createScreens = (unit: UnitOfWork) => {
     return (await days.limit(1).executeTakeFirst()) ?? null;
   };
 
-  const readAccount = async (actor: Actor, userId: number) => {
+  const readAccount = async (userId: number) => {
     const account = await kysely(em)
       .selectFrom('users')
       .select(condition`password_hash is not null`.as('has_password'))
       .select(['last_password_set', passwordExpiresAt('users').as('password_expires_at')])
       .where('id', '=', userId)
       .executeTakeFirstOrThrow();
-    const pending_email = await readPendingChange(em, actor, userId, clock.now());
-    const { factors: second_factors, recovery_codes } = await readFactorsFor(em, actor, userId);
+    const pending_email = await readPendingChange(em, userId, clock.now());
+    const { factors: second_factors, recovery_codes } = await readFactors(em, userId);
     const state = await readFactorState(em, userId, staffSecondFactor);
     // Those who see the account administer all clients of the person.
     const { required_from: factor_required_from, needs_passkey } = lackOf(state);
@@ -80,7 +80,7 @@ export const createScreens = (unit: UnitOfWork) => {
       const mayChange = userAdminRefusal(actor, target) === null;
       const [last_use, account] = await Promise.all([
         readLastUse(actor, target.id),
-        mayChange ? readAccount(actor, target.id) : null,
+        mayChange ? readAccount(target.id) : null,
       ]);
       return { role: globalRolesOf(target)[0]?.name ?? null, last_use, account };
     },

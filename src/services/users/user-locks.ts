@@ -115,7 +115,7 @@ export const readTarget = (db: Em, actor: Actor, email: string): Promise<TargetR
 export const usersWithRoles = (db: Em) =>
   kysely(db)
     .selectFrom('users')
-    .select(['users.id', 'users.email'])
+    .select(['users.id', 'users.email', 'users.was_shared as wasShared'])
     .select([...ROLE_COLUMNS, CLIENT_IDS]);
 
 /**

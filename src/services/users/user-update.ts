@@ -105,7 +105,7 @@ export const updateUser = async (
   changes: UserChanges,
   requireMay = requireUserUpdatable,
 ): Promise<UserUpdate> => {
-  const { user, clientIds } = await lockUser(tx, actor, email, requireMay);
+  const { user, clientIds, wasShared } = await lockUser(tx, actor, email, requireMay);
   const memberships = await readOwnMemberships(tx, actor, user.id, changes.members_of);
   const apps = await readKnownApps(tx, user.id, now, changes);
   const rowWith = (known: readonly KnownApp[]) =>
@@ -114,7 +114,7 @@ export const updateUser = async (
   const before = rowWith(apps);
   requireExpected(before, changes.expected);
 
-  const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, clientIds });
+  const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, wasShared });
   const edit = { user, memberships, changes, now };
   const { isActive, switched } = isShared
     ? changeMemberships(edit, before)

@@ -1,14 +1,8 @@
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
-import { Problem } from '../../../src/lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { createGuessLimits, createLoginConcurrency } from '../../../src/services/auth/login-limits.ts';
 import {
-  createLoginConcurrency,
-  createLoginThrottle,
-  type LoginThrottle,
-} from '../../../src/services/auth/login-limits.ts';
-import {
-  createDeviceCookies,
   createPasswordVerification,
   passwordHashKinds,
 } from '../../../src/services/auth/password-verification.ts';
@@ -36,7 +30,7 @@ work.before.each(async (context) => {
 });
 
 /** Logins with a hasher that counts its work by hash family. */
-const attempts = (app: TestApp, done: Record<string, number>, throttling: Partial<LoginThrottle> = {}) => {
+const attempts = (app: TestApp, done: Record<string, number>) => {
   const proof = (async () =>
     createPasswordVerification({
       em: app.orm.em.fork(),
@@ -44,16 +38,15 @@ const attempts = (app: TestApp, done: Record<string, number>, throttling: Partia
       hasher: await createPasswordHasher(2, CHEAP_HASH, (family, units) => {
         done[family] = (done[family] ?? 0) + units;
       }),
-      throttle: { ...createLoginThrottle(app.orm.pool), ...throttling },
+      guessLimits: createGuessLimits(app.orm.pool),
       loginConcurrency: createLoginConcurrency(),
-      deviceCookies: createDeviceCookies('a secret key'),
       staffSecondFactor: 'optional',
       audit: createAudit(NO_ORIGIN, app.clock),
       origin: NO_ORIGIN,
     }))();
   return async (email: string, password: string): Promise<void> => {
     for (const family of Object.keys(done)) delete done[family];
-    await (await proof).verify(email, password, {});
+    await (await proof).verify(email, password, 'login');
   };
 };
 
@@ -141,18 +134,6 @@ work('is skipped after successful logins, and shrinks as hashes are upgraded', a
   assert.equal(await passwordHashKinds(app.orm.em.fork()), [OURS, 'scrypt$16$8$3']);
   await rejectsWith(attempt('unknown@acme.test', 'x'), 'invalid-credentials');
   assert.equal(sorted(done), sorted({ [OURS]: 1, scrypt$16$8$3: 1 }));
-});
-
-work('is also done for the right password after too many failures', async ({ app, work: done }) => {
-  await addUsers(app, { 'pbkdf2@acme.test': cheap('pbkdf2_sha256') });
-  const attempt = attempts(app, done, {
-    recordSuccess: async () => {
-      throw new Problem('throttled');
-    },
-  });
-
-  await rejectsWith(attempt('ada@acme.test', app.config.demoPassword), 'throttled');
-  assert.equal(sorted(done), sorted({ [OURS]: 1, pbkdf2_sha256: 100 }));
 });
 
 work('ignores hashes of inactive users', async ({ app }) => {

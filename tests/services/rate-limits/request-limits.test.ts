@@ -66,7 +66,7 @@ limits('never grant more than the limit to concurrent requests on several instan
 });
 
 limits(
-  'are counted per token, per session and per address, or per /64 network for IPv6',
+  'are counted per token, per session and per address, or per /48 network for IPv6',
   async ({ pool }) => {
     const one = createRequestLimits({ pool, limit: 1, logger });
     const isGranted = async (caller: Caller) => (await one.consume(caller, 1)).isGranted;
@@ -77,7 +77,7 @@ limits(
     );
     assert.is(await isGranted({ credential: { kind: 'session', id: 2 }, address: '127.0.0.1' }), true);
     assert.equal([await isGranted(at('10.0.0.1')), await isGranted(at('10.0.0.2'))], [true, true]);
-    assert.equal([await isGranted(at('2001:db8::1')), await isGranted(at('2001:db8::2'))], [true, false]);
+    assert.equal([await isGranted(at('2001:db8::1')), await isGranted(at('2001:db8:0:2::2'))], [true, false]);
   },
 );
 
