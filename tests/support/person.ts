@@ -82,7 +82,13 @@ const addRows = async (app: TestApp): Promise<void> => {
     .execute();
   await db
     .insertInto('email_changes')
-    .values({ user_id: id, old_email: PERSON, new_email: 'zephyrine@new.test', requested_at: now })
+    .values({
+      user_id: id,
+      old_email: PERSON,
+      new_email: 'zephyrine@new.test',
+      requested_at: now,
+      requested_by: id,
+    })
     .execute();
   await db
     .insertInto('access_requests')

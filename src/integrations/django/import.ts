@@ -246,7 +246,6 @@ const insertChunk = async (
     handle: user.handle ?? allocateHandle(handleBase(user.email)),
     profile_color: user.profile_color ?? profileColorOf(user.email),
     date_joined: user.date_joined ?? now,
-    email_set_at: now,
     // Django's user model does not store when a password was set.
     last_password_set: user.last_password_set ?? now,
   }));

@@ -9,7 +9,6 @@ import { isInScope } from '../access/scope.ts';
 import { appVisibleTo } from '../access/visibility.ts';
 import { type ActionOn, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { isForHolder } from '../users/addresses.ts';
 import type { ItemPageRequest } from './app-rows.ts';
 
 type SavedFilterInput = { stack_id: string; hash: string; name: string };
@@ -105,7 +104,6 @@ const filterRows = (em: Em, actor: Actor) =>
     .select(({ val }) => val(actor.email).as('user'))
     .where('saved_filters.user_id', '=', actor.id)
     .where(isInScope(actor.scope, sql.ref('apps.client_id')))
-    .where(isForHolder(sql.ref('saved_filters.user_id'), sql.ref('apps.client_id'), sql.ref('created')))
     .orderBy('saved_filters.id');
 
 type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];

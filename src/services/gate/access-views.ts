@@ -99,6 +99,10 @@ const hasPersonLeft = condition`(users.id is not null and not exists (select fro
   where m.user_id = users.id and m.client_id = apps.client_id))`;
 
 /** The access views that the viewer may see, newest first, with the names of the API. */
+/** SQL: null for a guest, and empty for a person who has left and whose present address the viewer does not know. */
+const nameOfUser = (viewer: Viewer, at: RawBuilder<unknown>) =>
+  sql<string | null>`case when users.id is not null then coalesce(${addressKnownTo(viewer, at)}, '') end`;
+
 export const accessViewRows = (em: Em, viewer: Viewer) =>
   kysely(em)
     .selectFrom('access_views')
@@ -107,7 +111,7 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time', 'access_views.user_id'])
     .select(accessViewManagedBy(viewer).as('is_managed'))
     .select(keyFor(viewer, sql.ref('access_views.key')).as('key'))
-    .select(addressKnownTo(viewer, sql`access_views.created_at`).as('user'))
+    .select(nameOfUser(viewer, sql`access_views.created_at`).as('user'))
     .select(['apps.slug as app', 'access_views.is_active'])
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
     .select(({ fn }) => fn.coalesce('data_permissions', EMPTY_JSON).as('data_permissions'))
@@ -135,10 +139,8 @@ const listedAccessViews = async (em: Em, actor: Actor, now: Date, { app, user, f
   if (app !== undefined) rows = rows.where('apps.id', '=', await requireViewableAppId(em, actor, now, app));
   if (user !== undefined)
     rows = rows
-      // By indexes; the second condition is exact.
-      .where(condition`users.id in (select id from users where email = ${user}
-        union select user_id from email_changes where old_email = ${user} and changed_at is not null)`)
-      .where(condition`${addressKnownTo(actor, sql`access_views.created_at`)} = ${user}`);
+      .where('users.email', '=', user)
+      .where(condition`${addressKnownTo(actor, sql`access_views.created_at`)} is not null`);
   for (const [flag, value] of Object.entries(flags))
     rows = rows.where(condition`flags ->> ${flag} = ${value}`);
   return rows;
@@ -184,7 +186,7 @@ const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
     .select(['used.id', keyFor(viewer, sql.ref('raw_key')).as('raw_key')])
     .select(({ fn }) => fn.coalesce('used.data_permissions', EMPTY_JSON).as('data_permissions'))
     .select(['used.selections', 'apps.slug as app_slug', 'used.stack_slug'])
-    .select(addressKnownTo(viewer, sql`used_at`).as('user_email'))
+    .select(nameOfUser(viewer, sql`used_at`).as('user_email'))
     .select(['used.autorotate', 'used.show_header', 'used.show_footer', 'used.language_code'])
     .select(['ip_address', 'user_agent', 'used_at as timestamp'])
     .where('used.access_view_id', '=', viewId)

@@ -129,12 +129,12 @@ export const withInviters = async <T extends { inviter_id: number; date_invited:
 type UnseenInviter = UserRow & { known_address: string | null; is_operator: boolean };
 
 /**
- * Identifies an inviter who is not visible to the actor: a superuser or staff by name; a person who has left by the address of that
- * time, because the rest of their account may say what they do elsewhere. Each column is listed, so that no new one leaks.
+ * Identifies an inviter who is not visible to the actor: a superuser or staff by name; a person who has left by their address, if it is
+ * still that of the time, because the rest of their account may say what they do elsewhere. Each column is listed, so that no new one leaks.
  */
 const nameOnly = (user: UnseenInviter): UserRow => ({
   id: user.id,
-  email: user.known_address ?? user.email,
+  email: user.known_address ?? '',
   handle: user.handle,
   first_name: user.is_operator ? user.first_name : '',
   last_name: user.is_operator ? user.last_name : '',

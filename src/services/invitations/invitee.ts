@@ -3,7 +3,6 @@ import { type InferResult, sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
-import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -21,7 +20,7 @@ import {
 import { setPassword } from '../auth/credentials.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { Transaction } from '../unit-of-work.ts';
-import { endUndo } from '../users/address-change.ts';
+import { claimAddress } from '../users/addresses.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
@@ -131,7 +130,7 @@ export const createInvitee = async (
   { firstName, lastName, hash }: NewInvitee,
 ) => {
   const { email, extra, is_demo_user: isDemoUser, client_id: client } = invitation;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
+  await claimAddress(tx, now, { to: email }).catch(rethrowAsLoginRequired);
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
   // The provider of a client that has verified the domain says whose the address is.
@@ -139,7 +138,7 @@ export const createInvitee = async (
   const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser, client };
   const user = await addUser(tx, person, now);
   user.lastLogin = now;
-  await tx.flush().catch(rethrowAsLoginRequired);
+  await tx.flush();
   if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id, now);
   await audit.record(tx, [
@@ -160,9 +159,10 @@ const isByMailboxOnly = async (tx: Em, invitationId: number): Promise<boolean> =
   return (await mails.where('mail.sent_at', 'is not', null).limit(1).executeTakeFirst()) !== undefined;
 };
 
-/** An admin created a user with this address concurrently. */
+/** The address is reserved for the account that had it before. */
 const rethrowAsLoginRequired = (error: unknown): never => {
-  if (problemOfDatabaseError(error)?.fields?.email) throw new Problem('login-required', { cause: error });
+  if (error instanceof Problem && error.code === 'user-exists')
+    throw new Problem('login-required', { cause: error });
   throw error;
 };
 
@@ -187,8 +187,6 @@ export const extendInvitee = async (
     .executeTakeFirstOrThrow();
   await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
-  // The client trusts the present mailbox: an undo must not give its access to the old one.
-  if (!membership.isActive) await endUndo(tx, userId);
   membership.reactivate(now);
   const isMember = clientIds.includes(clientId);
   const isShared = clientIds.some((id) => id !== clientId);

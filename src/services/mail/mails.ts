@@ -13,7 +13,7 @@ import { type ActionOn, ofAddress, ofUser } from '../audit/audit.ts';
 import { expiryWhenMailed, withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
+import { findUserId } from '../users/addresses.ts';
 import {
   isAboutAccount,
   type MailContext,
@@ -58,9 +58,9 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
 
-  /** Also under former addresses of the person. */
+  /** Those to the account with this address, and to the address. */
   const isRecipient = async (actor: Actor, email: string) =>
-    hasAddress('mail.recipient', 'mail.created_at', await readAddressesOf(em, actor, email));
+    condition`(mail.recipient = ${email} or mail.user_id = ${(await findUserId(em, actor, email)) ?? null}::int)`;
 
   const record = async (tx: Em, action: ActionOn<'mail'>, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
@@ -157,7 +157,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
      * @throws Problem `invalid-input` on `cursor`
      */
     timeline: async (actor: Actor, email: string, page: ItemPageRequest): Promise<TimelineEntry[]> => {
-      let rows = entryKeys(em, actor, await readAddressesOf(em, actor, email));
+      let rows = entryKeys(em, actor, { email, id: (await findUserId(em, actor, email)) ?? null });
       if (page.cursor !== undefined) {
         const { at, type, id } = await cursorRow(rows.where('key', '=', page.cursor));
         rows = rows.where(condition`(at, type, id) < (${at}, ${type}, ${id})`);
@@ -234,16 +234,15 @@ type EntryKey = { key: string; type: 'mail' | 'invitation'; id: number; at: Date
 type TimelineContent = { mail: MailRow; invitation: null } | { mail: null; invitation: InvitationDetails };
 export type TimelineEntry = { key: string; at: Date } & TimelineContent;
 
-/** Also under former addresses of the person. */
-const entryKeys = (em: Em, actor: Actor, addresses: readonly PersonAddress[]) =>
+const entryKeys = (em: Em, actor: Actor, { email, id }: { email: string; id: number | null }) =>
   kysely(em)
     .selectFrom(
       sql<EntryKey>`(
         select 'mail-' || mail.id as key, 'mail' as type, mail.id, mail.created_at as at
-        from outbox_mails mail where ${hasAddress('mail.recipient', 'mail.created_at', addresses)} and ${mailVisibleTo(actor)}
+        from outbox_mails mail where (mail.recipient = ${email} or mail.user_id = ${id}::int) and ${mailVisibleTo(actor)}
         union all
         select 'invitation-' || i.id, 'invitation', i.id, i.date_invited
-        from invitations i where ${hasAddress('i.email', 'i.date_invited', addresses)} and ${clientVisibleTo(actor, sql`i.client_id`)}
+        from invitations i where (i.email = ${email} or i.user_id = ${id}::int) and ${clientVisibleTo(actor, sql`i.client_id`)}
       )`.as('entry'),
     )
     .select(['key', 'type', 'id', 'at'])

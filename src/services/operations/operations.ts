@@ -152,8 +152,7 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
     .executeTakeFirstOrThrow();
   const rows = await changes
     .select('change.undone')
-    // The address of the user at least: every change has one.
-    .select(addressKnownTo(actor, sql`change.changed_at`).$castTo<string>().as('email'))
+    .select(sql<string>`coalesce(${addressKnownTo(actor, sql`change.changed_at`)}, '')`.as('email'))
     .where(condition`json_array_length(change.undone -> 'skipped') > 0`)
     .orderBy('change.user_id')
     .execute();

@@ -117,7 +117,13 @@ const createPerson = async (
 ) => {
   const { tx, audit, now } = deps;
   const { id, client, name } = connection;
-  const user = await addUser(tx, { email, firstName, lastName, isEmailVerified: true }, now);
+  // The address is that of another account for now: its change can still be undone.
+  const user = await addUser(tx, { email, firstName, lastName, isEmailVerified: true }, now).catch(
+    (cause: unknown) => {
+      if (cause instanceof Problem) throw new SsoFailure('unknown-person', { email, cause });
+      throw cause;
+    },
+  );
   await tx.flush();
   await join(deps, connection, user.id);
   const about = {

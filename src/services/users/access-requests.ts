@@ -14,7 +14,7 @@ import { appAccess, userClientVisibleTo } from '../access/visibility.ts';
 import { type ActionOn, type DetailsOf, ofUser } from '../audit/audit.ts';
 import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressOf, isForHolder } from './addresses.ts';
+import { addressOf } from './addresses.ts';
 import { grantApp } from './grants.ts';
 import { lockActiveUser, lockVisibleUser } from './user-locks.ts';
 
@@ -202,8 +202,7 @@ const requestRows = (em: Em, viewer: Actor) =>
     .where(
       condition`exists (select from memberships m
         where m.user_id = r.user_id and m.client_id = apps.client_id)`,
-    )
-    .where(isForHolder(sql`r.user_id`, sql`apps.client_id`, sql`r.created_at`));
+    );
 
 type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
 

@@ -12,6 +12,7 @@ import {
   idsOf,
   supersedeOperations,
 } from '../operations/operation-log.ts';
+import { endUndo } from './address-change.ts';
 import { noteShared } from './member-access.ts';
 import { closeObsoleteRequests, requestsFor } from './request-closing.ts';
 
@@ -109,10 +110,9 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
       where current.expires_at <= ${now}::timestamptz`.execute(kysely(tx));
-  await noteShared(
-    tx,
-    changes.flatMap(({ userId, joined }) => (joined.length > 0 ? [userId] : [])),
-  );
+  const joining = changes.flatMap(({ userId, joined }) => (joined.length > 0 ? [userId] : []));
+  await noteShared(tx, joining);
+  await endUndo(tx, joining);
   // Without an audit entry of their own: the grant has one.
   if (grants.length > 0) await closeObsoleteRequests(tx, requestsFor(grants), by, now);
 };

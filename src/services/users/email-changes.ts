@@ -17,10 +17,9 @@ import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
-import { supersedeRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAllAccess } from './account-access.ts';
-import { changeAddress } from './address-change.ts';
+import { changeAddress, endUndo } from './address-change.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
@@ -46,7 +45,6 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       newEmail: to,
       requestedAt: now,
       requestedBy: actor.id,
-      isOwn: user.id === actor.id,
     });
     await tx.flush();
     const mail = { userId: user.id, changeId: change.id, recipient: to, now, address: ipAddress };
@@ -90,8 +88,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * Changes the address of a person whom only the actor administers, and hands the account over: by a superuser at once. A client
-     * admin could take an address whose owner has nothing to do with the client: the mailbox must confirm it. No lookup of the new address happens then.
+     * Changes the address of a person whom only the actor administers: by a superuser at once. For others, the new mailbox must confirm it,
+     * and no lookup of the address happens before.
      * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`,
      * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`, `throttled` as `duplicateLimit`
      */
@@ -105,8 +103,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         await deleteRequests(tx, user.id).execute();
         const about = { user, to, actor, action: 'user.change-email', ipAddress: null } as const;
         const now = clock.now();
-        await changeAddress({ tx, now, audit }, { ...about, notice: 'plain', isConfirmed: false });
-        await handOver(tx, user, now);
+        await changeAddress({ tx, now, audit }, { ...about, notice: 'plain' });
+        await requireNewLogin(tx, user, now);
         await duplicateLimit.check(tx, actor.id);
         return readUser(tx, actor, clock.now(), to);
       });
@@ -135,21 +133,10 @@ export const createEmailChanges = (unit: UnitOfWork) => {
   };
 };
 
-/**
- * Gives an account to the holder of its new mailbox, who may be another person: ends all access of the holder of the old one, and mails a
- * link to set a new password.
- */
-export const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
-  // The former addresses are those of the earlier holder: others may have them.
-  const former = kysely(tx).updateTable('email_changes').where('user_id', '=', user.id);
-  await former.set({ undo_until: null, is_kept: false }).execute();
-  await supersedeRoles(tx, user.id);
-  // An undo keeps the second factors: reading the old mailbox must not be enough to get around them.
+/** Ends every way in to an account that got another address, and mails a link to set a new password there. */
+export const requireNewLogin = async (tx: Em, user: User, now: Date): Promise<void> => {
+  await endUndo(tx, user.id);
   await endAllAccess(tx, user.id, now);
-  // When others have deactivated the earlier holder is not for the new one.
-  user.lastActivated = null;
-  if (user.isActive) user.lastDeactivated = null;
-  await kysely(tx).deleteFrom('external_identities').where('user_id', '=', user.id).execute();
   // Inactive people get a link when they are reactivated and ask for one.
   if (user.isActive)
     tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
@@ -165,11 +152,11 @@ const OWN_ADDRESS = {
   detail: 'Change your own address with POST /api/v1/jb/profile/email/, which mails a link to the new one.',
 };
 
-type LinkedChange = { userId: number; to: string; isOwn: boolean; requestedBy: number | null };
+type LinkedChange = { userId: number; requestedBy: number };
 
-/** Whether someone else who requested a change still may: the person may have got clients or roles since then, or the address is reserved. */
-export const isStillAllowed = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange) => {
-  if (isOwn) return true;
+/** Whether someone else who requested a change still may: the person may have got clients or roles since then. */
+export const isStillAllowed = async (db: Em, { userId, requestedBy }: LinkedChange) => {
+  if (requestedBy === userId) return true;
   const requester = usersWithRoles(db)
     .where('users.id', '=', requestedBy)
     .where('users.is_active', '=', true);
@@ -193,8 +180,10 @@ const requireEmailAdmin = requirementOf(emailAdminRefusal);
 export const rethrowAsTaken =
   (field: string, revealed?: string) =>
   (error: unknown): never => {
-    if (problemOfDatabaseError(error)?.code !== 'user-exists') throw error;
-    const fields = { [field]: USER_EXISTS.email ?? [] };
+    const problem = error instanceof Problem ? error : problemOfDatabaseError(error);
+    if (problem?.code !== 'user-exists') throw error;
+    const { email: _, ...others } = problem.fields ?? {};
+    const fields = { ...others, [field]: USER_EXISTS.email ?? [] };
     throw new Problem('user-exists', { fields, cause: error, ...(revealed !== undefined && { revealed }) });
   };
 
@@ -211,14 +200,14 @@ export const readPendingChange = async (em: Em, userId: number, now: Date) => {
     .selectFrom('email_changes as change')
     .leftJoin('users as requester', 'requester.id', 'change.requested_by')
     .select(['change.new_email', 'change.requested_at', 'requester.email as requested_by'])
-    .select(['change.is_own', 'change.requested_by as requester_id', confirmationEnds.as('ends_at')])
+    .select(['change.requested_by as requester_id', confirmationEnds.as('ends_at')])
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null)
     .where(confirmationEnds, '>', now)
     .executeTakeFirst();
   if (!pending) return null;
-  const { is_own: isOwn, requester_id: requestedBy, ...change } = pending;
-  if (!(await isStillAllowed(em, { userId, to: change.new_email, isOwn, requestedBy }))) return null;
+  const { requester_id: requestedBy, ...change } = pending;
+  if (!(await isStillAllowed(em, { userId, requestedBy }))) return null;
   return change;
 };
 

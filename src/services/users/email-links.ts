@@ -9,8 +9,8 @@ import { deleteRecoveryCodes } from '../auth/one-time-codes.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAccess } from './account-access.ts';
-import { changeAddress, disownAddresses } from './address-change.ts';
-import { confirmationEnds, handOver, isStillAllowed, rethrowAsTaken } from './email-changes.ts';
+import { changeAddress } from './address-change.ts';
+import { confirmationEnds, isStillAllowed, requireNewLogin, rethrowAsTaken } from './email-changes.ts';
 
 /** What the links do that are mailed about a change of an address: to the new address to confirm it, and to the old one to undo it. */
 export const createEmailLinks = (unit: UnitOfWork) => {
@@ -42,35 +42,33 @@ export const createEmailLinks = (unit: UnitOfWork) => {
     verify: async (actor: Actor | null, kind: EmailLinkKind, token: string) => {
       const link = await findLink(kind, token);
       if (kind === 'confirm' && !(await isStillAllowed(em, link))) throw new Problem('invalid-link');
-      const needs_login = kind === 'confirm' && link.isOwn && actor?.id !== link.userId;
+      const needs_login = kind === 'confirm' && isOwn(link) && actor?.id !== link.userId;
       // The old mailbox need not belong to the person any more.
       return { email: kind === 'undo' ? link.to : link.email, new_email: link.to, needs_login };
     },
 
     /**
-     * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
-     * admin requested hands the account over. A person's own change requires their login: otherwise a mistyped address would give
-     * the account to its owner.
+     * Changes the address as the link to the new one says, which proves it. If that is taken by now, the link stays valid. A person's own
+     * change requires their login: otherwise a mistyped address would give the account to its owner. Without a login of the person, every
+     * earlier way in ends.
      * @throws Problem `invalid-link`, `login-required`, `user-exists`
      */
     confirm: async (actor: Actor | null, token: string): Promise<void> => {
       const link = await findLink('confirm', token);
-      if (link.isOwn && actor?.id !== link.userId)
-        throw new Problem('login-required', { detail: OWN_CHANGE });
+      const isPerson = actor?.id === link.userId;
+      if (isOwn(link) && !isPerson) throw new Problem('login-required', { detail: OWN_CHANGE });
       const change = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'confirm', link);
         if (!(await isStillAllowed(tx, link))) throw new Problem('invalid-link');
-        const { to, id: requestId, isOwn } = link;
-        const ipAddress = isOwn ? origin.address : null;
-        const about = { user, to, actor: { id: user.id, email: user.email }, requestId, ipAddress };
-        const [action, now] = ['user.change-email', clock.now()] as const;
-        const notice = isOwn ? 'undo' : 'plain';
-        await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
-        if (!isOwn) {
-          // An admin can lead an account through addresses of others, whose mailboxes confirm it with a click.
-          await disownAddresses(tx, user.id);
-          return handOver(tx, user, now);
-        }
+        const now = clock.now();
+        const about = { user, to: link.to, actor: { id: user.id, email: user.email }, requestId: link.id };
+        const how = isOwn(link)
+          ? ({ notice: 'undo', ipAddress: origin.address } as const)
+          : ({ notice: 'plain', ipAddress: null } as const);
+        await changeAddress({ tx, now, audit }, { ...about, ...how, action: 'user.change-email' });
+        user.isEmailVerified = true;
+        await tx.flush();
+        if (!isPerson) await requireNewLogin(tx, user, now);
       });
       await change.catch(rethrowAsTaken('email'));
     },
@@ -84,8 +82,10 @@ export const createEmailLinks = (unit: UnitOfWork) => {
       const undo = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'undo', link);
         const about = { user, to: link.to, actor: { id: user.id, email: link.to }, ipAddress: null };
-        const kind = { action: 'user.undo-email', notice: 'none', isConfirmed: true } as const;
+        const kind = { action: 'user.undo-email', notice: 'none' } as const;
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, ...kind });
+        user.isEmailVerified = true;
+        await tx.flush();
         // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.
         await kysely(tx)
           .updateTable('email_changes')
@@ -93,11 +93,9 @@ export const createEmailLinks = (unit: UnitOfWork) => {
           .where('user_id', '=', user.id)
           .where('id', '>=', link.id)
           .execute();
-        // The addresses that the account had in between, which the changes after it name as the old ones, may be those of others.
-        await disownAddresses(tx, user.id, link.id);
-        // The thief may know the password, and have added a passkey.
+        // The thief may know the password, and have added other ways in.
         await endAccess(tx, user.id, clock.now());
-        await deleteFactorsSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
+        await deleteWaysInSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
         await lockAccessChange(tx, user.id, null);
       });
       await undo.catch(rethrowAsTaken('email'));
@@ -107,19 +105,18 @@ export const createEmailLinks = (unit: UnitOfWork) => {
 
 const OWN_CHANGE = 'Log in with your account to confirm its new address.';
 
-/** Deletes the second factors that were added since then, with the recovery codes: who added them knew the same as who changed the address. */
-const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
-  const factors = kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId);
-  const { numDeletedRows } = await factors.where('created_at', '>=', since).executeTakeFirst();
+/** Whether the person requested the change, and not an admin. */
+const isOwn = ({ userId, requestedBy }: { userId: number; requestedBy: number }): boolean =>
+  userId === requestedBy;
+
+/** Deletes the second factors and identities that were added since then: who added them knew the same as who changed the address. */
+const deleteWaysInSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
+  const db = kysely(tx);
+  const isAdded = condition`user_id = ${userId} and created_at >= ${since}`;
+  await db.deleteFrom('external_identities').where(isAdded).execute();
+  const { numDeletedRows } = await db.deleteFrom('mfa_factors').where(isAdded).executeTakeFirst();
   if (numDeletedRows > 0n) await deleteRecoveryCodes(tx, userId);
 };
-
-/**
- * SQL: whether the person has joined a client since the change, or got access to one again, also one that they have left since. An undo must
- * not give to the old mailbox what they have or did there. Roles end the undo themselves: see `endUndo`.
- */
-const HAS_JOINED_SINCE = condition`exists (
-  select from memberships m where m.user_id = change.user_id and greatest(m.joined_at, m.reactivated_at) > change.changed_at)`;
 
 /** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
 const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
@@ -127,7 +124,7 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     .selectFrom('email_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
     .select(['change.id', 'change.user_id as userId', 'change.requested_at as requestedAt', 'users.email'])
-    .select(['change.is_own as isOwn', 'change.requested_by as requestedBy'])
+    .select('change.requested_by as requestedBy')
     .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
   if (kind === 'undo')
     return (
@@ -139,7 +136,6 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
           condition`not exists (select from email_changes led where led.user_id = change.user_id and led.id < change.id
           and led.new_email = change.old_email and led.undo_until > ${now}::timestamptz)`,
         )
-        .where(condition`not ${HAS_JOINED_SINCE}`)
     );
   return rows
     .where('change.changed_at', 'is', null)

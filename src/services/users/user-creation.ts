@@ -11,7 +11,7 @@ import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { newMail } from '../mail/enqueue-mails.ts';
 import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { findUserId } from './addresses.ts';
+import { claimAddress, findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
 import { rethrowAsTaken } from './email-changes.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
@@ -102,15 +102,17 @@ export type NewUser = Partial<Pick<User, Given>> & {
   client?: number | null;
 };
 
-/** Adds a user with defaults to the unit of work. */
-export const addUser = async (tx: Em, { client = null, ...input }: NewUser, now: Date): Promise<User> =>
-  tx.create(User, {
+/** Adds a user with defaults to the unit of work. @throws Problem `user-exists` if the address is reserved */
+export const addUser = async (tx: Em, { client = null, ...input }: NewUser, now: Date): Promise<User> => {
+  await claimAddress(tx, now, { to: input.email });
+  return tx.create(User, {
     ...input,
     handle: await findFreeHandle(tx, input.email, client),
     profileColor: profileColorOf(input.email),
     dateJoined: now,
     lastPasswordSet: now,
   });
+};
 
 /** `@` and the local part of the address. */
 export const handleBase = (email: string): string =>
