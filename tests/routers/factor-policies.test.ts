@@ -202,9 +202,7 @@ mails('remind once, within three days before the end of the grace', async ({ app
 });
 
 mails('tell no admin of a single client who of its people of several clients has none', async ({ app }) => {
-  await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${GRACE} on conflict do nothing`.execute(
-    app.db(),
-  );
+  await app.as(ROOT).grants.create({ app_id: FLEET, email: GRACE });
   await app.renewToken(ACME);
   await update(app, { factor_policy: 'required' });
   const seenBy = async (email: string) => {
