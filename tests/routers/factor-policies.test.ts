@@ -7,6 +7,7 @@ import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll, setFactorPolicy } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { FLEET } from '../support/usage.ts';
 
 const policies = appSuite('policies of clients for second factors');
 
