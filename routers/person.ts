@@ -119,7 +119,6 @@ export const personProcedures = {
 
 const ErasurePreview = z.object({
   ...integers(COUNTED),
-  other_clients: z.array(z.string()),
   confirmation: z.string(),
   expires_at: Instant,
 });
@@ -149,7 +148,7 @@ export const dataRightsProcedures = {
   previewErasure: route(superuserProcedure, 'GET', '/jb/users/{email}/erasure/', {
     summary: 'Count what the erasure of a user would replace',
     description:
-      'Changes nothing. `other_clients` are the names of clients that the user does not belong to and that have recorded the user: the erasure replaces the user there, too. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
+      'Changes nothing. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
     problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
   })
     .input(ByEmail)

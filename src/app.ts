@@ -39,7 +39,7 @@ import { createAuthentication } from './services/auth/authentication.ts';
 import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { pruneRemovedUsage } from './services/clients/removals.ts';
-import { resumeErasures } from './services/data-rights/erasure-work.ts';
+import { finishErasures } from './services/data-rights/erasure.ts';
 import { createEventHub } from './services/events/event-hub.ts';
 import { maintainEvents } from './services/events/event-rows.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
@@ -295,7 +295,7 @@ const maintenanceTasks = (resources: Resources) => {
   const { auditRetentionDays: auditDays, idempotencyHours } = config;
   const audit = createAudit(NO_ORIGIN, clock);
   return {
-    erasures: (signal) => resumeErasures(fork(), clock, signal),
+    erasures: async (signal) => void (await finishErasures(fork(), clock, { signal })),
     usage: (signal) =>
       maintainUsage({
         em: fork(),

@@ -191,25 +191,16 @@ create index operation_changes_user_id_index on operation_changes (user_id);
 
 create table erasures (
   id serial primary key,
-  user_id int not null,
+  user_id int null,
   pseudonym varchar(254) not null,
-  digest varchar(64) null,
+  digests varchar(64)[] not null,
   started_at timestamptz(3) not null,
   finished_at timestamptz(3) null,
-  address varchar(254) null,
-  pattern text null,
-  needles text[] null,
-  transaction_id text null,
-  scanned_table varchar(63) null,
-  scanned_block bigint not null default 0,
-  client_ids int[] null,
-  since timestamptz(3) null,
-  until timestamptz(3) null,
-  known_to int[] not null default '{}',
-  constraint erasures_finished_check check ((finished_at is null) = (address is not null))
+  addresses varchar(254)[] null,
+  until_transaction text null,
+  constraint erasures_finished_check check ((finished_at is null) = (addresses is not null))
 );
-create index erasures_digest_index on erasures (digest);
-create index erasures_pseudonym_index on erasures (pseudonym);
+create index erasures_digests on erasures using gin (digests);
 create index erasures_unfinished on erasures (id) where finished_at is null;
 
 -- After the row is written: a statement that has waited for the unique index sees the change that it waited for.

@@ -136,4 +136,20 @@ create function events_clients_fn() returns trigger language plpgsql as $$
     return null; end
 $$;
 create trigger clients after insert on events for each row execute function events_clients_fn();
+
+create function audit_entries_append_only_fn() returns trigger language plpgsql as $$
+  begin if tg_op = 'DELETE' then
+        if old.occurred_at < nullif(current_setting('steward.audit_cutoff', true), '')::timestamptz then return old; end if;
+      elsif tg_op = 'UPDATE' then
+        if current_setting('steward.erasing', true) = 'on' and (
+          to_jsonb(old) - array['actor_label', 'target_label', 'details', 'address']
+          = to_jsonb(new) - array['actor_label', 'target_label', 'details', 'address']) then return new; end if;
+      end if;
+      raise exception 'The audit trail is append-only.'; end
+$$;
+create trigger append_only before update or delete on audit_entries
+for each row execute function audit_entries_append_only_fn();
+-- A separate trigger, because the ORM does not support this event.
+create trigger append_only_truncate before truncate on audit_entries
+for each statement execute function audit_entries_append_only_fn();
 `;

@@ -13,7 +13,7 @@ import { openDatabase } from '../db/database.ts';
 import { MIGRATION_LOCK, migrateDatabase, RESTORE_TABLE, readSchemaState } from '../db/migrate.ts';
 import { BackupStoreError } from '../lib/errno.ts';
 import { invalidInput } from '../lib/problems.ts';
-import { RESTART_SEARCHES } from '../services/data-rights/erasure-work.ts';
+import { RESTART_ERASURES } from '../services/data-rights/erasure.ts';
 import { ensureMonths } from '../services/usage/usage-months.ts';
 import { readArchive } from './archive.ts';
 import {
@@ -162,7 +162,7 @@ const loadRows = async (
     }
     await advanceSequences(client, header.sequences);
     // Its migration may be one of those that follow.
-    if (tables.some(({ name }) => name === 'erasures')) await client.query(RESTART_SEARCHES);
+    if (tables.some(({ name }) => name === 'erasures')) await client.query(RESTART_ERASURES);
     await client.query(RELEASE_TARGET);
   });
 

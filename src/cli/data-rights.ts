@@ -3,14 +3,19 @@ import { link, open, rm, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
+import { kysely } from '../db/kysely.ts';
 import { formatMegabytes } from '../lib/operator-text.ts';
-import { invalid } from '../lib/problems.ts';
+import { invalid, notFound } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createSignedLinks } from '../services/auth/signed-links.ts';
-import { eraseAccount, lockPerson } from '../services/data-rights/erase-account.ts';
-import { readOtherClients } from '../services/data-rights/erased-addresses.ts';
+import {
+  eraseAccount,
+  eraseAddress,
+  finishErasures,
+  lockPerson,
+  readAddresses,
+} from '../services/data-rights/erasure.ts';
 import { createErasureKeys } from '../services/data-rights/erasure-keys.ts';
-import { finishErasures } from '../services/data-rights/erasure-work.ts';
 import { countRows } from '../services/data-rights/erasures.ts';
 import { createUserExports } from '../services/data-rights/user-exports.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
@@ -42,35 +47,36 @@ export const exportUser = (config: Config, email: string, file: string): Promise
     return `Wrote ${file}: everything about ${email}, ${formatMegabytes(size)}.`;
   });
 
-/** Erases a person once the operator has typed the address. @returns a line for the operator */
+/** Erases a person, with or without an account, once the operator has typed the address. @returns a line for the operator */
 export const eraseUser = (config: Config, email: string, confirm: string | undefined): Promise<string> =>
   withDatabaseForLong(config, async ({ orm, secretKey, clock }) => {
     const em = orm.em.fork();
-    const person = await lockPerson(em, null, email);
-    const lines = Object.entries(await countRows(em, person))
+    const user = await kysely(em)
+      .selectFrom('users')
+      .select(['id', 'email'])
+      .where('email', '=', email)
+      .executeTakeFirst();
+    const counts = await countRows(em, user?.id ?? null, user ? await readAddresses(em, user) : [email]);
+    const lines = Object.entries(counts)
       .filter(([, count]) => count > 0)
-      .map(([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}`);
-    const others = await readOtherClients(em, person);
-    if (others.length > 0)
-      lines.push(`  recorded by clients that they do not belong to: ${others.join(', ')}`);
-    process.stderr.write(
-      `Erasing ${email} cannot be undone. It concerns the account and:\n${lines.join('\n')}\n`,
-    );
+      .map(([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}\n`);
+    if (!user && lines.length === 0) throw notFound('user, nor anything recorded under the address');
+    const account = user ? 'the account and' : 'no account, but';
+    process.stderr.write(`Erasing ${email} cannot be undone. It concerns ${account}:\n${lines.join('')}`);
     const typed = confirm ?? (await ask('Type the address again: '));
     if (typed.trim().toLowerCase() !== email)
       throw invalid({ confirm: ['This is not the address. Nothing was changed.'] });
 
     const { addressDigest } = createErasureKeys(secretKey);
     const audit = createAudit(NO_ORIGIN, clock);
-    const now = clock.now();
     const pseudonym = await orm.em.fork().transactional(async (tx) => {
-      const locked = await lockPerson(tx, null, email);
-      return eraseAccount({ tx, now, audit, addressDigest }, null, locked);
+      const deps = { tx, now: clock.now(), audit, addressDigest };
+      return user ? eraseAccount(deps, null, await lockPerson(tx, null, email)) : eraseAddress(deps, email);
     });
-    const isFinished = await finishErasures(orm.em, pseudonym, clock);
+    const isFinished = await finishErasures(orm.em, clock, { pseudonym });
     return isFinished
       ? `Erased: the person is now ${pseudonym}.`
-      : `The account is now ${pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;
+      : `The person is now ${pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;
   });
 
 const ask = async (question: string): Promise<string> => {

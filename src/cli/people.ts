@@ -77,7 +77,7 @@ export const readEmail = (text: string): string => {
 const loadDataRights = () => import('./data-rights.ts');
 
 const addUserCommands = (program: Command): void => {
-  const users = program.command('users').description('Export and erase the data of people');
+  const users = program.command('users').description('Export the data of people');
 
   users
     .command('export')
@@ -89,11 +89,11 @@ const addUserCommands = (program: Command): void => {
       runWork(loadDataRights, ({ exportUser }, config) => exportUser(config, email, file)),
     );
 
-  users
+  program
     .command('erase')
-    .description('Replace a person by a pseudonym everywhere')
-    .argument('<email>', 'email address', readEmail)
-    .option('--confirm <email>', 'the same address again, instead of typing it')
+    .description('Replace a person by a pseudonym')
+    .argument('<address>', 'email address, of an account or of someone without one', readEmail)
+    .option('--confirm <address>', 'the same address again, instead of typing it')
     .addHelpText('after', ERASE_HELP)
     .action((email: string, { confirm }: { confirm?: string }) =>
       runWork(loadDataRights, ({ eraseUser }, config) => eraseUser(config, email, confirm)),

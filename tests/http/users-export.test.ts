@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { unzip } from '../support/files.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -12,23 +11,14 @@ import {
   GRACE,
   ROOT,
   STAFF,
-  type TestApp,
 } from '../support/test-app.ts';
 import { passTime } from '../support/time.ts';
-import { FLEET, SALES } from '../support/usage.ts';
+import { FLEET } from '../support/usage.ts';
 
 const exporting = appSuite('users.export');
 
 /** How long an answer about the reader's access counts, and a bit more. */
 const RECHECK_MS = 1_100;
-
-const download = async (app: TestApp, email: string, as: string) => {
-  const response = await app.send(`GET /jb/users/${email}/export/`, { as });
-  assert.is(response.statusCode, 200, response.body);
-  const files = await unzip(response.rawPayload);
-  const rowsOf = (part: string): Record<string, unknown>[] => JSON.parse(files.get(`${part}.json`) ?? 'null');
-  return { response, files, rowsOf };
-};
 
 exporting('is for the person and superusers only', async ({ app }) => {
   await app.as(ACME).users.export({ email: ACME });
@@ -42,22 +32,6 @@ exporting('is for the person and superusers only', async ({ app }) => {
   });
   assert.is(json.statusCode, 406);
 });
-
-exporting(
-  'shows the person no change of the address that a client of before has requested',
-  async ({ app }) => {
-    const email = 'moves@globex.test';
-    await app.as(GLOBEX).users.create({ email });
-    await app.as(GLOBEX).users.changeEmail({ email, new_email: 'asked-by-globex@globex.test' });
-    await app.as(ROOT).grants.create({ app_id: SALES, email });
-    const addresses = async (as: string) =>
-      (await download(app, email, as)).rowsOf('email_changes').map(({ new_email }) => new_email);
-    assert.equal(await addresses(email), ['asked-by-globex@globex.test']);
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-    assert.equal(await addresses(email), ['asked-by-globex@globex.test']);
-  },
-);
 
 exporting('requires a recently entered password of a session', async ({ app }) => {
   const login = await app.send('POST /session/', { payload: { username: GRACE, password: DEMO_PASSWORD } });

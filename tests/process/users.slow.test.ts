@@ -59,9 +59,9 @@ users('export names a folder that does not exist in one line', async ({ settings
 });
 
 users('erase needs the address again, and keeps the last superuser', async ({ settings, database }) => {
-  const unconfirmed = await runCommand(['users', 'erase', ADA], settings);
-  const wrong = await runCommand(['users', 'erase', ADA, '--confirm', ROOT], settings);
-  const last = await runCommand(['users', 'erase', ROOT, '--confirm', ROOT], settings);
+  const unconfirmed = await runCommand(['erase', ADA], settings);
+  const wrong = await runCommand(['erase', ADA, '--confirm', ROOT], settings);
+  const last = await runCommand(['erase', ROOT, '--confirm', ROOT], settings);
   const { rows } = await database.query(`select email from users order by email`);
 
   assert.equal([unconfirmed.code, wrong.code, last.code], [1, 1, 1]);
@@ -73,7 +73,7 @@ users('erase needs the address again, and keeps the last superuser', async ({ se
 users(
   'erase leaves nothing in a dump of the database, once it is confirmed',
   async ({ settings, database }) => {
-    const { code, stdout, stderr } = await runCommand(['users', 'erase', ADA, '--confirm', ADA], settings);
+    const { code, stdout, stderr } = await runCommand(['erase', ADA, '--confirm', ADA], settings);
     const { rows: tables } = await database.query(`select relname from pg_class where relkind in ('r', 'p')
     and relnamespace = current_schema()::regnamespace`);
     const found: unknown[] = [];

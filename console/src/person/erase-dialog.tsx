@@ -69,10 +69,12 @@ const ErasureForm = ({ email, onClose }: { email: string; onClose: () => void })
 };
 
 const Replaced = ({ preview }: { preview: Outputs['users']['previewErasure'] }) => {
-  const { confirmation: _code, expires_at: _until, other_clients: others, ...counts } = preview;
+  const { confirmation: _code, expires_at: _until, ...counts } = preview;
   return (
     <>
-      <Text>This replaces the person by a pseudonym everywhere. It cannot be undone.</Text>
+      <Text>
+        This replaces the person by a pseudonym. It cannot be undone. Texts that others wrote about them stay.
+      </Text>
       <List size="sm">
         {Object.entries(counts)
           .filter(([, count]) => count > 0)
@@ -82,11 +84,6 @@ const Replaced = ({ preview }: { preview: Outputs['users']['previewErasure'] }) 
             </List.Item>
           ))}
       </List>
-      {others.length > 0 && (
-        <Text>
-          It also replaces the person in the data of clients that they do not belong to: {others.join(', ')}.
-        </Text>
-      )}
     </>
   );
 };

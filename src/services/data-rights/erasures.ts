@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
@@ -6,10 +6,7 @@ import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries, isUsageOf } from '../usage/usage-days.ts';
-import { hasAddress } from '../users/addresses.ts';
-import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
-import { type ErasedAddress, readErasedAddresses, readOtherClients } from './erased-addresses.ts';
-import { finishErasures } from './erasure-work.ts';
+import { eraseAccount, finishErasures, type LockedPerson, lockPerson, readAddresses } from './erasure.ts';
 
 /** How long a confirmation code is valid. */
 const CODE_MS = 10 * MINUTE_MS;
@@ -27,12 +24,12 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
     const person = await lockPerson(em, actor, email);
     const expiresAt = new Date(clock.now().getTime() + CODE_MS);
     const confirmation = erasureKeys.confirmation(subjectOf(actor, person), expiresAt);
-    const other_clients = await readOtherClients(em, person);
-    return { ...(await countRows(em, person)), other_clients, confirmation, expires_at: expiresAt };
+    const counts = await countRows(em, person.id, await readAddresses(em, person));
+    return { ...counts, confirmation, expires_at: expiresAt };
   },
 
   /**
-   * Replaces a person by a pseudonym everywhere. Cannot be undone.
+   * Replaces a person by a pseudonym. Cannot be undone.
    * @throws Problem `not-found`, `self-modification`, `last-superuser`, `reauthentication-required`, `invalid-input` on
    * `confirm_email`, `confirmation`
    */
@@ -56,10 +53,11 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
         return { pseudonym: await eraseAccount({ tx, now, audit, addressDigest }, actor, person) };
       }),
     );
-    const patience = AbortSignal.timeout(unit.erasurePatienceMs);
-    const isFinished = await finishErasures(em, outcome.pseudonym, clock, patience);
+    const { pseudonym } = outcome;
+    const signal = AbortSignal.timeout(unit.erasurePatienceMs);
+    const isFinished = await finishErasures(em, clock, { pseudonym, signal });
     if (!isFinished) unit.resumeErasures();
-    return { pseudonym: outcome.pseudonym, is_finished: isFinished };
+    return { pseudonym, is_finished: isFinished };
   },
 });
 
@@ -72,29 +70,19 @@ const EXPIRED = 'Is not valid, expired, or the person has changed since. Get a n
 const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): string =>
   JSON.stringify([id, person]);
 
-/** The rows of the person. */
-export const countRows = async (em: Em, person: CountedPerson) => {
-  const { id } = person;
-  const isOwn = condition`user_id = ${id}`;
-  const { present, former } = await readErasedAddresses(em, person);
-  const isNamed = (column: string, at: string, isOf: OfClients) =>
-    condition`(${sql.join(
-      [present, ...former].map((address) => isReplaced(column, at, address, isOf)),
-      sql` or `,
-    )})`;
-  const ofClient: OfClients = (ids) => sql`client_id = any(${ids}::int[])`;
+/** The rows of a person. @param id null for an address that has no account */
+export const countRows = async (em: Em, id: number | null, addresses: readonly string[]) => {
+  const isOwn = condition`user_id = ${id}::int`;
+  const isNamed = (column: string) =>
+    condition`(${isOwn} or ${sql.ref(column)} = any(${[...addresses]}::varchar[]))`;
+  const isAudited = condition`actor_id = ${id}::int or target_type = 'user' and target_id = ${id}::text`;
   return kysely(em)
     .selectNoFrom([
-      countEntries('usage_days', isUsageOf(id, [present.email])).as('usage_entries'),
-      countIn(
-        'audit_entries',
-        condition`actor_id = ${id} or (target_type = 'user' and target_id = ${String(id)})`,
-      ).as('audit_entries'),
-      countIn('invitations', isNamed('email', 'date_invited', ofClient)).as('invitations_received'),
-      countIn('invitations', condition`inviter_id = ${id}`).as('invitations_sent'),
-      countIn('outbox_mails', condition`${isNamed('recipient', 'created_at', ofClient)} or ${isOwn}`).as(
-        'mails',
-      ),
+      countEntries('usage_days', isUsageOf(id, addresses)).as('usage_entries'),
+      countIn('audit_entries', isAudited).as('audit_entries'),
+      countIn('invitations', isNamed('email')).as('invitations_received'),
+      countIn('invitations', condition`inviter_id = ${id}::int`).as('invitations_sent'),
+      countIn('outbox_mails', isNamed('recipient')).as('mails'),
       countIn('sessions', isOwn).as('sessions'),
       countIn('api_tokens', isOwn).as('tokens'),
       countIn('saved_filters', isOwn).as('saved_filters'),
@@ -103,16 +91,6 @@ export const countRows = async (em: Em, person: CountedPerson) => {
     ])
     .executeTakeFirstOrThrow();
 };
-
-type CountedPerson = Parameters<typeof readErasedAddresses>[1];
-
-/** SQL: rows of these clients. */
-type OfClients = (clientIds: readonly number[]) => RawBuilder<unknown>;
-
-const isReplaced = (column: string, at: string, address: ErasedAddress, isOf: OfClients) =>
-  address.clientIds
-    ? condition`(${hasAddress(column, at, [address])} and ${isOf(address.clientIds)})`
-    : hasAddress(column, at, [address]);
 
 export const COUNTED = [
   ...(['usage_entries', 'audit_entries', 'invitations_received', 'invitations_sent', 'mails'] as const),

@@ -1,11 +1,10 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { CLIENT_ROLES } from '../access/permissions.ts';
 import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
-import { type HeldAddress, hasAddress, isForHolder } from '../users/addresses.ts';
 import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
@@ -15,14 +14,9 @@ type Exported = {
   person: {
     id: number;
     email: string;
-    /** As `readOwnAddresses`. */
-    own: readonly HeldAddress[];
-    others: readonly HeldAddress[];
+    /** Those that the person belongs to. */
     clients: readonly number[];
-    /**
-     * Whether the person reads it, who has no role for all clients: then only what their present clients recorded. Whoever gets into an account
-     * must not learn what clients know that the account has left, or that have only used its address.
-     */
+    /** Whether the person reads it, who has no role for all clients. */
     isForPerson: boolean;
   };
   now: Date;
@@ -35,34 +29,14 @@ const PAGE_ROWS = 250;
 
 type Pages = AsyncGenerator<ExportRow[]>;
 
-/** Rows about the person by an address and by the condition that they are of clients of the person. */
-const isAbout = (
-  { own, others, isForPerson }: Exported['person'],
-  column: string,
-  at: string,
-  isOfClients: (clients: readonly number[]) => RawBuilder<unknown>,
-): RawBuilder<boolean> => {
-  const isInClients = (address: HeldAddress) =>
-    condition`(${hasAddress(column, at, [address])} and ${isOfClients(address.clients)})`;
-  const limited = (isForPerson ? [...own, ...others] : others).map(isInClients);
-  return condition`(${sql.join(isForPerson ? limited : [hasAddress(column, at, own), ...limited], sql` or `)})`;
-};
-
-/** Rows of the account, as far as its holder may see them. */
-const isOf = (
-  { id, clients, isForPerson }: Exported['person'],
-  column: string,
-  clientId: string,
-  at: string,
-) => {
-  const isHolders = condition`${sql.ref(column)} = ${id}
-    and ${isForHolder(sql`${id}::int`, sql.ref(clientId), sql.ref(at))}`;
-  const isKept = condition`(${isIn(clientId)(clients)} or (${sql.ref(clientId)} is null))`;
-  return isForPerson ? condition`(${isHolders} and ${isKept})` : isHolders;
-};
-
-/** A column with the id of a client names one of these. */
-const isIn = (column: string) => (clients: readonly number[]) => isAnyOf(column, clients, 'int');
+/**
+ * SQL: what people see of themselves: rows of the clients that they belong to, and those of no client. What clients know that the person has
+ * left is for these to give. Superusers see all.
+ */
+const isSeen = ({ clients, isForPerson }: Exported['person'], clientId: string) =>
+  isForPerson
+    ? condition`coalesce(${sql.ref(clientId)} = any(${[...clients]}::int[]), true)`
+    : condition`true`;
 
 /** Reads the rows of a query in the order of its key, a page at a time: a slow reader holds no connection. */
 async function* pagesOf<DB, TB extends keyof DB, Row extends ExportRow>(
@@ -109,14 +83,7 @@ export const EXPORT_PARTS = {
     kysely(em)
       .selectFrom('email_changes')
       .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
-      .where('user_id', '=', person.id)
-      .where(isForHolder(sql`${person.id}::int`, sql`null::int`, sql`requested_at`))
-      // Those of the one who had the account before it was handed over.
-      .where(
-        condition`not exists (select from email_changes handed where handed.user_id = ${person.id}
-          and handed.requested_at > email_changes.requested_at and handed.changed_at is not null
-          and not handed.is_own)`,
-      ),
+      .where('user_id', '=', person.id),
   ),
 
   memberships: part('m.client_id', ({ em, person }) =>
@@ -143,25 +110,24 @@ export const EXPORT_PARTS = {
       .innerJoin('apps', 'apps.id', 'r.app_id')
       .select(['r.id', 'apps.slug as app', 'r.reason', 'r.days', 'r.status', 'r.created_at', 'r.decided_at'])
       .select(['r.decision_reason', 'r.expires_at'])
-      .where(isOf(person, 'r.user_id', 'apps.client_id', 'r.created_at')),
+      .where('r.user_id', '=', person.id)
+      .where(isSeen(person, 'apps.client_id')),
   ),
 
   invitations_received: part('invitations.id', ({ em, person, now }) =>
-    invitations(em, now).where(
-      isAbout(person, 'invitations.email', 'date_invited', isIn('invitations.client_id')),
-    ),
+    invitations(em, now)
+      .where(condition`(invitations.user_id = ${person.id} or invitations.email = ${person.email})`)
+      .where(isSeen(person, 'invitations.client_id')),
   ),
 
   invitations_sent: part('invitations.id', ({ em, person, now }) =>
-    invitations(em, now).where(isOf(person, 'inviter_id', 'invitations.client_id', 'date_invited')),
+    invitations(em, now).where('inviter_id', '=', person.id).where(isSeen(person, 'invitations.client_id')),
   ),
 
   mails: async function* ({ em, person, now, mailWriter, invitationMs }: Exported): Pages {
-    const isRecipient = isAbout(person, 'mail.recipient', 'mail.created_at', isIn('mail.client_id'));
-    const isForAccount = isOf(person, 'mail.user_id', 'mail.client_id', 'mail.created_at');
-    const mails = mailContexts(em, { now, invitationMs }).where(
-      condition`(${isRecipient} or ${isForAccount})`,
-    );
+    const mails = mailContexts(em, { now, invitationMs })
+      .where(condition`(mail.user_id = ${person.id} or mail.recipient = ${person.email})`)
+      .where(isSeen(person, 'mail.client_id'));
     for await (const rows of pagesOf(mails, 'mail.id'))
       yield rows.map((row) => {
         // Links are secrets.
@@ -196,7 +162,8 @@ export const EXPORT_PARTS = {
       .innerJoin('sso_connections as connection', 'connection.id', 'identity.connection_id')
       .select(['identity.id', 'connection.name as connection', 'connection.issuer', 'identity.subject'])
       .select(['identity.email', 'identity.created_at', 'identity.last_login'])
-      .where(isOf(person, 'identity.user_id', 'connection.client_id', 'identity.created_at')),
+      .where('identity.user_id', '=', person.id)
+      .where(isSeen(person, 'connection.client_id')),
   ),
 
   tokens: part('id', ({ em, person }) =>
@@ -212,7 +179,8 @@ export const EXPORT_PARTS = {
       .innerJoin('stacks', 'stacks.id', 'filter.stack_id')
       .innerJoin('apps', 'apps.id', 'stacks.app_id')
       .select(['filter.id', 'stack_id', 'hash', 'name', 'created', 'modified'])
-      .where(isOf(person, 'filter.user_id', 'apps.client_id', 'created')),
+      .where('filter.user_id', '=', person.id)
+      .where(isSeen(person, 'apps.client_id')),
   ),
 
   /** Without their keys, which open apps. */
@@ -224,7 +192,8 @@ export const EXPORT_PARTS = {
       .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
       .select(['view.show_header', 'view.show_footer', 'language_code'])
       .select(['view.created_at', 'modified_at'])
-      .where(isOf(person, 'view.user_id', 'apps.client_id', 'view.created_at')),
+      .where('view.user_id', '=', person.id)
+      .where(isSeen(person, 'apps.client_id')),
   ),
 
   access_view_uses: part('used.id', ({ em, person }) =>
@@ -236,7 +205,8 @@ export const EXPORT_PARTS = {
       .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
       .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
       .select(['used.methods', 'used.auth_time'])
-      .where(isOf(person, 'used.user_id', 'apps.client_id', 'used_at')),
+      .where('used.user_id', '=', person.id)
+      .where(isSeen(person, 'apps.client_id')),
   ),
 
   /** Oldest first. */
@@ -247,7 +217,7 @@ export const EXPORT_PARTS = {
       .select(['usage_entries.id', 'apps.slug as app', 'occurred_at', 'action', 'action_description'])
       .select(['full_name', 'entry_key', 'extra'])
       .where('user_id', '=', person.id)
-      .where(person.isForPerson ? isIn('apps.client_id')(person.clients) : condition`true`);
+      .where(isSeen(person, 'apps.client_id'));
     for await (const rows of pagesOf(entries, 'occurred_at', 'usage_entries.id'))
       yield rows.map(({ id: _, ...row }) => row);
   },
@@ -278,13 +248,6 @@ export const EXPORT_PARTS = {
 export type ExportPart = keyof typeof EXPORT_PARTS;
 export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // its keys are literals
 
-/** SQL: the address of the inviter; of one who has left the client, that of the time, because the present one is not for its people. */
-const INVITER = sql`
-  case when exists (select from memberships m where m.user_id = inviter.id and m.client_id = invitations.client_id)
-    then inviter.email
-    else coalesce((select c.old_email from email_changes c where c.user_id = inviter.id and c.changed_at > date_invited
-      order by c.changed_at, c.id limit 1), inviter.email) end`;
-
 /** SQL: the names of the groups of an invitation. */
 const GROUPS = sql<string[]>`array(select g.name from invitation_groups ig join groups g on g.id = ig.group_id
   where ig.invitation_id = invitations.id order by g.name)`;
@@ -294,7 +257,7 @@ const invitations = (em: Em, now: Date) =>
     .selectFrom('invitations')
     .innerJoin('clients', 'clients.id', 'invitations.client_id')
     .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
-    .select(['invitations.id', 'clients.name as client', 'invitations.email', INVITER.as('inviter')])
+    .select(['invitations.id', 'clients.name as client', 'invitations.email'])
     .select(['invitations.first_name', 'invitations.last_name'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
     .select(['invitations.extra', appsInvitedTo('slug').as('apps')])

@@ -9,7 +9,6 @@ import { userVisibleTo } from '../access/visibility.ts';
 import { ofUser } from '../audit/audit.ts';
 import { reloadActor } from '../auth/authentication.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readOwnAddresses } from '../users/addresses.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
 
 /** How long an answer about the reader's access stays valid. */
@@ -32,7 +31,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }
     await audit.record(em, [{ action: 'user.export', actor, target: ofUser({ ...person, email }), clients }]);
 
     const isForPerson = actor !== null && globalRolesOf(actor).length === 0;
-    const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients, isForPerson };
+    const about = { ...person, email, clients, isForPerson };
     const exported = { em, person: about, now, mailWriter, invitationMs };
     const recheck = createRecheck(em, actor, about);
     const read: ReadPart = async function* (part) {

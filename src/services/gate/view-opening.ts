@@ -183,7 +183,7 @@ const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boole
 };
 
 /** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
-const recordUse = async ({ clock, audit, erasureKeys }: UnitOfWork, tx: Em, opening: Opening) => {
+const recordUse = async ({ clock, audit }: UnitOfWork, tx: Em, opening: Opening) => {
   const { app_id, app_slug, view_id, view_stack, user_id, email } = opening;
   const details = { access_view: view_id, ...(user_id !== null && { user: user_id }) };
   const actor = user_id === null || email === null ? null : { id: user_id, email };
@@ -207,7 +207,6 @@ const recordUse = async ({ clock, audit, erasureKeys }: UnitOfWork, tx: Em, open
     stack: stack?.id ?? null,
     extra: JSON.stringify(extra),
     occurredAt: clock.now(),
-    digest: email === null ? null : erasureKeys.addressDigest(email),
   };
   await writeUsage(tx, app_id, [entry], clock.now());
   telemetry.usage.publish(() => ({ inserted: 1, duplicates: 0 }));

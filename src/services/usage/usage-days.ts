@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 
 /** SQL over a row with `user_id` and `email` of usage: whether it is of the account, or of one of these addresses without one. */
-export const isUsageOf = (userId: number, addresses: readonly string[]) =>
-  condition`(user_id = ${userId} or coalesce(user_id, 0) = 0 and email = any(${[...addresses]}::varchar[]))`;
+export const isUsageOf = (userId: number | null, addresses: readonly string[]) =>
+  condition`(user_id = ${userId}::int or coalesce(user_id, 0) = 0 and email = any(${[...addresses]}::varchar[]))`;
 
 /** The apps whose usage a person has, in the order in which their locks are taken. */
 export const usedApps = async (tx: Em, isOfPerson: RawBuilder<boolean>): Promise<string[]> => {
@@ -15,11 +15,10 @@ export const usedApps = async (tx: Em, isOfPerson: RawBuilder<boolean>): Promise
 export const countEntries = (totals: 'usage_days' | 'usage_app_days', isCounted: RawBuilder<boolean>) =>
   sql<number>`(select coalesce(sum(actions), 0)::bigint from ${sql.table(totals)} where ${isCounted})`;
 
-/**
- * Moves the totals of an address without an account to another one, which may already have some: a report was written at the same time.
- */
-export const moveUsageDays = (from: string, to: string) => sql`
+/** Moves the totals of an address without an account to the pseudonym of the person, which may already have some. */
+export const moveUsageDays = (from: string, to: { userId: number | null; pseudonym: string }) => sql`
   with moved as (
     delete from usage_days where user_id = 0 and email = ${from} returning app_id, day, actions)
-  insert into usage_days (app_id, email, day, actions) select app_id, ${to}, day, actions from moved
+  insert into usage_days (app_id, user_id, email, day, actions)
+  select app_id, ${to.userId ?? 0}::int, ${to.userId === null ? to.pseudonym : ''}, day, actions from moved
   on conflict (app_id, user_id, email, day) do update set actions = usage_days.actions + excluded.actions`;

@@ -8,6 +8,7 @@ import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { AddressDigest } from '../data-rights/erasure-keys.ts';
+import { readPseudonyms } from '../data-rights/late-usage.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { fullName } from '../users/user-rows.ts';
@@ -43,6 +44,12 @@ export const createUsageRecording = (deps: UnitOfWork) => ({
       const now = clock.now();
       // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
       requireValidTimes(submitted, now, usageRetentionDays);
+      // All writers create months before they lock an app; another order could deadlock.
+      await ensureMonths(
+        tx,
+        submitted.map(({ occurredAt }) => occurredAt ?? now),
+      );
+      await lockUsage(appId).execute(kysely(tx));
       const entries = await enrichEntries(tx, { actor, appId, now, addressDigest }, submitted);
       const inserted = await writeUsage(tx, appId, entries, now);
       const result = { inserted, duplicates: entries.length - inserted };
@@ -106,26 +113,29 @@ export const createUsageWriteLimiter = () => {
 const DUPLICATE_LOOKBACK_DAYS = 30;
 
 /** An entry as a platform sends it; null for what it left out. */
-export type SubmittedEntry = Omit<UsageEntryInput, 'fullName' | 'occurredAt' | 'digest'> & {
+export type SubmittedEntry = Omit<UsageEntryInput, 'fullName' | 'occurredAt'> & {
   fullName: string | null;
   occurredAt: Date | null;
 };
 
 type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDigest };
 
-/** Fills in the names and times that entries leave out, and the digests of their addresses. */
+/** Fills in the names and times that entries leave out. Of erased people, nothing personal is recorded. Holds the lock of the app. */
 const enrichEntries = async (tx: Em, where: Where, submitted: readonly SubmittedEntry[]) => {
   const { actor, appId, now, addressDigest } = where;
   const names = await namesOf(tx, actor, submitted);
   const times = await timesByKey(tx, appId, submitted, now);
   const emails = new Set(submitted.map(({ email }) => email));
-  const digests = new Map([...emails].map((email) => [email, addressDigest(email)]));
-  return submitted.map(({ fullName, occurredAt, ...entry }) => ({
-    ...entry,
-    fullName: fullName ?? names.get(entry.email) ?? '',
-    digest: digests.get(entry.email) ?? null,
-    occurredAt: occurredAt ?? times.get(entry.entryKey ?? '') ?? now,
-  }));
+  const pseudonyms = await readPseudonyms(tx, addressDigest, emails);
+  return submitted.map(({ fullName, occurredAt, ...entry }) => {
+    const pseudonym = pseudonyms.get(entry.email);
+    return {
+      ...entry,
+      fullName: fullName ?? names.get(entry.email) ?? '',
+      occurredAt: occurredAt ?? times.get(entry.entryKey ?? '') ?? now,
+      ...(pseudonym !== undefined && { email: pseudonym, fullName: '', extra: '{}', actionDescription: '' }),
+    };
+  });
 };
 
 /** The current names of users that the actor may see, for entries without a name. */
@@ -150,10 +160,6 @@ const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEn
   const untimed = submitted.filter(({ entryKey, occurredAt }) => entryKey !== null && occurredAt === null);
   const untimedKeys = untimed.map(({ entryKey }) => entryKey);
   if (untimedKeys.length === 0) return times;
-  // All writers create months before they lock an app; another order could deadlock.
-  const occurred = submitted.map(({ occurredAt }) => occurredAt ?? now);
-  await ensureMonths(tx, occurred);
-  await lockUsage(appId).execute(kysely(tx));
   const known = await kysely(tx)
     .selectFrom('usage_entries')
     .select(['entry_key as entryKey', 'occurred_at as occurredAt'])

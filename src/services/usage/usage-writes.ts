@@ -15,8 +15,6 @@ export type UsageEntryInput = {
   /** JSON. */
   extra: string;
   occurredAt: Date;
-  /** See `AddressDigest`. */
-  digest?: string | null;
 };
 
 /** SQL over `usage_entries`: the columns `user_id` and `email` of its total. */
@@ -41,26 +39,19 @@ export const writeUsage = (em: Em, appId: string, entries: readonly UsageEntryIn
 /** Takes a tenth of the time of a write, so entries without keys do without. */
 const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
 
-/**
- * Binds one array per column, so that the statement is the same for any number of entries. What an erased person did before,
- * and without a new account also later, is recorded under the pseudonym, in clients that knew them.
- */
+/** Binds one array per column, so that the statement is the same for any number of entries. */
 const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sql`
   insert into usage_entries
     (app_id, entry_key, user_id, email, full_name, action, action_description, stack, extra, occurred_at)
-  select ${appId}, entry_key, (select id from users where users.email = coalesce(pseudonym, given.email)), coalesce(pseudonym, email), case when pseudonym is null then full_name else '' end,
-    action, action_description, stack, case when pseudonym is null then extra else '{}' end, occurred_at
-  from (
-    select given.*, case when (select exists (select from erasures)) then pseudonym_of(email, digest, occurred_at, client_id) end as pseudonym
-    from (select (select client_id from apps where id = ${appId})) as app (client_id), unnest(
-      ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
-      ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
-      ${entries.map(({ actionDescription }) => actionDescription)}::text[],
-      ${entries.map(({ stack }) => stack)}::varchar[], ${entries.map(({ extra }) => extra)}::json[],
-      ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[],
-      ${entries.map(({ digest }) => digest ?? null)}::varchar[])
-      as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at, digest)
-    offset 0) as given
+  select ${appId}, entry_key, (select id from users where users.email = given.email), email, full_name, action,
+    action_description, stack, extra, occurred_at
+  from unnest(
+    ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
+    ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
+    ${entries.map(({ actionDescription }) => actionDescription)}::text[],
+    ${entries.map(({ stack }) => stack)}::varchar[], ${entries.map(({ extra }) => extra)}::json[],
+    ${entries.map(({ occurredAt }) => occurredAt.toISOString())}::timestamptz[])
+    as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at)
   ${entries.some(({ entryKey }) => entryKey !== null) ? SKIP_DUPLICATES : sql``}
   returning ${PERSON}, (occurred_at at time zone 'UTC')::date as day, stack`;
 
