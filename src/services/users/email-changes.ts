@@ -17,7 +17,6 @@ import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { ofUser } from '../audit/audit.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
-import { supersedeRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAllAccess } from './account-access.ts';
 import { changeAddress } from './address-change.ts';
@@ -143,7 +142,6 @@ export const handOver = async (tx: Em, user: User, now: Date): Promise<void> => 
   // The former addresses are those of the earlier holder: others may have them.
   const former = kysely(tx).updateTable('email_changes').where('user_id', '=', user.id);
   await former.set({ undo_until: null, is_kept: false }).execute();
-  await supersedeRoles(tx, user.id);
   // An undo keeps the second factors: reading the old mailbox must not be enough to get around them.
   await endAllAccess(tx, user.id, now);
   // When others have deactivated the earlier holder is not for the new one.
