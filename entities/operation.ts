@@ -14,8 +14,6 @@ export type EndedPart = {
   /** Of a group: who had added the person, and when. Times are ISO 8601. */
   added_by?: number | null;
   added_at?: string;
-  /** Whether someone has given it again since: the undo leaves it. */
-  is_superseded?: boolean;
 };
 
 /** What can be undone of a user's changes. `app_id` and `group_id` are null for what is no app and no group. */
@@ -65,21 +63,17 @@ export const OperationChange = defineEntity({
   properties: {
     operation: () => p.manyToOne(Operation).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
-    /** Ids of apps that nothing else has granted or revoked since. */
+    /** Ids of apps. */
     granted: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     revoked: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     /** Who had granted the revoked apps, why and until when, by their ids. */
     revokedTerms: p.json<Record<string, GrantTerms>>().columnType('json').nullable(),
-    /** Ids of apps that the operation granted or revoked, and something else after it. The undo leaves them. */
-    superseded: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
-    /** Ids of the clients that the user became a member of, unless something else has confirmed it since. */
+    /** Ids of the clients that the user became a member of. */
     joined: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** Ids of the groups that the user was added to. */
     groups: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
-    /** Whether someone else has deactivated the account again: the undo leaves it inactive. */
-    isActiveSuperseded: p.boolean().default(false),
     /** Ids of the clients whose membership has the new value of `isActive`; empty if the account has it. */
     membersOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** What an offboarding has ended beside grants. */

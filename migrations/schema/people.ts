@@ -171,13 +171,11 @@ create table operation_changes (
   joined int[] not null default '{}',
   is_active boolean null,
   changed_at timestamptz(3) not null,
-  superseded varchar(8)[] not null default '{}',
   undone json null,
   members_of int[] not null default '{}',
   revoked_terms json null,
   groups int[] not null default '{}',
   ended json null,
-  is_active_superseded boolean not null default false,
   primary key (operation_id, user_id),
   constraint operation_changes_operation_id_foreign foreign key (operation_id) references operations (id) on delete cascade,
   constraint operation_changes_user_id_foreign foreign key (user_id) references users (id) on delete cascade

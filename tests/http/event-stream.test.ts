@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import * as assert from 'uvu/assert';
-import { ACME, ADA, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, addressOf, appSuite, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
+import { SALES } from '../support/usage.ts';
 
 const stream = appSuite('event streams over HTTP');
 
@@ -26,7 +27,7 @@ const open = async (app: TestApp, path: string, { as = ACME, headers }: Open = {
   return opened;
 };
 
-const rename = (app: TestApp, name: string) => app.as(ACME).users.update({ email: GRACE, first_name: name });
+const rename = (app: TestApp, label: string) => app.as(ACME).apps.update({ app_id: SALES, label });
 
 const PATH = '/api/v1/jb/events/stream/';
 
@@ -66,7 +67,7 @@ stream('continues after the event that a client names when it connects again', a
   second.close();
 
   assert.equal(
-    eventsIn(second.text).map(({ data }) => data.first_name.to),
+    eventsIn(second.text).map(({ data }) => data.label.to),
     ['Two', 'Three'],
   );
 });

@@ -7,6 +7,7 @@ import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll, setFactorPolicy } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { FLEET } from '../support/usage.ts';
 
 const policies = appSuite('policies of clients for second factors');
 
@@ -202,9 +203,7 @@ mails('remind once, within three days before the end of the grace', async ({ app
 });
 
 mails('tell no admin of a single client who of its people of several clients has none', async ({ app }) => {
-  await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${GRACE} on conflict do nothing`.execute(
-    app.db(),
-  );
+  await app.as(ROOT).grants.create({ app_id: FLEET, email: GRACE });
   await app.renewToken(ACME);
   await update(app, { factor_policy: 'required' });
   const seenBy = async (email: string) => {

@@ -181,19 +181,6 @@ memberships('cannot reactivate an account that a superuser has deactivated', asy
   await rejectsWith(app.as(ACME).users.update({ email, is_active: true }), 'shared-user');
 });
 
-memberships('of the only client left are changed with the account', async ({ app }) => {
-  const email = await addShared(app);
-  await app.as(ACME).users.update({ email, is_active: false, extra: { region: 'north' } });
-  await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-  const before = await app.as(ACME).users.get({ email });
-  assert.equal([before.is_active, before.extra], [false, { region: 'north' }]);
-  const after = await app.as(ACME).users.update({ email, is_active: true, extra: { region: 'south' } });
-  assert.equal([after.is_active, after.extra], [true, { region: 'south' }]);
-  const { is_active, extra } = await accountOf(app, email);
-  assert.equal([is_active, extra], [true, { region: 'south' }]);
-});
-
 memberships('are what staff change who administer one of the clients', async ({ app }) => {
   const [email, admin] = [await addShared(app), await addShared(app)];
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
@@ -288,22 +275,6 @@ memberships(
     }
   },
 );
-
-memberships('that were suspended stay so if a deactivation of the account is undone', async ({ app }) => {
-  const email = await addShared(app);
-  await app.as(GLOBEX).memberships.remove({ id: 2, email });
-  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'deactivate' });
-  await app.as(ACME).memberships.update({ id: 1, email, is_active: false });
-
-  await app.as(ACME).operations.undo({ id: operation });
-
-  assert.is((await accountOf(app, email)).is_active, true);
-  assert.is((await app.as(ACME).users.get({ email })).is_active, false);
-  await app.as(ACME).users.deactivate({ email });
-  assert.is((await accountOf(app, email)).is_active, false);
-  const [entry] = await app.as(ACME).audit.list({ target: email, limit: 1 });
-  assert.is(entry?.action, 'user.deactivate');
-});
 
 memberships('that are removed as the last one deactivate the account', async ({ app }) => {
   const email = await addShared(app);

@@ -290,40 +290,6 @@ offboarding('is undone by the one who has offboarded only', async ({ app }) => {
   assert.equal(await stateOf(app, person), NOTHING);
 });
 
-offboarding('is not undone after a superuser has decided the same', async ({ app }) => {
-  const decisions: ((email: string) => Promise<unknown>)[] = [
-    (email) => app.as(ROOT).users.deactivate({ email }),
-    (email) => app.as(ROOT).users.update({ email, is_active: false }),
-    (email) => app.as(ROOT).users.bulkUpdate({ emails: [email], action: 'offboard' }),
-    (email) => app.as(ROOT).users.changeEmail({ email, new_email: `other-${email}` }),
-  ];
-  for (const decide of decisions) {
-    const { email } = await addPerson(app);
-    await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
-    const { operation } = await offboard(app, email);
-    await decide(email);
-
-    const { skipped } = await app.as(ACME).operations.undo({ id: operation });
-
-    assert.ok(
-      skipped.some(({ kind, problem }) => kind === 'client-role' && problem.code === 'changed-since'),
-    );
-    const [user] = await app.as(ROOT).users.list({ search: email });
-    assert.equal(user?.clientadmin_of, []);
-    assert.is(user?.is_active, user?.email !== email, 'a new address is no decision about the account');
-  }
-});
-
-offboarding('is undone by the superuser who has offboarded again, but for the grants', async ({ app }) => {
-  const person = await addPerson(app);
-  const { operation } = await offboard(app, person.email, ROOT);
-  await offboard(app, person.email, ROOT);
-
-  await app.as(ROOT).operations.undo({ id: operation });
-
-  assert.equal(await stateOf(app, person), { ...HAD, apps: [CHURN] });
-});
-
 offboarding('ends many people at once, each by the rule', async ({ app }) => {
   const people = [await addPerson(app), await addPerson(app)];
   const emails = [...people.map(({ email }) => email), ACME, EDSGER];

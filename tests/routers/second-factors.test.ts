@@ -389,7 +389,7 @@ factors('survive a password reset, which clears no attempts and gives no known b
   assert.is(typeof (await withNew(nextCode(app, secret))).token, 'string');
 });
 
-factors('end when the account is handed over to another mailbox', async ({ app }) => {
+factors('end when a superuser changes the address', async ({ app }) => {
   const email = 'first@acme.test';
   await app.as(ROOT).users.create({ email, client: 1 });
   await enroll(app, email);

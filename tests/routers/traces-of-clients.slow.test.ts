@@ -88,32 +88,6 @@ traces('a role that an undo gives back ends the undo of an address', async ({ ap
 });
 
 traces(
-  'the undo of an offboarding gives back no role that a superuser has taken away since',
-  async ({ app }) => {
-    const root = app.as(ROOT);
-    const decisions: ((email: string) => Promise<unknown>)[] = [
-      (email) => root.roles.setClientAdmin({ id: 1, email, is_admin: false }),
-      async (email) => {
-        await root.memberships.remove({ id: 1, email });
-        await root.users.update({ email, is_active: true });
-        const { path } = await inviteByLink(app, { email, by: ROOT });
-        const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
-        await app.as(email).invitations.accept({ key, signature });
-      },
-    ];
-    for (const decide of decisions) {
-      const email = await addPerson(app, [SALES]);
-      await root.roles.setClientAdmin({ id: 1, email, is_admin: true });
-      const operation = await offboard(app, ACME, email);
-      await decide(email);
-      await app.as(ACME).operations.undo({ id: operation });
-
-      assert.equal((await root.users.get({ email })).clientadmin_of, []);
-    }
-  },
-);
-
-traces(
   'the dates of an account from before a person joined a client are not for its admins',
   async ({ app }) => {
     const email = await addPerson(app, [FLEET]);

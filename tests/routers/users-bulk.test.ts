@@ -249,6 +249,9 @@ const add = (app: TestApp, emails: string[], groups: number[], as = ACME) =>
 
 const ofGroups = appSuite('users.bulkUpdate of groups');
 
+const idOf = async (app: TestApp, email: string): Promise<number> =>
+  (await app.db().selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
+
 ofGroups('adds members to groups, row by row, and records it', async ({ app }) => {
   const [first, second] = [await addGroup(app, [GRACE], [CHURN]), await addGroup(app, [GRACE])];
   const { operation, results, undo_until } = await add(app, [ADA, GRACE, EDSGER, ACME], [first, second]);
@@ -266,7 +269,7 @@ ofGroups('adds members to groups, row by row, and records it', async ({ app }) =
   assert.equal(await membersOf(app, first), [ADA, GRACE]);
   const entries = await app.as(ACME).audit.list({ action: 'group.update', limit: 2 });
   for (const { details, clients } of entries) {
-    assert.equal(details, { operation, members: { added: [ADA], removed: [] } });
+    assert.equal(details, { operation, members: { added: [await idOf(app, ADA)], removed: [] } });
     assert.equal(clients, [1]);
   }
 });
@@ -310,7 +313,11 @@ ofGroups('is undone, except for who left or joined again since', async ({ app })
   );
   assert.equal(await membersOf(app, id), [again, before].sort());
   const [entry] = await app.as(ACME).audit.list({ action: 'group.update', limit: 1 });
-  assert.equal(entry?.details, { operation, is_undo: true, members: { added: [], removed: [stays] } });
+  assert.equal(entry?.details, {
+    operation,
+    is_undo: true,
+    members: { added: [], removed: [await idOf(app, stays)] },
+  });
 });
 
 ofGroups('gives the apps of the group, and closes requests for them', async ({ app }) => {

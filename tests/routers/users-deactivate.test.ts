@@ -65,6 +65,7 @@ users(
       .insertInto('memberships')
       .values(await membership(app, GLOBEX, 1))
       .execute();
+    await app.db().updateTable('users').set({ was_shared: true }).where('email', '=', GLOBEX).execute();
 
     await app.as(ACME).users.deactivate({ email: GLOBEX });
     assert.is((await app.as(GLOBEX).users.get({ email: GLOBEX })).is_active, true);

@@ -131,6 +131,7 @@ filters('find expired passwords by the policies that the viewer can see', async 
       user_id: from.selectFrom('users').select('id').where('email', '=', ADA),
     }))
     .execute();
+  await setUser(app, ADA, { was_shared: true });
 
   assert.equal(await emails(app, { password_expired: true }), [ADA], 'inactive users cannot log in anyway');
   assert.equal(await emails(app, { password_expired: true }, GLOBEX), []);

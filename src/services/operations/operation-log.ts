@@ -5,7 +5,7 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { CLIENT_ROLES, type ClientRole } from '../access/permissions.ts';
+import type { ClientRole } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 
 /** How long an operation can be continued and undone, in minutes. */
@@ -119,81 +119,8 @@ export const findDone = async (em: Em, actor: Actor, operationId: string, emails
   return new Set(rows.map(({ email }) => email));
 };
 
-/**
- * Keeps the undo of earlier operations from overriding these changes. Without it, a grant that was revoked and given again would look
- * like the one of the operation.
- */
-export const supersedeOperations = async (tx: Em, changes: readonly AccessChange[]): Promise<void> => {
-  const rows = changes.map(({ userId, granted, revoked, joined }) => ({
-    userId,
-    apps: idsOf([...granted, ...revoked]),
-    clients: [...joined, ...granted.map((app) => app.client_id)],
-  }));
-  await sql`
-    update operation_changes c set
-      granted = array(select unnest(c.granted) except select unnest(decision.apps)),
-      revoked = array(select unnest(c.revoked) except select unnest(decision.apps)),
-      joined = array(select unnest(c.joined) except select unnest(decision.clients)),
-      superseded = array(select unnest(c.superseded)
-        union (select unnest(c.granted || c.revoked) intersect select unnest(decision.apps)))
-    from json_to_recordset(${JSON.stringify(rows)}::json) as decision ("userId" int, apps varchar[], clients int[])
-    where c.user_id = decision."userId" and c.undone is null
-      and (c.granted && decision.apps or c.revoked && decision.apps
-        or c.joined && decision.clients)`.execute(kysely(tx));
-};
-
-/**
- * Keeps the undo of earlier offboardings from giving back what someone has decided about since.
- * @param keys all of the kind without it
- */
-export const supersedeEnded = async (
-  tx: Em,
-  userIds: readonly number[],
-  kind: EndedPart['kind'],
-  keys?: readonly (string | number)[],
-): Promise<void> => {
-  const isKey = keys ? condition`part ->> 'key' = any(${keys.map(String)}::text[])` : sql`true`;
-  await sql`
-    update operation_changes c set ended = (
-      select json_agg(case when part ->> 'kind' = ${kind} and ${isKey}
-        then part || '{"is_superseded": true}' else part end)
-      from jsonb_array_elements(c.ended::jsonb) as part)
-    where c.user_id = any(${[...userIds]}::int[]) and c.undone is null
-      and c.ended is not null`.execute(kysely(tx));
-};
-
-const ROLE_KINDS: readonly EndedPart['kind'][] = ['role', 'client-role'];
-
-/** The same for all roles of a user. */
-export const supersedeRoles = async (tx: Em, userId: number): Promise<void> => {
-  for (const kind of ROLE_KINDS) await supersedeEnded(tx, [userId], kind);
-};
-
 /** The key of a role in a client among the parts that an offboarding has ended. */
 export const clientRoleKey = ({ name }: ClientRole, clientId: number): string => `${name}:${clientId}`;
 
-/** The same for these roles of a user in a client, by default all. */
-export const supersedeClientRoles = (
-  tx: Em,
-  userId: number,
-  clientId: number,
-  roles: readonly ClientRole[] = CLIENT_ROLES,
-): Promise<void> =>
-  supersedeEnded(
-    tx,
-    [userId],
-    'client-role',
-    roles.map((role) => clientRoleKey(role, clientId)),
-  );
-
-/** Keeps others from undoing the deactivation of a user, and the roles that ended with it, after the actor has decided the same. */
-export const supersedeDeactivations = async (tx: Em, userId: number, actorId: number): Promise<void> => {
-  await sql`
-    update operation_changes c set is_active_superseded = true, ended = (
-      select json_agg(case when part ->> 'kind' = any(${[...ROLE_KINDS]}::text[])
-        then part || '{"is_superseded": true}' else part end)
-      from jsonb_array_elements(c.ended::jsonb) as part)
-    from operations o
-    where o.id = c.operation_id and o.user_id <> ${actorId} and c.user_id = ${userId} and c.undone is null
-      and c.members_of = '{}' and c.is_active is distinct from true`.execute(kysely(tx));
-};
+/** The client of such a key. */
+export const clientOfRole = (key: string): number => Number(key.slice(key.lastIndexOf(':') + 1));

@@ -25,7 +25,8 @@ import { closeRequestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
-import { idsOf, readOperation, type UndoableChange } from './operation-log.ts';
+import { type LaterChanges, readLaterChanges } from './later-changes.ts';
+import { clientOfRole, idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 
 export { UNDONE_KINDS };
 
@@ -40,10 +41,10 @@ type UndoResult = {
 /** Users of one request. */
 const MAX_USERS = 1_000;
 
-const CHANGED_SINCE: RowProblem = {
+const changedSince = (by: string | null): RowProblem => ({
   code: 'changed-since',
-  detail: 'It was changed again after the operation.',
-};
+  detail: `It was changed again after the operation${by === null ? '' : ` by ${by}`}.`,
+});
 
 const EXPIRED: RowProblem = { code: 'expired', detail: 'The grant would have ended by now.' };
 
@@ -56,30 +57,41 @@ export const createOperations = (unit: UnitOfWork) => {
     em.fork().transactional(async (tx) => {
       const parts = ended ?? [];
       const locked = await lockGroups(tx, actor, [...joined, ...groupsAmong(parts)]);
-      const groups = locked.filter((group) => joined.includes(group.id));
       const user = await lockVisibleUser(tx, actor, email);
       const change = await lockChange(tx, id, user.id);
       if (!change) return; // another request has undone it
-      const is_active = (await isAsLeft(tx, user, change)) ? !change.isActive : undefined;
-      const { granted: revoke, membersOf } = change;
+      const { membersOf, changedAt } = change;
+      const later = await readLaterChanges(tx, actor, {
+        operation: id,
+        userId: user.id,
+        changedAt,
+        groups: locked.map((group) => group.id),
+      });
+      const is_active = (await isAsLeft(tx, user, change, later)) ? !change.isActive : undefined;
+      const revoke = change.granted.filter((app) => !later.apps.has(app));
       // Without those that were removed, or are out of reach by now.
       const { apps } = await findGrantable(tx, actor, change.revoked);
-      const grant = idsOf(apps).filter((app) => !hasExpired(change, app, clock.now()));
+      const grant = apps
+        .filter((app) => !later.apps.has(app.id) && !later.clients.has(app.client_id))
+        .map((app) => app.id)
+        .filter((app) => !hasExpired(change, app, clock.now()));
       const terms = change.revokedTerms ?? {};
       const members_of = membersOf.length > 0 ? membersOf : undefined;
       const changes = { grant, terms, revoke, is_active, members_of, onlyGrants: true, isUndo: true };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
-      const joining = { tx, now: change.changedAt, audit: tagged };
-      const left = await leaveGroups(joining, actor, user, groups);
-      const undoing = { ...unitOfWork, staffSecondFactor, endedAt: change.changedAt };
-      const returned = await giveBack({ ...undoing, parts: change.ended ?? [] }, actor, user);
-      const memberships = await endMemberships(tx, user, change, clock.now());
+      const groups = locked.filter((group) => joined.includes(group.id) && !later.groups.has(group.id));
+      const left = await leaveGroups(unitOfWork, actor, user, groups);
+      const undoing = { ...unitOfWork, staffSecondFactor, endedAt: changedAt };
+      const returned = await giveBack({ ...undoing, parts: partsToGiveBack(parts, later) }, actor, user);
+      const begun = change.joined.filter((client) => !later.clients.has(client));
+      const memberships = await endMemberships(tx, user, begun, clock.now());
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
       if (memberships.length > 0) await forgetClients(tx, [user.id]);
       await tagged.record(tx, await closeRequestsOf(tx, actor, user.id, clock.now()));
-      change.undone = undoneBy({ ...undoable, groups: left, ended: returned }, change, clock.now());
+      const done = { ...undoable, groups: left, ended: returned };
+      change.undone = undoneBy(done, change, { by: later.by, now: clock.now() });
       await tx.flush();
     });
 
@@ -163,29 +175,32 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
 };
 
 /** Whether the operation was the last to activate or deactivate the locked user, or their memberships. */
-const isAsLeft = async (tx: Em, user: User, change: Change): Promise<boolean> => {
-  const { isActive, membersOf, changedAt } = change;
-  if (change.isActiveSuperseded) return false;
-  if (membersOf.length === 0) {
-    const last = user.isActive ? user.lastActivated : user.lastDeactivated;
-    return user.isActive === isActive && last?.getTime() === changedAt.getTime();
-  }
+const isAsLeft = async (
+  tx: Em,
+  user: User,
+  { isActive, membersOf }: Change,
+  later: LaterChanges,
+): Promise<boolean> => {
+  if (membersOf.length === 0) return user.isActive === isActive && !later.account;
   const memberships = await tx.find(Membership, { user: user.id, client: { $in: membersOf } });
+  const areUnchanged = memberships.every((member) => member.isActive === isActive);
   return (
+    areUnchanged &&
     memberships.length === membersOf.length &&
-    memberships.every(
-      (member) =>
-        member.isActive === isActive &&
-        (member.isActive ? member.reactivatedAt : member.endedAt)?.getTime() === changedAt.getTime(),
-    )
+    !membersOf.some((client) => later.clients.has(client))
   );
 };
 
-/**
- * Ends the memberships that the operation began, except those that another app needs by now. `joined` has no client whose admin the
- * user has become: `supersedeOperations`.
- */
-const endMemberships = (tx: Em, { id }: User, { joined }: Change, now: Date) =>
+/** What an offboarding has ended, without what was decided about again. */
+const partsToGiveBack = (parts: readonly EndedPart[], later: LaterChanges): EndedPart[] =>
+  parts.filter(({ kind, key }) => {
+    if (kind === 'group') return !later.groups.has(Number(key));
+    if (kind === 'role') return !later.roles;
+    return kind !== 'client-role' || !later.clients.has(clientOfRole(key));
+  });
+
+/** Ends the memberships that the operation began, except those that another app needs by now. */
+const endMemberships = (tx: Em, { id }: User, joined: readonly number[], now: Date) =>
   kysely(tx)
     .deleteFrom('memberships as m')
     .where('m.user_id', '=', id)
@@ -203,8 +218,8 @@ const groupPart = (group_id: number): Part => ({ kind: 'group', app_id: null, gr
 const endedPart = ({ kind, key }: EndedPart): Part =>
   kind === 'group' ? { ...groupPart(Number(key)), key } : { kind, app_id: null, group_id: null, key };
 
-const changesIn = ({ granted, revoked, superseded, groups, isActive, ended }: Change): Part[] => [
-  ...[...granted, ...revoked, ...superseded].map(appPart),
+const changesIn = ({ granted, revoked, groups, isActive, ended }: Change): Part[] => [
+  ...[...granted, ...revoked].map(appPart),
   ...groups.map(groupPart),
   ...(isActive === null ? [] : [{ kind: 'activation', app_id: null, group_id: null } as const]),
   ...(ended ?? []).map(endedPart),
@@ -221,7 +236,7 @@ const hasExpired = ({ revokedTerms }: Change, appId: string, now: Date): boolean
 const undoneBy = (
   { granted, revoked, isActive, groups = [], ended = [] }: UndoableChange,
   change: Change,
-  now: Date,
+  { by, now }: { by: string | null; now: Date },
 ): UndoneChange => {
   const apps = new Set(idsOf([...granted, ...revoked]));
   const isReverted = ({ app_id, group_id, kind, key }: Part): boolean => {
@@ -232,7 +247,7 @@ const undoneBy = (
   const changes = changesIn(change);
   const left = changes.filter((part) => !isReverted(part));
   const problemOf = ({ app_id }: Part) =>
-    app_id !== null && hasExpired(change, app_id, now) ? EXPIRED : CHANGED_SINCE;
+    app_id !== null && hasExpired(change, app_id, now) ? EXPIRED : changedSince(by);
   return {
     reverted: changes.length - left.length,
     skipped: left.map((part) => skipped(part, problemOf(part))),

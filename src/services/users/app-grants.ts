@@ -6,12 +6,7 @@ import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
 import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
-import {
-  type AccessChange,
-  type GrantableApp,
-  idsOf,
-  supersedeOperations,
-} from '../operations/operation-log.ts';
+import { type AccessChange, type GrantableApp, idsOf } from '../operations/operation-log.ts';
 import { endUndo } from './address-change.ts';
 import { noteShared } from './member-access.ts';
 import { closeObsoleteRequests, requestsFor } from './request-closing.ts';
@@ -86,7 +81,6 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
   const grants = changes.flatMap(({ userId, granted }) =>
     granted.map((app) => ({ user_id: userId, app_id: app.id, ...(app.terms ?? terms) })),
   );
-  await supersedeOperations(tx, changes);
   const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
     as changed ("userId" int, revoked varchar[], joined int[])`;
   await sql`

@@ -17,7 +17,6 @@ import { appRow, requireViewableApp } from '../apps/app-rows.ts';
 import { diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
-import { supersedeOperations } from '../operations/operation-log.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import { addressOf, readUserId } from './addresses.ts';
 import { lockUser } from './user-locks.ts';
@@ -84,8 +83,6 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       const grant = await tx.findOneOrFail(AppGrant, { user: user.id, app: appId });
       editEntity(tx, AppGrant, grant, { expires_at, reason });
       await tx.flush();
-      const granted = [{ id: appId, client_id }];
-      await supersedeOperations(tx, [{ userId: user.id, granted, revoked: [], joined: [] }]);
       const about = { actor, target: ofUser(user), clients: [client_id] };
       await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
       return { ...before, expires_at, reason };

@@ -4,7 +4,6 @@ import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import { ofGroup } from '../audit/audit.ts';
-import { supersedeEnded } from '../operations/operation-log.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
@@ -61,14 +60,12 @@ export const addToGroups = async (tx: Em, { userId, by, now }: Joining, ids: rea
     .onConflict((conflict) => conflict.doNothing())
     .returning('group_id')
     .execute();
-  const joined = rows.map(({ group_id }) => group_id);
-  await supersedeEnded(tx, [userId], 'group', joined);
-  return joined;
+  return rows.map(({ group_id }) => group_id);
 };
 
-/** Takes a locked user out of the groups that they joined at this time. Returns the ids of those. */
+/** Takes a locked user out of groups. Returns the ids of those that they were in. */
 export const leaveGroups = async (
-  { tx, now: joinedAt, audit }: Transaction,
+  { tx, audit }: Transaction,
   actor: Actor,
   user: Person,
   groups: readonly Group[],
@@ -77,7 +74,6 @@ export const leaveGroups = async (
   const rows = await kysely(tx)
     .deleteFrom('group_members')
     .where('user_id', '=', user.id)
-    .where('added_at', '=', joinedAt)
     .where(isAnyOf('group_id', ids, 'int'))
     .returning('group_id')
     .execute();

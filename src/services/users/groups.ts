@@ -11,7 +11,6 @@ import { isNotErased } from '../access/visibility.ts';
 import { type ActionOn, type DetailsOf, ofGroup } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import { requireExpected } from '../edits.ts';
-import { supersedeEnded } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { closeObsoleteRequests } from './request-closing.ts';
 
@@ -60,7 +59,6 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       ...(changesMembers && { members: await setParts(tx, 'members', terms, ids, isRemoved) }),
       ...(apps && { apps: await setParts(tx, 'apps', terms, found.apps, isOther) }),
     };
-    await supersedeEnded(tx, ids, 'group', [group.id]);
     // Without audit entries of their own: the group has one.
     await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
     return contents;

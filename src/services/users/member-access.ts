@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
-import { supersedeOperations } from '../operations/operation-log.ts';
 import { unlinkFromClient } from '../sso/identities.ts';
 
 type Member = { id: number; email: string };
 
 /**
  * Ends what a locked user could still use of clients that suspend or remove them: launches, embedded pages, and invitations, which would
- * bring them back. No undo of an earlier operation gives their apps of these clients again. Grants are revoked by the caller.
+ * bring them back. Grants are revoked by the caller.
  */
 export const endMemberAccess = async (
   tx: Em,
@@ -16,12 +15,6 @@ export const endMemberAccess = async (
   clientIds: readonly number[],
   now: Date,
 ): Promise<void> => {
-  const apps = await kysely(tx)
-    .selectFrom('apps')
-    .select(['id', 'client_id'])
-    .where(isAnyOf('client_id', clientIds, 'int'))
-    .execute();
-  await supersedeOperations(tx, [{ userId, granted: [], revoked: apps, joined: clientIds }]);
   await endLaunches(tx, userId, clientIds);
   await kysely(tx)
     .updateTable('invitations')

@@ -8,7 +8,6 @@ import { can } from '../access/permissions.ts';
 import { userClientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
-import { supersedeClientRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
@@ -77,7 +76,6 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
       await endMemberAccess(tx, user, [clientId], now);
       await leaveClient(tx, user.id, clientId);
-      await supersedeClientRoles(tx, user.id, clientId);
       const membership = await tx.findOneOrFail(Membership, { client: clientId, user: user.id });
       await tx.remove(membership).flush();
       const isDeactivated = isLastMembership(target) && user.isActive;

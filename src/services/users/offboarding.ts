@@ -188,11 +188,11 @@ export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
 type Undo = Transaction & { parts: readonly EndedPart[]; endedAt: Date; staffSecondFactor: StaffPolicy };
 
 /**
- * Gives a locked user back what an offboarding has ended and no one has decided about since. Returns the parts that were given back.
+ * Gives a locked user back what an offboarding has ended. Returns the parts that were given back.
  * Their groups must be locked before the user.
  */
 export const giveBack = async (deps: Undo, actor: Actor, user: User): Promise<EndedPart[]> => {
-  const parts = deps.parts.filter(({ is_superseded }) => !is_superseded);
+  const { parts } = deps;
   const endings = [
     await rejoinGroups(deps, actor, user, parts),
     await reopenViews(deps, actor, user, parts),

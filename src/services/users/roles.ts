@@ -13,7 +13,6 @@ import { CLIENT_ADMIN } from '../access/permissions.ts';
 import { type AuditEvent, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import { readClient } from '../clients/clients.ts';
-import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
@@ -50,7 +49,6 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       await tx.flush();
       if ((user.isStaff && !before.isStaff) || (user.isSuperuser && !before.isSuperuser))
         await endWeakerLogins(tx, user.id, staffSecondFactor);
-      await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
@@ -74,8 +72,6 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       if (isAdmin) requireConfirmedSession(actor, clock.now());
       await readClient(tx, actor, clientId);
       const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
-      // Even if nothing changes: the undo of an earlier operation must not override the decision.
-      await supersedeClientRoles(tx, user.id, clientId, [CLIENT_ADMIN]);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, clock.now(), email);
       if (isAdmin) await endUndo(tx, user.id);
       const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
@@ -89,7 +85,6 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       await tx.flush();
       await noteShared(tx, [user.id]);
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
-      await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;

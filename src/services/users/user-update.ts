@@ -12,11 +12,10 @@ import {
   seesAccounts,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { can } from '../access/permissions.ts';
 import { type AuditEvent, type Changes, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import { supersedeDeactivations, type UndoableChange } from '../operations/operation-log.ts';
+import type { UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import {
@@ -247,8 +246,6 @@ const changeAccount = async (tx: Em, actor: Actor, edit: Edit): Promise<Switch> 
 export const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
   if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
-  // Even if nothing changes: the undo of an earlier operation must not override the decision.
-  if (can(actor, 'administer')) await supersedeDeactivations(tx, user.id, actor.id);
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
 };
