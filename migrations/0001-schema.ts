@@ -9,7 +9,6 @@ import { SIGN_IN } from './schema/sign-in.ts';
 /** All tables. What refers to others comes after them. */
 export class Schema extends Migration {
   override up(): void {
-    for (const statements of [PEOPLE, APPS, SIGN_IN, OPENING, SENDING, RECORDS])
-      this.addSql(statements);
+    for (const statements of [PEOPLE, APPS, SIGN_IN, OPENING, SENDING, RECORDS]) this.addSql(statements);
   }
 }

@@ -1,8 +1,11 @@
 import * as assert from 'uvu/assert';
+import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { eraseAddress, finishErasures } from '../../src/services/data-rights/erasure.ts';
+import { createErasureKeys } from '../../src/services/data-rights/erasure-keys.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, GRACE, IDLE, ROOT } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, IDLE, ROOT, SECRET_KEY } from '../support/test-app.ts';
 import { rollupDifferences, SALES } from '../support/usage.ts';
 
 const erasing = appSuite('users.erase');
@@ -46,6 +49,31 @@ erasing(
     await rejectsWith(app.as(ROOT).users.previewErasure({ email: GRACE }), 'not-found');
   },
 );
+
+erasing('replaces an address that has no account, also in usage that comes later', async ({ app }) => {
+  const email = 'guest@nowhere.test';
+  const report = () =>
+    app.as(ACME).usage.record({ app_id: SALES, entries: [{ email, full_name: 'G', action: 'OPEN' }] });
+  await app.as(ACME).invitations.create({ items: [{ email, client: 1, first_name: 'Guest' }] });
+  await report();
+  const now = app.clock.now();
+  const { addressDigest } = createErasureKeys(SECRET_KEY);
+  const pseudonym = await app.orm.em
+    .fork()
+    .transactional((tx) =>
+      eraseAddress({ tx, now, audit: createAudit(NO_ORIGIN, app.clock), addressDigest }, email),
+    );
+  await finishErasures(app.orm.em.fork(), app.clock);
+  await report();
+
+  assert.equal(await rowsWith(app, [email]), []);
+  const { items } = await app.as(ACME).usage.list({ app_id: SALES, email: pseudonym, limit: 10 });
+  assert.equal(
+    items.map(({ full_name }) => full_name),
+    ['', ''],
+  );
+  assert.equal(await rollupDifferences(app, SALES, dayOf(now)), []);
+});
 
 erasing('records new invitations of the address under the address', async ({ app }) => {
   await erase(app, ADA);
