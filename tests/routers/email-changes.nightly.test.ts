@@ -311,16 +311,6 @@ changes('reserve the former address for the person until the undo has ended', as
   assert.is((await app.as(ACME).users.create({ email: from })).email, from);
 });
 
-changes('release an address that was never used when they are undone', async ({ app }) => {
-  const from = await addMember(app);
-  const wrong = `wrong-${from}`;
-  await change(app, from, wrong);
-  await app.as(null).profile.undoEmail({ token: await mailedEmailToken(app, from, 'undo') });
-  const { email } = await app.as(ACME).users.create({ email: wrong });
-
-  assert.is(email, wrong);
-});
-
 changes('are followed by usage, audit trail and mails', async ({ app }) => {
   const from = await addMember(app);
   const to = `followed-${from}`;

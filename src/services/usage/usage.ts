@@ -65,7 +65,7 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
       if (appId === undefined) {
         // Without the role, the rest of the list would be empty.
         requireLister(reader);
-        return { person: person ?? { email: '' }, viewer: reader, since };
+        return { person: person ?? NOBODY, viewer: reader, since };
       }
       await requireViewableApp(em, reader, clock.now(), appId);
       return { appId, person, since };
@@ -98,6 +98,9 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
     return newest.executeTakeFirstOrThrow(() => notFound('usage entry'));
   },
 });
+
+/** No user has this id. */
+const NOBODY: UsagePerson = { userId: 0 };
 
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;

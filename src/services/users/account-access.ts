@@ -13,7 +13,7 @@ export const endAccess = async (tx: Em, userId: number, now: Date) => {
 
 /** Also ends second factors, identities, and the stored responses to requests: nothing is left with which someone could log in, or repeat a request. */
 export const endAllAccess = async (tx: Em, userId: number, now: Date) => {
-  await endAccess(tx, userId, now);
   await endWaysIn(tx, userId, now);
+  await endLaunches(tx, userId, await clientIdsOf(tx, userId));
   await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', userId).execute();
 };
