@@ -23,6 +23,12 @@ const grantsOf = async (app: TestApp) => {
   return users.flatMap(({ email, apps: ids }) => ids.map((id) => `${label.get(id)} for ${email}`)).toSorted();
 };
 
+/** What a test needs of an element of the page, as the tests' types have no DOM. */
+type ScrolledElement = {
+  getBoundingClientRect(): { x: number };
+  closest(selector: string): { scrollTo(to: { left: number }): void };
+};
+
 /** The last person in the matrix, with an app that ends and another by a group. */
 const ZOE = 'zoe@acme.test';
 
@@ -169,11 +175,11 @@ access('keys, and clicks with Shift, change cells and ranges of them', async ({ 
   await resizeTo(page, { width: 390, height: 844 });
   const name = page.getByRole('table', { name: 'Access' }).getByRole('link', { name: 'Grace Hopper' });
   // At once, as the table may be replaced between two measurements.
-  const moved = await name.evaluate<number, unknown>(`(link) => {
+  const moved = await name.evaluate((link: ScrolledElement) => {
     const before = link.getBoundingClientRect().x;
     link.closest('section').scrollTo({ left: 300 });
     return before - link.getBoundingClientRect().x;
-  }`);
+  });
   assert.ok(moved < 30, 'the names stay in view');
 });
 

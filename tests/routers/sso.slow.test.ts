@@ -30,6 +30,8 @@ connections('are created inactive, with defaults, and never show their secret', 
     first_name_claim: 'given_name',
     last_name_claim: 'family_name',
     groups_claim: '',
+    required_claim: '',
+    required_value: '',
     is_active: false,
     is_required: false,
     provisions: false,
@@ -68,7 +70,7 @@ connections('are active after a test only, one of each client', async ({ app }) 
   assert.equal(untested.fields, { is_active: ['Test the connection first.'] });
   await activate(app, first.id);
   const { fields } = await rejectsWith(activate(app, second.id), 'invalid-input');
-  assert.equal(fields, { is_active: ['A client has one active connection, and Acme ID is.'] });
+  assert.equal(fields, { is_active: ['Only one connection can be active, and Acme ID is.'] });
 
   const moved = { id: 1, connection_id: first.id, issuer: 'https://other.acme.test' };
   const changed = await app.as(ACME).sso.update(moved);

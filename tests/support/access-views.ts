@@ -26,7 +26,7 @@ export const setClient = async (app: TestApp, id: number, isOpen: boolean) => {
   await app.db().updateTable('clients').set({ is_open: isOpen }).where('id', '=', id).execute();
 };
 
-const userId = async (app: TestApp, email: string): Promise<number> =>
+export const userId = async (app: TestApp, email: string): Promise<number> =>
   (await app.db().selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
 
 type UsedView = {

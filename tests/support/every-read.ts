@@ -31,6 +31,9 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const name of ['One', 'Two'])
     await root.sso.create({ id: 1, name, issuer: 'https://login.acme.test', client_id: 'steward' });
   for (const domain of ['acme.test', 'acme.example']) await root.domains.add({ id: 1, domain });
+  for (const name of ['One', 'Two'])
+    await root.installationSso.create({ name, issuer: 'https://login.ops.test', client_id: 'steward' });
+  for (const domain of ['ops.test', 'ops.example']) await root.installationSso.addDomain({ domain });
   for (const description of ['=one', 'two'])
     await root.webhooks.create({ url: 'http://127.0.0.1:9/', client: 1, description });
   await root.webhooks.replay({ id: 1, from: new Date(0) });

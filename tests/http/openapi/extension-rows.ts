@@ -257,7 +257,7 @@ const aboutSingleSignOn = async (app: TestApp): Promise<Row[]> => {
   await app.as(ACME).users.create({ email });
   const db = app.db();
   const user = db.selectFrom('users').select('id').where('email', '=', email);
-  const about = { connection_id: id, issuer: registration.issuer, subject: 'linked', email };
+  const about = { connection_id: id, subject: 'linked', email };
   const { id: identity } = await db
     .insertInto('external_identities')
     .values({ ...about, user_id: (await user.executeTakeFirstOrThrow()).id, created_at: app.clock.now() })
@@ -278,6 +278,26 @@ const aboutSingleSignOn = async (app: TestApp): Promise<Row[]> => {
     { line: `POST ${domains}${domain.id}/verify/`, as: ACME },
     { line: `POST ${domains}${domain.id}/vouch/`, as: ROOT },
     { line: `DELETE ${domains}${domain.id}/`, as: ACME },
+    ...(await aboutSingleSignOnOfTheInstallation(app, registration)),
+  ];
+};
+
+const aboutSingleSignOnOfTheInstallation = async (
+  app: TestApp,
+  registration: { issuer: string; client_id: string },
+): Promise<Row[]> => {
+  const { id } = await app.as(ROOT).installationSso.create({ name: 'Operations', ...registration });
+  const domain = await app.as(ROOT).installationSso.addDomain({ domain: 'ops.example' });
+  const [connections, domains] = ['/jb/sso/', '/jb/sso/domains/'];
+  return [
+    { line: `GET ${connections}`, as: ROOT },
+    { line: `POST ${connections}`, as: ROOT, body: { name: 'Other', ...registration } },
+    { line: `PATCH ${connections}${id}/`, as: ROOT, body: { name: 'Renamed' } },
+    { line: `POST ${connections}${id}/test/`, as: ROOT },
+    { line: `DELETE ${connections}${id}/`, as: ROOT },
+    { line: `GET ${domains}`, as: ROOT },
+    { line: `POST ${domains}`, as: ROOT, body: { domain: 'ops.test' } },
+    { line: `DELETE ${domains}${domain.id}/`, as: ROOT },
   ];
 };
 
