@@ -60,11 +60,8 @@ const withProblems = async <R extends MiddlewareResult>(
     span?.end({ attributes: { 'steward.outcome': outcome }, error: isFault ? outcome : undefined });
   };
   const fail = async (error: unknown): Promise<never> => {
-    let problem = problemOf(error);
-    if (isRefusal(problem))
-      await onRefusal?.(problem).catch((instead: unknown) => {
-        problem = problemOf(instead);
-      });
+    const problem = problemOf(error);
+    if (isRefusal(problem)) await onRefusal?.(problem);
     report(problem.code, isFault(problem));
     throw trpcErrorOf(problem);
   };
@@ -74,19 +71,14 @@ const withProblems = async <R extends MiddlewareResult>(
   return result;
 };
 
-const isRefusal = ({ status, code, revealed }: Problem): boolean =>
-  (status === 403 && code !== 'reauthentication-required') || revealed !== undefined;
+const isRefusal = ({ status, code }: Problem): boolean =>
+  status === 403 && code !== 'reauthentication-required';
 
-/**
- * Runs after the transaction of the refused call has ended, and so is not rolled back with it.
- * @throws the problem to report instead
- */
+/** Runs after the transaction of the refused call has ended, and so is not rolled back with it. */
 const createRefusalRecorder = (context: Context, path: string) => async (problem: Problem) => {
   const actor = await context.findActor().catch(() => null);
   if (!actor) return;
-  const { refusals } = context.openServices();
-  if (problem.revealed === undefined) await refusals.record(actor, path, problem);
-  else await refusals.recordRevealed(actor, path, problem);
+  await context.openServices().refusals.record(actor, path, problem);
 };
 
 /** Fails calls that take too long, and reports the outcome of each. Work that still runs cannot commit any more. */

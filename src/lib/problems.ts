@@ -172,8 +172,6 @@ type ProblemExtras = {
   status?: 400;
   /** What a session still needs: see `nextAppStep`. */
   loginStep?: 'code' | 'enrol' | 'passkey';
-  /** The address of an account whose existence the problem reveals, perhaps to a caller who may not see it: audited and limited then. */
-  revealed?: string;
   cause?: unknown;
 };
 
@@ -187,7 +185,6 @@ export class Problem extends Error {
   readonly status: number;
   readonly fields: FieldErrors | undefined;
   readonly retryAfterSeconds: number | undefined;
-  readonly revealed: string | undefined;
   readonly loginStep: 'code' | 'enrol' | 'passkey' | undefined;
 
   constructor(code: ProblemCode, extras: ProblemExtras = {}) {
@@ -197,7 +194,6 @@ export class Problem extends Error {
     this.code = code;
     this.status = extras.status ?? status;
     this.fields = extras.fields;
-    this.revealed = extras.revealed;
     this.loginStep = extras.loginStep;
     this.retryAfterSeconds = extras.retryAfterSeconds ?? (status === 503 ? 2 : undefined);
   }

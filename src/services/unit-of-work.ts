@@ -33,7 +33,6 @@ import { createConnectionSecrets } from './sso/connections.ts';
 import { createLoginStates } from './sso/login-states.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
-import { DUPLICATE_LIMIT } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
 import { createWebhookSecrets, type SendMessage } from './webhooks/webhook-sending.ts';
 
@@ -61,7 +60,6 @@ export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) 
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),
-    duplicateLimit: createHourlyLimit(pool, DUPLICATE_LIMIT),
     emailChangeLimit: createHourlyLimit(pool, EMAIL_CHANGE_LIMIT),
     lookUpCredential: createCredentialLookup(fork(), read, clock),
     lookUpOpening: createOpeningLookup(fork(), read, clock),

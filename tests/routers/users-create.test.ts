@@ -1,5 +1,3 @@
-import { sql } from 'kysely';
-import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { rejectsWith } from '../support/rejects.ts';
 import {
@@ -13,19 +11,8 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
-import { until } from '../support/time.ts';
 
 const create = appSuite('users.create');
-
-/** Adds members of a client, whose handles are the parts before the @. */
-const addUsers = async (app: TestApp, client: number, emails: readonly string[]): Promise<void> => {
-  const now = app.clock.now();
-  await sql`with added as (
-      insert into users (email, handle, profile_color, date_joined, last_password_set)
-      select email, '@' || split_part(email, '@', 1), 'abcdef', ${now}, ${now} from unnest(${[...emails]}::text[]) email
-      returning id)
-    insert into memberships (client_id, user_id) select ${client}, id from added`.execute(app.db());
-};
 
 create('creates a user with defaults', async ({ app }) => {
   const user = await app.as(ACME).users.create({ email: 'New@Acme.test' });
@@ -143,82 +130,6 @@ create('reports a taken address with other errors only if the caller may see its
   assert.equal(Object.keys(taken.fields ?? {}), ['email']);
 });
 
-create('audits each account of another client that it reveals, for superusers', async ({ app }) => {
-  const revealed = app.as(ACME).users.create({ email: EDSGER });
-  assert.is((await rejectsWith(revealed, 'user-exists')).status, 400);
-  await rejectsWith(app.as(ACME).users.create({ email: ADA }), 'user-exists');
-
-  const [entry, other] = await app
-    .as(ROOT)
-    .audit.list({ action: 'request.refused', target: EDSGER, limit: 2 });
-  const { actor, details, clients } = entry ?? {};
-  assert.equal([actor, details, clients], [ACME, { request: 'users.create', problem: 'user-exists' }, []]);
-  assert.ok(other, 'an earlier test has revealed it too');
-  assert.equal(await app.as(ROOT).audit.list({ action: 'request.refused', target: ADA }), []);
-  assert.equal(await app.as(ACME).audit.list({ action: 'request.refused', target: EDSGER }), []);
-});
-
-create('reveals at most 20 accounts of other clients in an hour, also in one burst', async ({ app }) => {
-  const emails = Array.from({ length: 30 }, (_, n) => `hidden${n}@globex.test`);
-  await addUsers(app, 2, emails);
-  await app.db().deleteFrom('rate_limits').execute();
-  const send = (email: string) =>
-    app.send('POST /jb/users/', { as: ACME, payload: { email, send_email: false } });
-
-  const answers = await Promise.all(emails.map(send));
-
-  assert.is(answers.filter(({ statusCode }) => statusCode === 400).length, 20);
-  const throttled = answers.filter(({ statusCode }) => statusCode === 429);
-  assert.is(throttled.length, 10);
-  // Whether the address is taken no longer shows.
-  const [taken, free] = [await send('hidden1@globex.test'), await send('nobody@acme.test')];
-  for (const { statusCode, headers, json } of [taken, free]) {
-    assert.is(statusCode, 429);
-    assert.match(String(headers['retry-after']), /^3[56]\d\d$/);
-    assert.match(json().detail, /already have an account in another client/);
-  }
-  const keyed = {
-    as: ACME,
-    headers: { 'idempotency-key': 'twenty' },
-    payload: { email: 'other@acme.test' },
-  };
-  assert.is((await app.send('POST /jb/users/', keyed)).statusCode, 429);
-  assert.is(
-    (await app.send('POST /jb/users/', { as: GLOBEX, payload: { email: 'free@globex.test' } })).statusCode,
-    200,
-  );
-});
-
-create('creates no user after others of the same burst have reached the limit', async ({ app }) => {
-  await app.db().deleteFrom('rate_limits').execute();
-  const holder = new Client(app.connection);
-  await holder.connect();
-  try {
-    // Holds the creation after its first check.
-    await holder.query('begin; lock table app_grants in access exclusive mode');
-    const creation = app.send('POST /jb/users/', {
-      as: ACME,
-      payload: { email: 'late@acme.test', apps: ['zylTKNVx'] },
-    });
-    await until('the creation waits', async () => {
-      await holder.query('select pg_stat_clear_snapshot()');
-      const { rowCount } = await holder.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rowCount === 1;
-    });
-    for (let n = 0; n < 20; n += 1)
-      await rejectsWith(app.as(ACME).users.create({ email: `hidden${n}@globex.test` }), 'user-exists');
-    await holder.query('commit');
-
-    assert.is((await creation).statusCode, 429);
-    await rejectsWith(app.as(ROOT).users.get({ email: 'late@acme.test' }), 'not-found');
-  } finally {
-    await holder.end();
-  }
-  await app.db().deleteFrom('rate_limits').execute();
-});
-
 create('lets one of twenty concurrent creations of an address succeed', async ({ app }) => {
   const attempts = Array.from({ length: 20 }, () =>
     app.send('POST /jb/users/', { as: ACME, payload: { email: 'race@acme.test' } }),
@@ -269,28 +180,6 @@ create('is refused to members and staff', async ({ app }) => {
   await rejectsWith(app.as(ADA).users.create({ email: 'x@acme.test' }), 'forbidden');
   await rejectsWith(app.as(STAFF).users.create({ email: 'x@acme.test', client: 1 }), 'forbidden');
   await rejectsWith(app.as(null).users.create({ email: 'x@acme.test' }), 'unauthenticated');
-});
-
-const handles = appSuite('handles of new users');
-
-handles('tell the admins of a client which names others have 20 times in an hour', async ({ app }) => {
-  const names = Array.from('abcdefghijklmnopqrstu', (letter) => `dict-${letter}`);
-  const emails = names.map((name) => `${name}@acme.test`);
-  await addUsers(app, 1, emails);
-  const handleFor = async (name: string, as = GLOBEX) =>
-    (await app.as(as).users.create({ email: `${name}@globex.test`, client: 2 })).handle;
-
-  const seen: string[] = [];
-  for (const name of names) seen.push(await handleFor(name));
-  const unknown = await handleFor('dict-free');
-
-  assert.equal(
-    seen.slice(0, 20),
-    names.slice(0, 20).map((name) => `@${name}2`),
-  );
-  assert.match(seen.at(-1) ?? '', /^@dict-u\d{5,6}$/);
-  assert.match(unknown, /^@dict-free\d{5,6}$/);
-  assert.is(await handleFor('dict-other', ROOT), '@dict-other', 'superusers see all people anyway');
 });
 
 const AVATAR = 'https://images.acme.test/ada.png';
@@ -429,4 +318,3 @@ create('internationalized domains require an ASCII local part', async ({ app }) 
 });
 
 create.run();
-handles.run();

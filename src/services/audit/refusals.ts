@@ -3,9 +3,7 @@ import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { HourlyLimiter } from '../rate-limits/counters.ts';
-import { findUserId } from '../users/addresses.ts';
-import { type Audit, NO_TARGET, type Origin, ofAddress } from './audit.ts';
+import { type Audit, NO_TARGET, type Origin } from './audit.ts';
 
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
 const MAX_PER_MINUTE = 10;
@@ -38,22 +36,10 @@ type Deps = {
   origin: Origin;
   logger: Pick<Logger, 'warn'>;
   refusalLimit: RefusalLimit;
-  duplicateLimit: HourlyLimiter;
 };
 
-/** Records requests of authenticated users that were refused with 403, or that revealed an account. */
-export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit, duplicateLimit }: Deps) => ({
-  /**
-   * Counts and records a problem that reveals an account which the actor may not see. Only superusers see the entry.
-   * @throws Problem `throttled` to report instead
-   */
-  recordRevealed: async (actor: Actor, request: string, { code, revealed = '' }: Problem): Promise<void> => {
-    if ((await findUserId(em, actor, revealed)) !== undefined) return;
-    await duplicateLimit.add(actor.id);
-    const details = { request, problem: code };
-    await audit.record(em, [{ action: 'request.refused', actor, target: ofAddress(revealed), details }]);
-  },
-
+/** Records requests of authenticated users that were refused with 403. */
+export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit }: Deps) => ({
   /**
    * Never throws: the caller gets the reason of the refusal even if it cannot be recorded.
    * @param request procedure, or method and route

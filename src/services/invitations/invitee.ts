@@ -135,7 +135,7 @@ export const createInvitee = async (
 
   // The provider of a client that has verified the domain says whose the address is.
   const isEmailVerified = hash === null || (await isByMailboxOnly(tx, invitation.id));
-  const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser, client };
+  const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser };
   const user = await addUser(tx, person, now);
   user.lastLogin = now;
   await tx.flush();

@@ -109,15 +109,6 @@ export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: Hou
 
 export type HourlyLimiter = ReturnType<typeof createHourlyLimit>;
 
-/** Counts something for a key in an hour, in a transaction: what is rolled back does not count. Concurrent ones of the key wait. */
-export const countInHour = async (tx: Em, key: string): Promise<void> => {
-  await kysely(tx).executeQuery(CompiledQuery.raw(ADD, [key, HOUR_MS, 1]));
-};
-
-/** How many times `countInHour` has counted in the present hour of a key. */
-export const readCountOfHour = async (tx: Em, key: string): Promise<number> =>
-  (await readHour(tx, key))?.points ?? 0;
-
 const readHour = async (em: Em, key: string): Promise<WindowCount | undefined> =>
   (await kysely(em).executeQuery<WindowCount>(CompiledQuery.raw(READ, [key, HOUR_MS]))).rows[0];
 

@@ -33,7 +33,7 @@ const REQUESTS_PER_HOUR = 5;
 
 /** Changes of the addresses by which people log in and get mail, until a mailbox confirms them. */
 export const createEmailChanges = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, duplicateLimit, emailChangeLimit } = unit;
+  const { em, clock, audit, origin, emailChangeLimit } = unit;
 
   /** Replaces earlier requests. */
   const addRequest = async (tx: Em, actor: Actor, { user, to, ipAddress }: Request): Promise<void> => {
@@ -91,13 +91,12 @@ export const createEmailChanges = (unit: UnitOfWork) => {
      * Changes the address of a person whom only the actor administers: by a superuser at once. For others, the new mailbox must confirm it,
      * and no lookup of the address happens before.
      * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`,
-     * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`, `throttled` as `duplicateLimit`
+     * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`
      */
     changeForUser: async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
       requireConfirmedSession(actor, clock.now());
       if (!can(actor, 'administer')) return requestForUser(actor, email, to);
       const change = em.transactional(async (tx) => {
-        await duplicateLimit.check(tx, actor.id);
         const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
         if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
         await deleteRequests(tx, user.id).execute();
@@ -105,10 +104,9 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         const now = clock.now();
         await changeAddress({ tx, now, audit }, { ...about, notice: 'plain' });
         await requireNewLogin(tx, user, now);
-        await duplicateLimit.check(tx, actor.id);
         return readUser(tx, actor, clock.now(), to);
       });
-      return change.catch(rethrowAsTaken('new_email', to));
+      return change.catch(rethrowAsTaken('new_email'));
     },
 
     /**
@@ -176,15 +174,15 @@ const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
 /** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */
 const requireEmailAdmin = requirementOf(emailAdminRefusal);
 
-/** @param revealed the address, if the caller has not shown that it is theirs */
+/** Names the field of the input that has a taken address. */
 export const rethrowAsTaken =
-  (field: string, revealed?: string) =>
+  (field: string) =>
   (error: unknown): never => {
     const problem = error instanceof Problem ? error : problemOfDatabaseError(error);
     if (problem?.code !== 'user-exists') throw error;
     const { email: _, ...others } = problem.fields ?? {};
     const fields = { ...others, [field]: USER_EXISTS.email ?? [] };
-    throw new Problem('user-exists', { fields, cause: error, ...(revealed !== undefined && { revealed }) });
+    throw new Problem('user-exists', { fields, cause: error });
   };
 
 /** Deletes the changes of a user that were requested and not made. Their links end. */

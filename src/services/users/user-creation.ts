@@ -1,15 +1,13 @@
-import { createHash, randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { newMail } from '../mail/enqueue-mails.ts';
-import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { claimAddress, findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
@@ -27,19 +25,17 @@ type UserInput = {
   send_email: boolean;
 };
 
-export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfWork) => ({
+export const createUserCreation = ({ em, clock, audit }: UnitOfWork) => ({
   /**
    * Creates a user without a password, and enqueues the mail to set one if requested.
-   * @throws Problem `user-exists`, `invalid-input` on `email`, `apps`, `client`, `throttled` as `duplicateLimit`
+   * @throws Problem `user-exists`, `invalid-input` on `email`, `apps`, `client`
    */
   create: (actor: Actor, input: UserInput): Promise<UserDetail> => {
     const creation = em.transactional(async (tx) => {
-      await duplicateLimit.check(tx, actor.id);
       const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
-      const client = can(actor, 'administer') ? null : ([...clients][0] ?? null);
-      const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser, client }, now);
+      const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
       if (input.send_email)
         tx.create(OutboxMail, { kind: 'password-setup', user, recipient: email, ...newMail(now) });
       await tx.flush();
@@ -48,10 +44,9 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
       ]);
       const event: AuditEvent = { action: 'user.create', actor, target: ofUser(user), clients: [...clients] };
       await audit.record(tx, [event, ...grantEvents(actor, user, apps)]);
-      await duplicateLimit.check(tx, actor.id);
       return rowOfUser(user, { apps: apps.map(({ id }) => id), clientadmin_of: [] });
     });
-    return creation.catch(rethrowAsTaken('email', input.email));
+    return creation.catch(rethrowAsTaken('email'));
   },
 });
 
@@ -96,18 +91,14 @@ type Given =
   | 'isStaff'
   | 'isSuperuser';
 
-export type NewUser = Partial<Pick<User, Given>> & {
-  email: string;
-  /** Whose admins decide on the address. By default those of the installation. */
-  client?: number | null;
-};
+export type NewUser = Partial<Pick<User, Given>> & { email: string };
 
 /** Adds a user with defaults to the unit of work. @throws Problem `user-exists` if the address is reserved */
-export const addUser = async (tx: Em, { client = null, ...input }: NewUser, now: Date): Promise<User> => {
+export const addUser = async (tx: Em, input: NewUser, now: Date): Promise<User> => {
   await claimAddress(tx, now, { to: input.email });
   return tx.create(User, {
     ...input,
-    handle: await findFreeHandle(tx, input.email, client),
+    handle: await findFreeHandle(tx, input.email),
     profileColor: profileColorOf(input.email),
     dateJoined: now,
     lastPasswordSet: now,
@@ -125,59 +116,29 @@ export const handleBase = (email: string): string =>
 export const lockAllHandles = (tx: Em) =>
   sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(kysely(tx));
 
-/** Numbers of handles that the people of a client get in an hour because someone else, perhaps of another client, has the name. */
-const NUMBERED_PER_HOUR = 20;
-/** Random numbers to choose from: more than one, because handles with them may exist. */
-const RANDOM_NUMBERS = 20;
-
 /**
- * Appends the lowest free number from 2, if the handle is taken; or a random one, whether it is taken or not, if the client had too many
- * of these: its admins would find out which names other clients have. Locks the base without trailing digits (`@ada` and `@ada2` may both
- * become `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same handle.
+ * Appends the lowest free number from 2, if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2` may both become
+ * `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same handle.
  */
-const findFreeHandle = async (tx: Em, email: string, client: number | null): Promise<string> => {
+const findFreeHandle = async (tx: Em, email: string): Promise<string> => {
   const base = handleBase(email);
   const db = kysely(tx);
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
   const key = `handle ${base.replace(/\d+$/, '')}`;
   await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(db);
-  const limit = `handles:${client}`;
-  const isHidden = client !== null && (await readCountOfHour(tx, limit)) >= NUMBERED_PER_HOUR;
-  const numbers = isHidden
-    ? sql`(select unnest(${Array.from({ length: RANDOM_NUMBERS }, () => randomInt(10_000, 1_000_000))}::int[]) as n)`
-    : sql`(select generate_series(2, 1000000) as n)`;
   const found = await sql<{ handle: string }>`
     select handle from (
-      select ${base}::text as handle where not ${isHidden}::boolean
+      select ${base}::text as handle
       union all
-      select ${base} || n from ${numbers} numbers
+      select ${base} || n from generate_series(2, 1000000) as n
     ) candidates
     where not exists (select from users where users.handle = candidates.handle)
     limit 1`.execute(db);
-  const handle = found.rows[0]?.handle ?? base;
-  if (client !== null && !isHidden && handle !== base) await countInHour(tx, limit);
-  return handle;
+  return found.rows[0]?.handle ?? base;
 };
 
 /** Derives the color from the address, so that it is the same in every installation. */
 export const profileColorOf = (email: string): string => {
   const hash = createHash('sha256').update(email).digest();
   return PALETTE[hash.readUInt16BE(0) % PALETTE.length] ?? '1f77b4';
-};
-
-/** Accounts of other clients that an admin may find by trying to create them, in an hour. */
-const DUPLICATES_PER_HOUR = 20;
-
-/**
- * Limits how many accounts of other clients an admin finds: creating a user reveals whether the address is taken. At the limit, every
- * creation by this admin fails, whether the address is taken or not. Checked before and after a creation, in its transaction: requests sent
- * in one burst all pass the first check.
- */
-export const DUPLICATE_LIMIT = {
-  prefix: 'duplicate-user',
-  perHour: DUPLICATES_PER_HOUR,
-  detailOf: (msLeft: number): string => {
-    const minutes = Math.ceil(msLeft / MINUTE_MS);
-    return `${DUPLICATES_PER_HOUR} of the users that you tried to create in the last hour already have an account in another client. You can create users again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. Invite people instead: an invitation also reaches those who have an account.`;
-  },
 };
