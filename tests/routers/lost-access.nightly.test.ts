@@ -50,6 +50,11 @@ const connection = async (app: TestApp, n: number) => {
   const { id } = await app.as(ROOT).sso.create({ id: 1, name: `Provider ${n}`, ...REGISTRATION });
   return { id: 1, connection_id: id };
 };
+const installationConnection = async (app: TestApp, n: number) => {
+  await endConnections(app);
+  const { id } = await app.as(ROOT).installationSso.create({ name: `Provider ${n}`, ...REGISTRATION });
+  return { connection_id: id };
+};
 const endConnections = (app: TestApp) => sql`delete from sso_connections`.execute(app.db());
 /** A domain that its record proves. */
 const domain = async (app: TestApp, n: number) => {
@@ -281,6 +286,20 @@ const INPUTS: Inputs = {
   'domains.verify': domain,
   'domains.vouch': domain,
   'domains.remove': domain,
+  'installationSso.create': async (app, n) => {
+    await endConnections(app);
+    return { ...REGISTRATION, name: `Connection ${n}` };
+  },
+  'installationSso.update': async (app, n) => ({
+    ...(await installationConnection(app, n)),
+    name: `Renamed ${n}`,
+  }),
+  'installationSso.test': installationConnection,
+  'installationSso.remove': installationConnection,
+  'installationSso.addDomain': (_app, n) => ({ domain: `ops${n}.lost.test` }),
+  'installationSso.removeDomain': async (app, n) => ({
+    domain_id: (await app.as(ROOT).installationSso.addDomain({ domain: `gone${n}.lost.test` })).id,
+  }),
   'webhooks.create': async (app) => {
     // Otherwise the call publishes what others have changed before.
     await app.as(ROOT).events.list({});
@@ -350,6 +369,7 @@ const INPUTS: Inputs = {
 const CHANGES_NOTHING = [
   'apps.openTicket',
   'sso.test',
+  'installationSso.test',
   'apps.previewMaintenance',
   'clients.previewInvitation',
   'tickets.introspect',

@@ -235,10 +235,9 @@ export const revokeCredentials = async (
   }
   for (const table of ['login_challenges', 'password_links', 'launch_codes'] as const)
     await db.deleteFrom(table).where(isOfUsers).execute();
-  await db
-    .deleteFrom('embed_sessions')
-    .where('access_view_use_id', 'in', db.selectFrom('access_view_uses').select('id').where(isOfUsers))
-    .execute();
+  const uses = db.selectFrom('access_view_uses').select('id').where(isOfUsers);
+  for (const table of ['embed_sessions', 'launch_codes'] as const)
+    await db.deleteFrom(table).where('access_view_use_id', 'in', uses).execute();
   // Changes of the address that are not confirmed yet.
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };

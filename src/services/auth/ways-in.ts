@@ -1,10 +1,13 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { revokeCredentials } from './credentials.ts';
 
-/** The tables of what someone can log in with, beside the password. A reset by mail ends none of them. */
-const WAYS_IN = ['mfa_factors', 'recovery_codes', 'external_identities'] as const;
+/** The tables of what someone can log in with beside the password, or could repeat. A reset by mail ends none of them. */
+const WAYS_IN = ['mfa_factors', 'recovery_codes', 'external_identities', 'idempotent_responses'] as const;
 
-/** Ends every way to log in to the account of a locked user, and what is in the hands of those who have: nobody gets in before another proof. */
+/**
+ * Ends every way to log in to the account of a locked user, what is in the hands of those who have, and stored responses that they could ask
+ * for again: nobody gets in before another proof.
+ */
 export const endWaysIn = async (tx: Em, userId: number, now: Date): Promise<void> => {
   const withoutPassword = { password_hash: null, last_password_set: now };
   await kysely(tx).updateTable('users').set(withoutPassword).where('id', '=', userId).execute();

@@ -16,9 +16,9 @@ import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { ofUser } from '../audit/audit.ts';
+import { endWaysIn } from '../auth/ways-in.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { endAllAccess } from './account-access.ts';
 import { changeAddress, endUndo } from './address-change.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
@@ -134,7 +134,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 /** Ends every way in to an account that got another address, and mails a link to set a new password there. */
 export const requireNewLogin = async (tx: Em, user: User, now: Date): Promise<void> => {
   await endUndo(tx, user.id);
-  await endAllAccess(tx, user.id, now);
+  await endWaysIn(tx, user.id, now);
   // Inactive people get a link when they are reactivated and ask for one.
   if (user.isActive)
     tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });

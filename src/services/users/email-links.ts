@@ -1,14 +1,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { deleteRecoveryCodes } from '../auth/one-time-codes.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
+import { endWaysIn } from '../auth/ways-in.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { endAccess } from './account-access.ts';
 import { changeAddress } from './address-change.ts';
 import { confirmationEnds, isStillAllowed, requireNewLogin, rethrowAsTaken } from './email-changes.ts';
 
@@ -74,7 +72,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
     },
 
     /**
-     * Gives the account its old address back, and ends all access to it: it may be in foreign hands.
+     * Gives the account its old address back, and ends every way in: it may be in foreign hands.
      * @throws Problem `invalid-link`, `user-exists`
      */
     undo: async (token: string): Promise<void> => {
@@ -93,9 +91,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
           .where('user_id', '=', user.id)
           .where('id', '>=', link.id)
           .execute();
-        // The thief may know the password, and have added other ways in.
-        await endAccess(tx, user.id, clock.now());
-        await deleteWaysInSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
+        await endWaysIn(tx, user.id, clock.now());
         await lockAccessChange(tx, user.id, null);
       });
       await undo.catch(rethrowAsTaken('email'));
@@ -108,15 +104,6 @@ const OWN_CHANGE = 'Log in with your account to confirm its new address.';
 /** Whether the person requested the change, and not an admin. */
 const isOwn = ({ userId, requestedBy }: { userId: number; requestedBy: number }): boolean =>
   userId === requestedBy;
-
-/** Deletes the second factors and identities that were added since then: who added them knew the same as who changed the address. */
-const deleteWaysInSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
-  const db = kysely(tx);
-  const isAdded = condition`user_id = ${userId} and created_at >= ${since}`;
-  await db.deleteFrom('external_identities').where(isAdded).execute();
-  const { numDeletedRows } = await db.deleteFrom('mfa_factors').where(isAdded).executeTakeFirst();
-  if (numDeletedRows > 0n) await deleteRecoveryCodes(tx, userId);
-};
 
 /** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
 const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
