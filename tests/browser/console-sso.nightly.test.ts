@@ -5,7 +5,7 @@ import { openConsole, showing, waitForData } from '../support/console.ts';
 import { startIdentityProvider, type TestProvider } from '../support/identity-provider.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME_ID } from '../support/sso.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
 
 const sso = browserSuite('single sign-on in a browser');
 
@@ -180,14 +180,6 @@ testAppearance(sso, {
     await logIn(page, ACME);
     await page.goto(`/sso/${connection?.id}/start/?test=1`);
     await waitForHeading(page, 'Test of Acme ID');
-  },
-  'sso-link': async (page) => {
-    provider.people.set('ada', { email: ADA });
-    provider.state.subject = 'ada';
-    await page.goto('/login/');
-    await page.getByLabel('Email address').fill(ADA);
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await waitForHeading(page, 'Connect your account');
   },
   'sso-failure': async (page, app) => {
     const [connection] = await connectionsOf(app);

@@ -147,7 +147,7 @@ const MAX_ID_LENGTH = 255;
 
 const assertionOf = (claims: Record<string, unknown> & oidc.IDToken): Assertion => {
   const subject = idIn(claims.sub);
-  if (subject === null) throw new ProviderError('invalid', 'The claim sub is too long.');
+  if (subject === null) throw new ProviderError('invalid', 'The claim sub is empty or too long.');
   return {
     subject,
     sid: idIn(claims.sid),
@@ -159,7 +159,9 @@ const assertionOf = (claims: Record<string, unknown> & oidc.IDToken): Assertion 
 
 /** Null for what is no id, or cannot be stored. */
 const idIn = (value: unknown): string | null =>
-  typeof value === 'string' && value.length <= MAX_ID_LENGTH && isStorableText(value) ? value : null;
+  typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH && isStorableText(value)
+    ? value
+    : null;
 
 /** Lists may also be sent as one string. */
 const stringsIn = (value: unknown): string[] =>
