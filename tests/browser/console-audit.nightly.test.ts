@@ -28,7 +28,7 @@ audit('actors and targets are found by their names, and chosen exactly', async (
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit');
-  await page.getByText('→ “Adeline”').waitFor();
+  await page.getByText('First name: changed').first().waitFor();
   await assertLooksGood(page, 'console-audit');
   await searchFilter(page, 'Actor', 'ACME', ACME);
   await page.waitForURL('**actor=admin**');
@@ -43,7 +43,7 @@ audit('actors and targets are found by their names, and chosen exactly', async (
   await page.getByRole('option', { name: ADA }).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL('**target=ada**');
-  await page.getByText('→ “Adeline”').waitFor();
+  await page.getByText('First name: changed').first().waitFor();
   await page.getByRole('button', { name: `Target: ${ADA}` }).click();
   await page.getByRole('textbox', { name: 'Search: Target' }).fill('unfinished');
   await page.getByRole('heading', { name: 'Audit trail' }).click();
@@ -63,12 +63,12 @@ audit('filters and periods are part of the address, and the CSV file has what ma
   await chooseFilter(page, 'Action', 'Changed a person');
   await page.waitForURL('**action=user.update**');
   await page.reload();
-  await page.getByText('First name: “Grace” → “Admiral”').waitFor();
-  assert.is(await page.getByText('Countess').count(), 0);
+  await page.getByText('First name: changed').waitFor();
+  assert.is(await page.getByRole('link', { name: ADA }).count(), 0);
   assert.is(await page.getByLabel('From', { exact: true }).inputValue(), '2026-11-20');
   const [download] = await Promise.all([page.waitForEvent('download'), chooseFromMenu(page, 'Download CSV')]);
   const csv = await readFile(await download.path(), 'utf8');
-  assert.match(csv, 'Admiral');
+  assert.match(csv, GRACE);
   assert.not.match(csv, ADA);
 
   await goTo(page, '/console/people');
@@ -126,7 +126,7 @@ audit('an entry shows what was changed and leads to the person, and their histor
     .click();
   const row = page.getByRole('table', { name: 'Before and after' }).getByRole('row', { name: 'First name' });
   await row.waitFor();
-  assert.match(await row.innerText(), /Ida\s+Idris/);
+  assert.match(await row.innerText(), /changed/);
   await assertLooksGood(page, 'console-audit-entry');
   await page.getByRole('dialog').getByRole('link', { name: IDLE }).click();
   await waitForHeading(page, 'Idris Idle');

@@ -7,7 +7,7 @@ import { CLIENT_ID, CLIENT_SECRET, FRESH_SECONDS, startLemonldap } from '../../s
 import { ACME_ID, activate, personOf, verifyDomain } from '../../support/sso.ts';
 import { suite } from '../../support/suite.ts';
 import { freePort } from '../../support/tcp.ts';
-import { ACME, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
+import { ACME, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
 
 type Portal = Awaited<ReturnType<typeof startLemonldap>>;
 type Fixture = { app: TestApp; portal: Portal; connection: number; group: number };
@@ -96,22 +96,18 @@ logins('gives another person of the provider no groups that it does not state', 
   assert.equal((await app.as(ACME).groups.get({ id: ACME_ID, group_id: group })).members, [DOCTOR]);
 });
 
-logins('connects a member who has a password, which the person enters once', async (fixture) => {
+logins('logs in a member who has a password, confined to the client', async (fixture) => {
   const { app } = fixture;
   const email = 'msmith@badwolf.org';
   await app.as(ACME).users.create({ email, send_email: false });
   await sql`update users set password_hash = (select password_hash from users where email = ${ACME})
     where email = ${email}`.execute(app.db());
   const browsers = openBrowsers(fixture);
-  const { page } = await logIn(fixture, browsers, 'msmith');
-  await browsers.visitor.get(page.location ?? '');
-  assert.is(await personOf(app, browsers.visitor), null);
-  await browsers.visitor.submit('/sso/link/', { password: DEMO_PASSWORD });
-  assert.is(await personOf(app, browsers.visitor), email);
-  const again = openBrowsers(fixture);
-  await logIn(fixture, again, 'msmith');
+  await logIn(fixture, browsers, 'msmith');
 
-  assert.is(await personOf(app, again.visitor), email);
+  assert.is(await personOf(app, browsers.visitor), email);
+  const cookie = [...browsers.visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  assert.is((await app.send('GET /session/', { headers: { cookie } })).json().confined_to, ACME_ID);
 });
 
 logins('says that the provider is not set up after it has refused the secret', async (fixture) => {
