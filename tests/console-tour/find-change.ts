@@ -10,7 +10,7 @@ export const findChange = async ({ page, read, screenshot }: Tour): Promise<stri
   await chooseFilter(page, 'Period', 'Yesterday');
   const rows = page.getByRole('table', { name: 'Audit trail' }).getByRole('row');
   await rows
-    .filter({ hasText: '“Murray” → “Hopper”' })
+    .filter({ hasText: 'Last name: changed' })
     .getByRole('link', { name: 'admin@acme.test' })
     .waitFor();
   await screenshot('audit');
@@ -18,5 +18,5 @@ export const findChange = async ({ page, read, screenshot }: Tour): Promise<stri
 
   const [entry] = await read('/jb/audit/?action=user.update');
   assert.equal([entry?.actor, entry?.target], ['admin@acme.test', 'grace@acme.test']);
-  return 'Alex Acme changed Murray to Hopper';
+  return 'Alex Acme changed the last name of Grace Hopper';
 };

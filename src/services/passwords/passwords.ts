@@ -24,6 +24,8 @@ import {
 type ExpiredPassword = { username: string; current: string; next: string };
 type Replacement = { current: string; next: string; kept: Credential | null };
 
+const NOT_EXPIRED = 'This password has not expired. Log in, and change it there.';
+
 export const createPasswords = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, passwordVerification } = unit;
   const { audit, origin, idempotency } = unit;
@@ -85,11 +87,13 @@ export const createPasswords = (unit: UnitOfWork) => {
 
     /**
      * Changes an expired password, which can no longer be used to log in.
-     * @throws Problem `invalid-credentials`, `sso-required`, `throttled`, `overloaded`, `invalid-input` on `new_password`
+     * @throws Problem `invalid-credentials`, `sso-required`, `throttled`, `overloaded`, `invalid-input` on `password`, `new_password`
      */
     changeExpired: async ({ username, current, next }: ExpiredPassword): Promise<void> => {
       const user = await passwordVerification.verify(username, current, 'login');
       if (user.requiresSso) throw new Problem('sso-required');
+      // A login would ask for the second factor.
+      if (!user.isExpired) throw invalid({ password: [NOT_EXPIRED] });
       await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
     },
 

@@ -16,7 +16,6 @@ import {
   GRACE,
   ROOT,
   SECRET_KEY,
-  STAFF,
   type TestApp,
 } from '../../support/test-app.ts';
 import { CHURN, SALES } from '../../support/usage.ts';
@@ -336,6 +335,10 @@ const challengeCookie = async (app: TestApp, email: string, token = 'c'.repeat(4
 const aboutPasswords = async (app: TestApp): Promise<Row[]> => {
   const token = await resetToken(app);
   const change = { password: DEMO_PASSWORD, new_password: NEW_PASSWORD };
+  await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 30 });
+  const expired = await app.as(ROOT).users.create({ email: 'expired@globex.test', client: 2 });
+  await sql`update users set last_password_set = '2020-01-01', password_hash = (select password_hash from users where email = ${EDSGER})
+    where email = ${expired.email}`.execute(app.db());
   return [
     { line: 'POST /password/check/', body: { password: 'summer' } },
     { line: 'GET /jb/clients/1/password-expiry/?days=90', as: ACME },
@@ -343,7 +346,7 @@ const aboutPasswords = async (app: TestApp): Promise<Row[]> => {
     { line: 'POST /password/reset/verify/', body: { token } },
     { line: 'POST /password/reset/', body: { token, password: NEW_PASSWORD } },
     { line: 'POST /password/change/', as: EDSGER, body: change },
-    { line: 'POST /password/change-expired/', body: { ...change, username: STAFF } },
+    { line: 'POST /password/change-expired/', body: { ...change, username: expired.email } },
   ];
 };
 
