@@ -40,7 +40,6 @@ type TargetType =
   | 'domain'
   | 'group'
   | 'invitation'
-  | 'mail'
   | 'signing-key'
   | 'site'
   | 'user'

@@ -118,8 +118,8 @@ class OutboxMail(models.Model):
 class AuditEntry(models.Model):
     occurred_at = models.DateTimeField()
     action = models.TextField()
-    actor_email = models.TextField()
-    target = models.TextField()
+    actor_label = models.TextField()
+    target_label = models.TextField()
     client_ids = ArrayField(models.IntegerField())
     details = Json()
     request_id = models.TextField()
@@ -157,7 +157,7 @@ class UsageWindow(models.Model):
 
 
 def event(action, target, client_ids, details):
-    return {'action': action, 'target': target, 'client_ids': client_ids, 'details': details}
+    return {'action': action, 'target_label': target, 'client_ids': client_ids, 'details': details}
 
 
 def record(request, events):
@@ -165,6 +165,6 @@ def record(request, events):
         'occurred_at': timezone.now(),
         'request_id': str(uuid.uuid4()),
         'address': request.META['REMOTE_ADDR'],
-        'actor_email': request.user.email,
+        'actor_label': request.user.email,
     }
     AuditEntry.objects.bulk_create([AuditEntry(**origin, **each) for each in events])
