@@ -109,7 +109,7 @@ export const EmailChange = defineEntity({
   name: 'EmailChange',
   tableName: 'email_changes',
   indexes: [
-    index('email_changes_old_email', 'email_changes (old_email) where changed_at is not null'),
+    index('email_changes_reserved', 'email_changes (old_email) where undo_until is not null'),
     index('email_changes_requested', 'email_changes (requested_at) where changed_at is null'),
   ],
   properties: {

@@ -150,7 +150,7 @@ create table email_changes (
   requested_by int not null,
   constraint email_changes_user_id_foreign foreign key (user_id) references users (id) on delete cascade
 );
-create index email_changes_old_email on email_changes (old_email) where changed_at is not null;
+create index email_changes_reserved on email_changes (old_email) where undo_until is not null;
 create index email_changes_requested on email_changes (requested_at) where changed_at is null;
 create index email_changes_user_id_index on email_changes (user_id);
 

@@ -13,7 +13,7 @@ import {
   STAFF,
 } from '../support/test-app.ts';
 import { passTime } from '../support/time.ts';
-import { FLEET } from '../support/usage.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const exporting = appSuite('users.export');
 
@@ -31,6 +31,23 @@ exporting('is for the person and superusers only', async ({ app }) => {
     headers: { accept: 'application/json' },
   });
   assert.is(json.statusCode, 406);
+});
+
+exporting('gives people what their clients have recorded, and superusers all', async ({ app }) => {
+  const email = 'was-shared@acme.test';
+  await app.as(ROOT).users.create({ email, apps: [SALES, FLEET], send_email: false });
+  for (const app_id of [SALES, FLEET])
+    await app.as(ROOT).usage.record({ app_id, entries: [{ email, action: 'OPEN' }] });
+  await app.as(ROOT).memberships.remove({ id: 2, email });
+  const usedIn = async (as: string) => {
+    const apps: unknown[] = [];
+    for await (const { part, items } of await app.as(as).users.export({ email }))
+      if (part === 'usage') apps.push(...items.map((item) => item.app));
+    return apps.sort();
+  };
+
+  assert.equal(await usedIn(email), ['sales']);
+  assert.equal(await usedIn(ROOT), ['fleet', 'sales']);
 });
 
 exporting('requires a recently entered password of a session', async ({ app }) => {
