@@ -36,7 +36,7 @@ import { readUser, rowOfUser, type UserDetail } from './user-rows.ts';
 const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
 
 /** Those whose values the audit trail records. Of others, which are personal or may be large, it records only that they changed. */
-export const RECORDED_FIELDS: readonly string[] = ['is_demo_user'];
+const RECORDED_FIELDS: readonly string[] = ['is_demo_user'];
 
 type ProfileField = (typeof PROFILE_FIELDS)[number];
 /** What callers may send. */
