@@ -188,8 +188,8 @@ export const usersRouter = router({
   create: route(adminProcedure, 'POST', '/jb/users/', {
     summary: 'Create a user',
     description:
-      'The user joins the clients of the `apps`, and `client`: by default the only client that you administer. The new user of a superuser may belong to no client. With `send_email`, a link to set a password is mailed. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
-    problems: ['user-exists', 'throttled'],
+      'The user joins the clients of the `apps`, and `client`: by default the only client that you administer. The new user of a superuser may belong to no client. With `send_email`, a link to set a password is mailed.',
+    problems: ['user-exists'],
     example: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: ['zylTKNVx'] },
     legacy: true,
   })

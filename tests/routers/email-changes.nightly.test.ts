@@ -16,8 +16,12 @@ const addMember = async (app: TestApp): Promise<string> => {
   created += 1;
   const email = `member-${created}@acme.test`;
   await app.as(ROOT).users.create({ email, apps: [SALES], send_email: false });
+  await setProved(app, email, true);
   return email;
 };
+
+const setProved = (app: TestApp, email: string, is_email_verified: boolean) =>
+  app.db().updateTable('users').set({ is_email_verified }).where('email', '=', email).execute();
 
 const request = async (app: TestApp, from: string, to: string): Promise<string> => {
   await app.as(from).profile.requestEmail({ email: to });
@@ -75,6 +79,14 @@ changes('that are undone end second factors too', async ({ app }) => {
   const { rows } = await sql`select from mfa_factors f join users u on u.id = f.user_id
     where u.email = ${from}`.execute(app.db());
   assert.equal(rows, []);
+});
+
+changes('of an address that was never proved reserve nothing', async ({ app }) => {
+  const from = await addMember(app);
+  await setProved(app, from, false);
+  await change(app, from, `prepared-${from}`);
+
+  assert.is((await app.as(GLOBEX).users.create({ email: from, send_email: false })).email, from);
 });
 
 changes('cannot be undone after seven days', async ({ app }) => {

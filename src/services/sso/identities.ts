@@ -38,6 +38,8 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
         .executeTakeFirstOrThrow(() => notFound('identity'));
       await tx.remove(tx.getReference(ExternalIdentity, id)).flush();
       await endConnectionSessions(tx, row.connection, { userIds: [user.id] });
+      const own = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', user.id);
+      await own.where('connection_id', '=', row.connection).execute();
       const details = { connection: row.connection, name: row.connection_name };
       const about = { actor, target: ofUser(user), clients: clientsOf(row.client) };
       await audit.record(tx, [{ action: 'identity.unlink', ...about, details }]);

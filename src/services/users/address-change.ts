@@ -16,7 +16,7 @@ type AddressChange = {
   actor: Person;
   /** The request that was confirmed. Without one, a change is added. */
   requestId?: number;
-  /** Whether the old address gets a mail, and with a link that undoes the change or without: only the person's own change has one. */
+  /** Whether the old address gets a mail, and if it was proved, with a link that undoes the change: only the person's own change has one. */
   notice: 'undo' | 'plain' | 'none';
   /** That of the request, for the mail. */
   ipAddress: string | null;
@@ -30,10 +30,12 @@ type AddressChange = {
 export const changeAddress = async ({ tx, now, audit }: Transaction, change: AddressChange) => {
   const { user, to, actor, action, notice } = change;
   const from = user.email;
+  // A mailbox that was never proved gets nothing back: otherwise anyone could reserve an address of others.
+  const canUndo = notice === 'undo' && user.isEmailVerified;
   await claimAddress(tx, now, { userId: user.id, from, to });
   user.email = to;
   user.isEmailVerified = false;
-  const undoUntil = notice === 'undo' ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null;
+  const undoUntil = canUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null;
   const made = { oldEmail: from, changedAt: now, undoUntil };
   const recorded =
     change.requestId === undefined
@@ -42,7 +44,7 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
   await tx.flush();
   await redirectMails(tx, user.id, { from, to });
   if (notice !== 'none') {
-    const changeId = notice === 'undo' ? recorded.id : null;
+    const changeId = canUndo ? recorded.id : null;
     const mail = { userId: user.id, changeId, recipient: from, now, address: change.ipAddress };
     await enqueueEmailMail(tx, 'email-changed', mail);
   }
