@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { index, instant } from './columns.ts';
+import { index, instant, jsonObject } from './columns.ts';
 import { User } from './user.ts';
 
 /** A host name, optionally with a port, that serves the platform. */
@@ -92,9 +92,9 @@ export const MembershipSchema = defineEntity({
     isAdmin: p.boolean().default(false),
     /** The apps of the client do not open for a suspended member. Those of an inactive user open in no case. */
     isActive: p.boolean().default(true).fieldName('is_active_member'),
-    /** What the apps of the client get instead of the user's `extra`. */
-    extra: p.json<Record<string, unknown>>().columnType('json').nullable(),
-    isDemoUser: p.boolean().nullable(),
+    /** What the apps of the client get. Those of the account serve people without a client. */
+    extra: jsonObject(),
+    isDemoUser: p.boolean().default(false),
     /** When it began. Null in old rows: when the user was created. */
     joinedAt: instant().nullable(),
     /** When it was last reactivated. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { Extra } from './schemas/fields.ts';
 import { ByEmail, EmailKey, IdKey } from './schemas/keys.ts';
-import { Instant, Output } from './schemas/outputs.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, memberProcedure, router } from './trpc.ts';
 
 const route = routesOf('Memberships');
@@ -14,10 +14,9 @@ const MembershipOutput = Output('Membership', {
   is_admin: z.boolean(),
   /** False if the user is suspended in this client. An inactive account opens nothing, whatever this says. */
   is_active: z.boolean(),
-  /** What the apps of the client get instead of the `extra` of the account; null: that of the account. */
-  extra: z.record(z.string(), z.unknown()).nullable(),
-  /** Null: that of the account. */
-  is_demo_user: z.boolean().nullable(),
+  /** Free-form data for the apps of the client. */
+  extra: AnyObject,
+  is_demo_user: z.boolean(),
   /** When the membership began, or was last reactivated. */
   joined_at: Instant,
   /** When it was suspended; null while it is active. */

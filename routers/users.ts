@@ -211,7 +211,7 @@ export const usersRouter = router({
   update: route(adminProcedure, 'PATCH', '/jb/users/{email}/', {
     summary: 'Update a user',
     description:
-      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` as they count in your clients; `is_active: false` also revokes the apps of your clients.',
+      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. `extra` and `is_demo_user` are set in the memberships of your clients; a superuser sets those of all memberships and of the account. Of users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` as they count in your clients; `is_active: false` also revokes the apps of your clients.',
     problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
     resourceQuery: 'users.get',
     example: { first_name: 'Augusta', apps: ['zylTKNVx'] },

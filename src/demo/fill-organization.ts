@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKeys } from '../lib/ids.ts';
@@ -70,6 +71,7 @@ export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void>
     return clientIds.map((client_id) => ({ user_id, client_id, is_admin: isAdmin, joined_at }));
   });
   await db.insertInto('memberships').values(memberships).execute();
+  await sql`update memberships m set extra = users.extra from users where users.id = m.user_id`.execute(db);
   const grants = withId.flatMap(({ user_id, apps }) => apps.map((app_id) => ({ user_id, app_id })));
   await db.insertInto('app_grants').values(grants).execute();
 };

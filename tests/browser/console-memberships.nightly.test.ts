@@ -32,7 +32,7 @@ const rowOf = (page: Page, client: string) =>
   clientsOf(page).getByRole('listitem').filter({ hasText: client });
 const profileOf = (page: Page) => page.getByRole('form', { name: 'Profile' });
 
-/** A person whose membership in Acme is suspended and overrides the account. */
+/** A person whose membership in Acme is suspended and has data of its own. */
 const addSuspended = async (app: TestApp, name: string) => {
   const person = await addShared(app, name);
   const changes = { id: 1, email: person.email, extra: { region: ['North', 'South'] }, is_demo_user: true };
@@ -116,15 +116,15 @@ memberships('have data of their own, which a text that is no object does not cha
   await page.getByText('Saved.').waitFor();
   await showTab(page, 'Access');
   await rowOf(page, 'Acme Analytics')
-    .getByText('Only for this client: Demo account: yes; Extra data: {"region":"north"}')
+    .getByText('For the apps of this client: Demo account: yes; Extra data: {"region":"north"}')
     .waitFor();
 
-  const [ofAcme, account] = [
+  const [ofAcme, ofGlobex] = [
     await app.as(ACME).users.get({ email }),
-    await app.as(ROOT).users.get({ email }),
+    await app.as(GLOBEX).users.get({ email }),
   ];
   assert.equal([ofAcme.extra, ofAcme.is_demo_user], [{ region: 'north' }, true]);
-  assert.equal([account.extra, account.is_demo_user], [EXTRA, false]);
+  assert.equal([ofGlobex.extra, ofGlobex.is_demo_user], [EXTRA, false]);
 });
 
 memberships('are removed after a preview, and the person leaves the list', async ({ app, browser }) => {

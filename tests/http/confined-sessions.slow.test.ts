@@ -135,4 +135,15 @@ confined('counts for the clients that require no other provider, once one does',
   await sql`delete from sso_connections where id = ${required}`.execute(app.db());
 });
 
+confined('has the data of its client in the own User object', async ({ app }) => {
+  const email = 'of-two@acme.test';
+  await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', FLEET], extra: { of: 'both' } });
+  await app.as(GLOBEX).users.update({ email, extra: { of: 'two' } });
+  const own = async () => (await app.as(email).users.get({ email })).extra;
+
+  assert.equal(await own(), { of: 'both' });
+  await app.confine(email, await connect(app, 2));
+  assert.equal(await own(), { of: 'two' });
+});
+
 confined.run();

@@ -18,8 +18,8 @@ const LISTING = [ROOT, ACME, GLOBEX];
 
 lists.before(async ({ app }) => {
   await addUsers(app, COUNT);
-  await sql`update users set extra = ('{"filler":"' || repeat('x', 8000) || '"}')::json
-    where email like 'm%@many.test'`.execute(app.db());
+  await sql`update memberships set extra = ('{"filler":"' || repeat('x', 8000) || '"}')::json
+    where user_id in (select id from users where email like 'm%@many.test')`.execute(app.db());
   for (const email of [ADA, GLOBEX, 'm7@many.test']) await setUnusualValues(app, email);
   await sql`
     insert into app_grants (user_id, app_id) select users.id, apps.id from users, apps where email = ${GLOBEX}

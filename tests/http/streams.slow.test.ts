@@ -25,8 +25,8 @@ const REOPEN_MS = 1_100;
 
 streams.before(async ({ app }) => {
   await addUsers(app, COUNT);
-  await sql`update users set extra = json_build_object('filler', ${FILLER}::text)
-    where email like 'm%@many.test'`.execute(app.db());
+  await sql`update memberships set extra = json_build_object('filler', ${FILLER}::text)
+    where user_id in (select id from users where email like 'm%@many.test')`.execute(app.db());
   const extra = JSON.stringify({ filler: FILLER });
   const entries = Array.from({ length: COUNT }, (_, n) => ({ ...logEntry(n / 1_000), extra }));
   await writeUsage(app.orm.em.fork(), SALES, entries, NOON);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { claimsIn, setApp } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const memberships = appSuite('memberships');
@@ -16,6 +16,10 @@ const addShared = async (app: TestApp): Promise<string> => {
   await app.as(ROOT).users.create({ email, apps: [FLEET, SALES], extra: { region: 'all' } });
   return email;
 };
+
+/** What the memberships of a person have, by client. */
+const dataOf = async (app: TestApp, email: string) =>
+  (await app.as(ROOT).memberships.list({ email })).map(({ extra }) => extra);
 
 const accountOf = (app: TestApp, email: string) => app.as(ROOT).users.get({ email });
 
@@ -38,8 +42,8 @@ memberships('are listed for superusers, and for client admins those in their cli
       ...client,
       is_admin: false,
       is_active: true,
-      extra: null,
-      is_demo_user: null,
+      extra: { region: 'all' },
+      is_demo_user: false,
       ended_at: null,
     })),
   );
@@ -117,14 +121,61 @@ memberships('have data of their own for the apps of their client', async ({ app 
 
 memberships('stay as they are if a caller sends back what it has read', async ({ app }) => {
   const email = await addShared(app);
-  const { first_name, last_name, extra, is_active, is_demo_user, apps } = await app
-    .as(ACME)
-    .users.get({ email });
-  await app.as(ACME).users.update({ email, first_name, last_name, extra, is_active, is_demo_user, apps });
+  await app.as(GLOBEX).users.update({ email, extra: { region: 'south' } });
+  for (const who of [ACME, ROOT]) {
+    const { first_name, last_name, extra, is_active, is_demo_user, apps } = await app
+      .as(who)
+      .users.get({ email });
+    await app.as(who).users.update({ email, first_name, last_name, extra, is_active, is_demo_user, apps });
+  }
 
-  const [ofAcme] = await app.as(ROOT).memberships.list({ email });
-  assert.equal([ofAcme?.extra, ofAcme?.is_demo_user], [null, null]);
+  assert.equal(await dataOf(app, email), [{ region: 'all' }, { region: 'south' }]);
 });
+
+memberships('all get the data that a superuser sets, and the account too', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(GLOBEX).users.update({ email, is_active: false, extra: { region: 'south' } });
+  const { extra } = await app.as(ROOT).users.update({ email, extra: { region: 'north' } });
+
+  assert.equal(extra, { region: 'north' });
+  assert.equal(await dataOf(app, email), [{ region: 'north' }, { region: 'north' }]);
+  const account = app.db().selectFrom('users').select('extra').where('email', '=', email);
+  assert.equal(await account.execute(), [{ extra: { region: 'north' } }]);
+});
+
+memberships('are what superusers and the person see, an active one before others', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ACME).users.update({ email, extra: { region: 'north' } });
+  await app.as(GLOBEX).users.update({ email, extra: { region: 'south' } });
+  const seen = () =>
+    Promise.all([ROOT, STAFF, email].map(async (who) => (await app.as(who).users.get({ email })).extra));
+  assert.equal(await seen(), Array(3).fill({ region: 'north' }));
+
+  await app.as(ACME).users.update({ email, is_active: false });
+  assert.equal(await seen(), Array(3).fill({ region: 'south' }));
+});
+
+memberships(
+  'of the first client take over the data of the account, later ones start empty',
+  async ({ app }) => {
+    const email = 'joining@people.test';
+    await app.as(ROOT).users.create({ email, extra: { region: 'all' }, is_demo_user: true });
+    const first = await app.as(ROOT).users.update({ email, apps: [FLEET] });
+    assert.equal([first.extra, first.is_demo_user], [{ region: 'all' }, true]);
+
+    const second = await app.as(ROOT).users.update({ email, apps: [FLEET, SALES] });
+    assert.equal(
+      [second.extra, second.is_demo_user],
+      [{}, false],
+      'the first membership by the order of clients',
+    );
+    assert.equal(await dataOf(app, email), [{}, { region: 'all' }]);
+
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+    await app.as(ROOT).memberships.remove({ id: 1, email });
+    assert.equal((await accountOf(app, email)).extra, {});
+  },
+);
 
 memberships('are what lists and filters of a client admin show', async ({ app }) => {
   const email = await addShared(app);

@@ -88,7 +88,7 @@ traces('a role that an undo gives back ends the undo of an address', async ({ ap
 });
 
 traces(
-  'the dates of an account from before a person joined a client are not for its admins',
+  'the dates of an account are not for admins once it is shared, those of the membership are',
   async ({ app }) => {
     const email = await addPerson(app, [FLEET]);
     for (const is_active of [false, true]) {
@@ -103,10 +103,14 @@ traces(
     };
 
     assert.equal(await datesFor(ACME), [false, false]);
-    assert.equal(await datesFor(GLOBEX), [true, true]);
+    assert.equal(await datesFor(GLOBEX), [false, false]);
     assert.equal(await datesFor(ROOT), [true, true]);
     const changed = await app.as(ACME).users.update({ email, extra: { a: 1 } });
     assert.equal([changed.last_activated, changed.last_deactivated], [null, null]);
+    const suspended = await app.as(ACME).users.update({ email, is_active: false });
+    assert.equal(suspended.last_deactivated, app.clock.now());
+    const back = await app.as(ACME).users.update({ email, is_active: true });
+    assert.equal([back.last_activated, back.last_deactivated], [app.clock.now(), null]);
   },
 );
 

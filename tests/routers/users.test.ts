@@ -184,11 +184,14 @@ for (const { as, path, keys } of WAYS) {
 
 updating('keeps the exact text of extra if it is not given', async ({ app }) => {
   const text = '{"big": 12345678901234567890,  "twice": 1, "twice": 1.0}';
-  await sql`update users set extra = ${text}::json where email = ${ADA}`.execute(app.db());
+  await sql`update memberships set extra = ${text}::json from users where users.id = user_id and client_id = 1 and email = ${ADA}`.execute(
+    app.db(),
+  );
   await app.send(`PATCH ${PATH}`, { as: ROOT, payload: { first_name: 'Other', apps: [CHURN] } });
 
   const { rows } = await sql<{ extra: string }>`
-    select extra::text from users where email = ${ADA}`.execute(app.db());
+    select m.extra::text from memberships m join users on users.id = user_id
+    where client_id = 1 and email = ${ADA}`.execute(app.db());
   assert.equal(rows, [{ extra: text }]);
 });
 

@@ -23,8 +23,8 @@ export const addUsers = async (app: TestApp, count: number): Promise<void> => {
       ${NOON}::timestamptz - n * interval '1 minute', ${NOON}, case when n % 2 = 0 then ${NOON}::timestamptz end
     from generate_series(1, ${count}::int) as n`.execute(db);
   await sql`
-    insert into memberships (client_id, user_id)
-    select 1, id from users where email like 'm%@many.test'`.execute(db);
+    insert into memberships (client_id, user_id, extra)
+    select 1, id, extra from users where email like 'm%@many.test'`.execute(db);
   await sql`
     insert into app_grants (user_id, app_id)
     select users.id, apps.id from users, apps where email like 'm%@many.test' and (users.id % 3 = 0 or client_id = 1)`.execute(
@@ -39,6 +39,9 @@ export const setUnusualValues = async (app: TestApp, email: string): Promise<voi
       profile_avatar = ${`https://x.test/${ODD_TEXT}`}, is_demo_user = true, last_login = '9999-12-31T23:59:59.999Z',
       last_activated = '0001-01-01T00:00:00Z', last_deactivated = '1969-12-31T23:59:59.999Z'
     where email = ${email}`.execute(app.db());
+  await sql`
+    update memberships set extra = users.extra, is_demo_user = users.is_demo_user
+    from users where users.id = user_id and email = ${email}`.execute(app.db());
 };
 
 const GRANTS: [email: string, apps: string[]][] = [

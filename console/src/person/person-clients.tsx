@@ -127,19 +127,22 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
         {is_active ? 'Member since ' : 'Suspended since '}
         <DateText date={is_active ? joined_at : ended_at} />
       </Text>
-      <Overrides membership={membership} />
+      <Values membership={membership} />
     </Stack>
   );
 };
 
 const NO_APPS: ReadonlyMap<string, string> = new Map();
 
-/** What the apps of the client get instead of the values of the account. */
-const Overrides = ({ membership: { extra, is_demo_user } }: { membership: Membership }) => {
-  const values = Object.entries({ is_demo_user, extra }).filter(([, value]) => value !== null);
+/** What the apps of the client get. */
+const Values = ({ membership: { extra, is_demo_user } }: { membership: Membership }) => {
+  const values = Object.entries({
+    ...(is_demo_user && { is_demo_user }),
+    ...(Object.keys(extra).length > 0 && { extra }),
+  });
   return values.length === 0 ? null : (
     <Text size="sm" c="dimmed" lineClamp={3} className="break-words">
-      Only for this client:{' '}
+      For the apps of this client:{' '}
       {values.map(([field, value], index) => (
         <Fragment key={field}>
           {index > 0 && '; '}

@@ -86,7 +86,6 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
     apps: [{ id: APP, slug: 'sales', label: 'Sales', in_maintenance: false, is_requestable: true }],
     next_cursor: null,
   },
-  Membership: { extra: null, is_demo_user: null },
   AccessGroup: { name: 'Finance' },
   AccessPath: { role: null, group: null, reason: 'Year-end closing' },
   AccessExplanation: { allowed: true, blockers: [] },

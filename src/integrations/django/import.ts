@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Audit, ofUser } from '../../services/audit/audit.ts';
 import { passwordHashKinds } from '../../services/auth/password-verification.ts';
+import { changeAccess } from '../../services/users/app-grants.ts';
 import { handleBase, lockAllHandles, profileColorOf } from '../../services/users/user-creation.ts';
 import { type DumpRecord, findFileFault, findUserModel, surveyDump } from './dump.ts';
 import {
@@ -249,12 +250,9 @@ const insertChunk = async (
     // Django's user model does not store when a password was set.
     last_password_set: user.last_password_set ?? now,
   }));
-  const db = kysely(tx);
-  const added = await db.insertInto('users').values(rows).returning(['id', 'email']).execute();
-  const memberships = clients.flatMap((client_id) =>
-    added.map(({ id: user_id }) => ({ client_id, user_id, joined_at: now })),
-  );
-  if (memberships.length > 0) await db.insertInto('memberships').values(memberships).execute();
+  const added = await kysely(tx).insertInto('users').values(rows).returning(['id', 'email']).execute();
+  const joining = added.map(({ id: userId }) => ({ userId, granted: [], revoked: [], joined: clients }));
+  await changeAccess(tx, { by: 0, now }, joining);
   return added;
 };
 

@@ -29,7 +29,8 @@ const ALWAYS: Condition = sql`true`;
 /** Rows of a client in which the user may do at least one of the actions: `can`, in SQL. */
 const isAllowedIn = (clientId: RawBuilder<number>, user: Roles, ...actions: readonly Action[]): Condition => {
   const clients = clientsWhere(user, ...actions);
-  return clients === 'all' ? ALWAYS : isOneOf(clientId, clients);
+  if (clients === 'all') return ALWAYS;
+  return clients.length === 0 ? sql`false` : isOneOf(clientId, clients);
 };
 
 /** Rows of a client that the viewer may see. */

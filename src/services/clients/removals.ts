@@ -9,7 +9,7 @@ import { ofApp, ofClient, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries } from '../usage/usage-days.ts';
-import { forgetClients } from '../users/member-access.ts';
+import { noteLeft } from '../users/member-access.ts';
 
 /** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
 export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -84,7 +84,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await deactivateAll(tx, ids, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
-      await forgetClients(
+      await noteLeft(
         tx,
         members.map((member) => member.user_id),
       );

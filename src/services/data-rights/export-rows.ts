@@ -1,11 +1,9 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { CLIENT_ROLES } from '../access/permissions.ts';
-import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
-import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
 
@@ -70,13 +68,15 @@ const part =
 
 /** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
 export const EXPORT_PARTS = {
-  profile: async function* ({ em, person, now }: Exported): Pages {
-    const users = await visibleUsers(em, VIEWS_ALL, now, [person.email])
-      .select(['is_staff', 'is_superuser'])
+  profile: async function* ({ em, person }: Exported): Pages {
+    yield await kysely(em)
+      .selectFrom('users')
+      .select(['email', 'handle', 'first_name', 'last_name', 'profile_color', 'profile_avatar'])
+      .select(['last_login', 'date_joined', 'last_activated', 'last_deactivated', 'last_password_set'])
+      .select(['extra', 'is_active', 'is_demo_user', 'is_staff', 'is_superuser'])
       .select(condition`password_hash is not null`.as('has_password'))
+      .where('id', '=', person.id)
       .execute();
-    // Apps and clients have their own parts.
-    yield users.map(({ id: _, apps: __, clientadmin_of: ___, ...profile }) => profile);
   },
 
   email_changes: part('id', ({ em, person }) =>

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
-import { type Condition, condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
+import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { GLOBAL_ROLES } from '../access/permissions.ts';
 import { isWithin, type Scope } from '../access/scope.ts';
@@ -22,11 +22,6 @@ import { fullName } from '../users/user-rows.ts';
  * forward authentication and access views.
  */
 export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-granted' | 'user-inactive';
-
-/** SQL: the value for staff and superusers who belong to other clients only: the data of the account is of these clients. Otherwise null. */
-const ofOthersOnly = <T>(value: RawBuilder<T>) => sql<T | null>`
-  case when memberships.user_id is null and exists (select from memberships other where other.user_id = users.id)
-    then ${value} end`;
 
 /**
  * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
@@ -50,10 +45,8 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
     .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
     .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active'])
     .select(({ fn }) => [
-      fn
-        .coalesce('memberships.is_demo_user', ofOthersOnly(condition`false`), 'users.is_demo_user')
-        .as('is_demo_user'),
-      fn.coalesce('memberships.extra', ofOthersOnly(EMPTY_JSON), 'users.extra').as('extra'),
+      fn.coalesce('memberships.extra', 'users.extra').as('extra'),
+      fn.coalesce('memberships.is_demo_user', 'users.is_demo_user').as('is_demo_user'),
     ])
     .select([
       fullName('users').$castTo<string | null>().as('name'),

@@ -167,8 +167,7 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 };
 
 /**
- * Adds the invited access to an existing user, and the invited data if they have no role in the inviting client. The data of people of
- * other clients counts in the inviting client only. Records both.
+ * Adds the invited access to an existing user, and the invited data to their membership if they have no role in the client. Records both.
  */
 export const extendInvitee = async (
   { tx, now, audit }: Transaction,
@@ -188,42 +187,26 @@ export const extendInvitee = async (
   await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
   membership.reactivate(now);
-  const isMember = clientIds.includes(clientId);
-  const isShared = clientIds.some((id) => id !== clientId);
-  const owner = isShared ? membership : user;
-  // A new member of another client must not bring the data of that client.
-  const known = isShared && !isMember ? {} : (membership.extra ?? user.extra);
-  const details = can(roles, 'view', clientId) ? {} : applyInvited(owner, known, invitation);
-  // What is set on the account counts in its only client.
-  if (!isShared && details.extra) membership.extra = null;
-  if (!isShared && details.is_demo_user) membership.isDemoUser = null;
+  const details = can(roles, 'view', clientId) ? {} : applyInvited(membership, invitation);
   await tx.flush();
-  if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
+  if (!clientIds.includes(clientId)) await enqueueJoinNotices(tx, [userId], [clientId], now);
   const events = [acceptEvent(invitation, actor)];
-  const action = isShared ? 'membership.update' : 'user.update';
-  if (!isEmpty(details)) events.push({ action, actor, target: ofUser(user), clients: [clientId], details });
+  const about = { actor, target: ofUser(user), clients: [clientId] };
+  if (!isEmpty(details)) events.push({ action: 'membership.update', ...about, details });
   await audit.record(tx, events);
 };
 
-/**
- * Adds the invited data to that of the account or of a membership.
- * @param known the `extra` that counts until now
- * @returns the changed columns, without values: they may be sensitive
- */
-const applyInvited = (
-  owner: User | Membership,
-  known: Record<string, unknown>,
-  invitation: InvitationDetails,
-): Changes => {
+/** @returns the changed columns, without values: they may be sensitive */
+const applyInvited = (membership: Membership, invitation: InvitationDetails): Changes => {
   const changes: Changes = {};
-  const extra = { ...known, ...invitation.extra };
+  const extra = { ...membership.extra, ...invitation.extra };
   // The merged data may exceed the limit; then the data stays unchanged.
-  if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(known)) {
-    owner.extra = extra;
+  if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(membership.extra)) {
+    membership.extra = extra;
     changes.extra = { from: null, to: null };
   }
-  if (invitation.is_demo_user && !owner.isDemoUser) {
-    owner.isDemoUser = true;
+  if (invitation.is_demo_user && !membership.isDemoUser) {
+    membership.isDemoUser = true;
     changes.is_demo_user = { from: false, to: true };
   }
   return changes;

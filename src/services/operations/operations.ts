@@ -19,7 +19,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressKnownTo } from '../users/addresses.ts';
 import { findGrantable } from '../users/app-grants.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
-import { forgetClients, leaveClient } from '../users/member-access.ts';
+import { leaveClient, noteLeft } from '../users/member-access.ts';
 import { giveBack, groupsAmong } from '../users/offboarding.ts';
 import { closeRequestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -88,7 +88,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const begun = change.joined.filter((client) => !later.clients.has(client));
       const memberships = await endMemberships(tx, user, begun, clock.now());
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
-      if (memberships.length > 0) await forgetClients(tx, [user.id]);
+      if (memberships.length > 0) await noteLeft(tx, [user.id]);
       await tagged.record(tx, await closeRequestsOf(tx, actor, user.id, clock.now()));
       const done = { ...undoable, groups: left, ended: returned };
       change.undone = undoneBy(done, change, { by: later.by, now: clock.now() });

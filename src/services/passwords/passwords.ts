@@ -1,9 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
-import { clientManagedBy, hasGlobalRole } from '../access/visibility.ts';
 import { ofOneself } from '../audit/audit.ts';
 import { renewSession, setPassword } from '../auth/credentials.ts';
 import { rethrowAsWrongPassword, type VerifiedUser } from '../auth/password-verification.ts';
@@ -108,8 +107,8 @@ export const createPasswords = (unit: UnitOfWork) => {
 
     /**
      * Lists active members of a client whose passwords would be expired if they were valid for this many days, oldest
-     * password first. 0 days means no expiry: no member is affected. Of people of other clients, admins see neither whether they have a password
-     * nor, as of all, when one was set before they joined.
+     * password first. 0 days means no expiry: no member is affected. Of accounts that were shared, admins see neither whether they have a password
+     * nor when it was set.
      * @throws Problem `not-found`
      */
     previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {
@@ -125,7 +124,12 @@ export const createPasswords = (unit: UnitOfWork) => {
       const [{ total }, users] = await Promise.all([
         affected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
         affected
-          .select(['users.email', passwordSetKnownTo(actor).as('last_password_set')])
+          .select('users.email')
+          .select(
+            sql<Date | null>`case when ${isAccountKnownTo(actor)} then users.last_password_set end`.as(
+              'last_password_set',
+            ),
+          )
           .orderBy('users.last_password_set')
           .orderBy('users.id')
           .limit(limit)
@@ -136,18 +140,9 @@ export const createPasswords = (unit: UnitOfWork) => {
   };
 };
 
-/** SQL: whether the viewer may see the account of a member, who belongs to no client that the viewer does not manage. */
+/** SQL: whether the viewer may see the account of a member. */
 const isAccountKnownTo = (viewer: Actor) =>
-  canViewAll(viewer)
-    ? condition`true`
-    : condition`(not ${hasGlobalRole()} and not exists (select from memberships other
-        where other.user_id = users.id and not ${clientManagedBy(viewer, sql`other.client_id`)}))`;
-
-/** SQL: when the password of a member was set; for admins of the client, null from before the person joined. */
-const passwordSetKnownTo = (viewer: Actor): RawBuilder<Date | null> =>
-  canViewAll(viewer)
-    ? sql`users.last_password_set`
-    : sql`case when (users.last_password_set < memberships.joined_at) is not true then users.last_password_set end`;
+  canViewAll(viewer) ? condition`true` : condition`not users.was_shared`;
 
 const readPerson = (em: Em, userId: number): Promise<Person> =>
   kysely(em)

@@ -69,8 +69,8 @@ type Granting = { by: number; now: Date };
 
 /**
  * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this
- * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed. People do not bring the data that
- * a client has set for them to another one.
+ * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed. The first clients take over
+ * `extra` and `is_demo_user` of the account; nobody brings those of another client.
  */
 export const changeAccess = async (tx: Em, { by, now }: Granting, changes: readonly AccessChange[]) => {
   const rows = changes
@@ -88,15 +88,20 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
       delete from app_grants g using ${changed}
       where g.user_id = changed."userId" and g.app_id = any(changed.revoked)
     ),
+    joining as (
+      -- Not 'exists': as a column it would hash the whole table.
+      select users.id, unnest(joined) as client_id, extra, is_demo_user,
+        (select true from memberships m where m.user_id = users.id limit 1) is null as is_first
+      from ${changed} join users on users.id = "userId"
+    ),
     joined as (
       insert into memberships (client_id, user_id, joined_at, extra, is_demo_user)
-      select client_id, "userId", ${now}::timestamptz,
-        case when is_member then '{}'::json end, case when is_member then false end
-      from (select "userId", unnest(joined) as client_id,
-          -- Not 'exists': as a column it would hash the whole table.
-          (select true from memberships m where m.user_id = "userId" limit 1) is not null as is_member
-        from ${changed}) as joining
+      select client_id, id, ${now}::timestamptz, case when is_first then extra else '{}' end, is_first and is_demo_user from joining
       on conflict do nothing
+    ),
+    moved as (
+      update users set extra = '{}', is_demo_user = false from joining where users.id = joining.id and is_first
+        and (joining.is_demo_user or joining.extra::text <> '{}')
     )
     insert into app_grants as current (user_id, app_id, granted_by, granted_at, expires_at, reason)
     select * from json_to_recordset(${JSON.stringify(grants)}::json) as granted

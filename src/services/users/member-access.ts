@@ -36,24 +36,12 @@ export const noteShared = async (tx: Em, userIds: readonly number[]): Promise<vo
     .execute();
 };
 
-/**
- * Call it when memberships of users have been deleted. The account keeps nothing that counted in the client, and what happened to it is not for the
- * admins of the next one.
- */
-export const forgetClients = async (tx: Em, userIds: readonly number[]): Promise<void> => {
-  const users = kysely(tx)
+/** Call it when users have left a client: what the account has is not for the next one and its admins. */
+export const noteLeft = async (tx: Em, userIds: readonly number[]): Promise<void> => {
+  await kysely(tx)
     .updateTable('users')
-    .where(isAnyOf('id', userIds, 'int'));
-  await users.set({ was_shared: true }).execute();
-  const counts = (column: 'extra' | 'is_demo_user') =>
-    condition`exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)} is null)`;
-  await users
-    .set({ extra: {} })
-    .where(condition`not ${counts('extra')}`)
-    .execute();
-  await users
-    .set({ is_demo_user: false })
-    .where(condition`not ${counts('is_demo_user')}`)
+    .set({ was_shared: true, extra: {}, is_demo_user: false })
+    .where(isAnyOf('id', userIds, 'int'))
     .execute();
 };
 

@@ -11,7 +11,7 @@ import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
-import { endMemberAccess, forgetClients, leaveClient } from './member-access.ts';
+import { endMemberAccess, leaveClient, noteLeft } from './member-access.ts';
 import { countEnded } from './offboarding-preview.ts';
 import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, readTarget } from './user-locks.ts';
@@ -81,7 +81,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
-      await forgetClients(tx, [user.id]);
+      await noteLeft(tx, [user.id]);
       const closed = await closeRequestsOf(tx, actor, user.id, now);
       await lockAccessChange(tx, user.id, actor);
 

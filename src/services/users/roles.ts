@@ -16,7 +16,7 @@ import { readClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
-import { noteShared } from './member-access.ts';
+import { changeAccess } from './app-grants.ts';
 import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
@@ -74,17 +74,14 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, clock.now(), email);
       if (isAdmin) await endUndo(tx, user.id);
-      const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
-      if (membership) {
-        membership.isAdmin = isAdmin;
-        if (isAdmin) membership.reactivate(clock.now());
-      } else {
-        const own = clientIds.length > 0 ? { extra: {}, isDemoUser: false } : {};
-        tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now(), ...own });
-      }
+      const joined = clientIds.includes(clientId) ? [] : [clientId];
+      const granting = { by: actor.id, now: clock.now() };
+      await changeAccess(tx, granting, [{ userId: user.id, granted: [], revoked: [], joined }]);
+      const membership = await tx.findOneOrFail(Membership, { client: clientId, user: user.id });
+      membership.isAdmin = isAdmin;
+      if (isAdmin) membership.reactivate(clock.now());
       await tx.flush();
-      await noteShared(tx, [user.id]);
-      await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
+      await enqueueJoinNotices(tx, [user.id], joined, clock.now());
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;

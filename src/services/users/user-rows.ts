@@ -26,45 +26,42 @@ const USER_COLUMNS = [
 
 type Users = Selectable<Database['users']>;
 
-/** SQL: the values that a user's memberships in the viewer's clients set; an active membership comes first. For a lateral join. */
-const ownMemberships = (viewer: Viewer) => sql`
-  (select bool_or(m.is_active_member) as is_active, max(m.ended_at) as ended_at, min(coalesce(m.joined_at, '-infinity')) as since,
-      (array_agg(m.extra order by m.is_active_member desc, m.client_id) filter (where m.extra is not null))[1] as extra,
-      (array_agg(m.is_demo_user order by m.is_active_member desc, m.client_id)
-        filter (where m.is_demo_user is not null))[1] as is_demo_user
+/**
+ * SQL: the membership of a user that the viewer sees, or null: in a client that they administer before others, then an active one, then that
+ * in the oldest client. For a lateral join, which PostgreSQL leaves out where it is not used: an aggregate has one row.
+ */
+const seenMembership = (viewer: Viewer) => sql`
+  (select (array_agg(m order by not ${clientManagedBy(viewer, sql`m.client_id`)}, not m.is_active_member, m.client_id))[1] as m
     from memberships m
-    where m.user_id = users.id and users.id <> ${viewer.id} and ${clientManagedBy(viewer, sql`m.client_id`)})`;
+    where m.user_id = users.id and ${userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`)})`;
 
 /** SQL: the name of a row of `users`, or of this alias. */
 export const fullName = (users: string) =>
   sql<string>`trim(${sql.ref(`${users}.first_name`)} || ' ' || ${sql.ref(`${users}.last_name`)})`;
 
 /**
- * SQL: the columns of `users` that memberships override, joined as `own`. Client admins see what counts in their clients; all others, and
- * users of themselves, see the account.
+ * SQL: the columns of `users` that the membership joined as `own` decides. Its state and times are for client admins, who do not see those
+ * of an account that was shared; all others see the account's.
  */
 export const membershipColumns = (viewer: Viewer) => {
   const seesAccount = seesAccounts(viewer);
-  /** @param inClients what counts in the clients of an admin */
   const seen = <Name extends string & keyof Users>(
     column: Name,
-    inClients: RawBuilder<unknown>,
-  ): RawBuilder<Users[Name]> => (seesAccount ? sql.ref(`users.${column}`) : sql`${inClients}`);
-  const overridden = (column: string) =>
-    sql`coalesce(${sql.ref(`own.${column}`)}, ${sql.ref(`users.${column}`)})`;
-  // What other clients have done with the account before is not for admins of these.
-  const sinceJoined = (column: string) =>
-    sql`case when (${sql.ref(`users.${column}`)} < own.since) is not true then ${sql.ref(`users.${column}`)} end`;
+    inClient: (account: RawBuilder<unknown>) => RawBuilder<unknown>,
+  ): RawBuilder<Users[Name]> => {
+    const account = sql<Users[Name]>`${sql.ref(`users.${column}`)}`;
+    const known = sql`case when not users.was_shared or users.id = ${viewer.id} then ${account} end`;
+    return seesAccount ? account : sql`${inClient(known)}`;
+  };
   return {
-    extra: seen('extra', overridden('extra')),
-    is_demo_user: seen('is_demo_user', overridden('is_demo_user')),
-    is_active: seen('is_active', sql`(users.is_active and coalesce(own.is_active, true))`),
-    last_activated: seen('last_activated', sinceJoined('last_activated')),
-    // When they joined, if it is older.
-    last_password_set: seen('last_password_set', sql`greatest(users.last_password_set, own.since)`),
-    last_deactivated: seen(
-      'last_deactivated',
-      sql`greatest(${sinceJoined('last_deactivated')}, own.ended_at)`,
+    extra: sql<Users['extra']>`coalesce((own.m).extra, users.extra)`,
+    is_demo_user: sql<boolean>`coalesce((own.m).is_demo_user, users.is_demo_user)`,
+    is_active: seen('is_active', () => sql`(users.is_active and coalesce((own.m).is_active_member, true))`),
+    last_activated: seen('last_activated', (known) => sql`greatest(${known}, (own.m).reactivated_at)`),
+    last_deactivated: seen('last_deactivated', (known) => sql`greatest(${known}, (own.m).ended_at)`),
+    last_password_set: seen(
+      'last_password_set',
+      (known) => sql`coalesce(${known}, (own.m).joined_at, users.date_joined)`,
     ),
   };
 };
@@ -96,9 +93,7 @@ export const userRows = (em: Em, viewer: Viewer, now: Date) => {
   const { extra, is_active, is_demo_user, last_activated, last_deactivated, last_password_set } = own;
   return kysely(em)
     .selectFrom('users')
-    .$if(!seesAccounts(viewer), (users) =>
-      users.leftJoinLateral(ownMemberships(viewer).as('own'), (join) => join.onTrue()),
-    )
+    .leftJoinLateral(seenMembership(viewer).as('own'), (join) => join.onTrue())
     .select('users.id')
     .select(USER_COLUMNS.map((column) => `users.${column}` as const))
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
@@ -114,13 +109,14 @@ export const userRows = (em: Em, viewer: Viewer, now: Date) => {
 export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 
 /**
- * The row of a user whom a change has loaded or created, so that it is not read again.
- * @param memberships by client, those that the viewer sees instead of the account: as `membershipColumns`
+ * The row of a user whom a change has loaded or created, so that it is not read again: as `userRows`.
+ * @param memberships by client, those that the viewer sees
  */
 export const rowOfUser = (
   user: User,
   seen: Pick<UserDetail, 'apps' | 'clientadmin_of'>,
   memberships: readonly Membership[] = [],
+  seesAccount = true,
 ): UserDetail => ({
   id: user.id,
   email: user.email,
@@ -131,27 +127,26 @@ export const rowOfUser = (
   profile_avatar: user.profileAvatar ?? null,
   last_login: user.lastLogin ?? null,
   date_joined: user.dateJoined,
-  last_password_set: user.lastPasswordSet,
-  ...overriddenBy(memberships, user),
+  ...columnsOf(user, memberships.find(({ isActive }) => isActive) ?? memberships[0], seesAccount),
   ...seen,
 });
 
-const overriddenBy = (memberships: readonly Membership[], user: User) => {
-  const activeFirst = memberships.toSorted((a, b) => Number(b.isActive) - Number(a.isActive));
-  const joined = memberships.map(({ joinedAt }) => joinedAt?.getTime() ?? -Infinity);
-  const sinceJoined = (time: Date | null | undefined) =>
-    time && (memberships.length === 0 || time.getTime() >= Math.min(...joined)) ? time : null;
-  const ended = [sinceJoined(user.lastDeactivated), ...memberships.map(({ endedAt }) => endedAt)].filter(
-    (time) => !!time,
-  );
+/** As `membershipColumns`. */
+const columnsOf = (user: User, own: Membership | undefined, seesAccount: boolean) => {
+  const inClient = seesAccount ? undefined : own;
+  const known = !seesAccount && user.wasShared ? undefined : user;
   return {
-    extra: activeFirst.find(({ extra }) => extra)?.extra ?? user.extra,
-    is_demo_user: activeFirst.find(({ isDemoUser }) => isDemoUser !== null)?.isDemoUser ?? user.isDemoUser,
-    is_active: user.isActive && (memberships.length === 0 || memberships.some(({ isActive }) => isActive)),
-    last_activated: sinceJoined(user.lastActivated),
-    last_deactivated: ended.toSorted((a, b) => b.getTime() - a.getTime())[0] ?? null,
+    extra: (own ?? user).extra,
+    is_demo_user: (own ?? user).isDemoUser,
+    is_active: user.isActive && inClient?.isActive !== false,
+    last_activated: later(known?.lastActivated, inClient?.reactivatedAt),
+    last_deactivated: later(known?.lastDeactivated, inClient?.endedAt),
+    last_password_set: known?.lastPasswordSet ?? inClient?.joinedAt ?? user.dateJoined,
   };
 };
+
+const later = (a: Date | null | undefined, b: Date | null | undefined): Date | null =>
+  (a && b ? (a > b ? a : b) : (a ?? b)) ?? null;
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
 export const readUser = async (em: Em, viewer: Viewer, now: Date, email: string): Promise<UserDetail> =>

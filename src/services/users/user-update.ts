@@ -12,6 +12,7 @@ import {
   seesAccounts,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
+import { can } from '../access/permissions.ts';
 import { type AuditEvent, type Changes, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
@@ -91,8 +92,8 @@ export const createProfiles = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
 });
 
 /**
- * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again. Of a user who
- * also belongs to clients that the actor does not administer, it changes the memberships in the clients of the actor.
+ * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again. Of a user whose
+ * account was shared, admins of clients change the memberships in their clients only. Free-form data belongs to memberships in any case.
  * @param requireMay who may change the user
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
@@ -105,11 +106,14 @@ export const updateUser = async (
   requireMay = requireUserUpdatable,
 ): Promise<UserUpdate> => {
   const { user, clientIds, wasShared } = await lockUser(tx, actor, email, requireMay);
-  const memberships = await readOwnMemberships(tx, actor, user.id, changes.members_of);
+  const memberships = await readMemberships(tx, actor, user.id, changes.members_of);
+  const seesAccount = seesAccounts(actor) || user.id === actor.id;
   const apps = await readKnownApps(tx, user.id, now, changes);
-  const rowWith = (known: readonly KnownApp[]) =>
+  const rowWith = (known: readonly KnownApp[]) => {
     // Always empty: who administers a client of the actor cannot be updated.
-    rowOfUser(user, { apps: visibleApps(actor, user, known), clientadmin_of: [] }, memberships);
+    const seen = { apps: visibleApps(actor, user, known), clientadmin_of: [] };
+    return rowOfUser(user, seen, memberships, seesAccount);
+  };
   const before = rowWith(apps);
   requireExpected(before, changes.expected);
 
@@ -118,6 +122,7 @@ export const updateUser = async (
   const { isActive, switched } = isShared
     ? changeMemberships(edit, before)
     : await changeAccount(tx, actor, edit);
+  setData(can(actor, 'administer') && !isShared ? [user, ...memberships] : memberships, changes, before);
   const membersOf = isShared ? switched : [];
   const suspended = isActive === false ? membersOf : [];
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes, suspended);
@@ -144,26 +149,23 @@ export const updateUser = async (
     events.push({ action: 'membership.reactivate', ...about, clients: switched });
   events.push(...grantEvents(actor, user, granted, revoked), ...closed);
   await audit.record(tx, events);
-  // Groups give their apps again to a member who was suspended.
-  const isBack = isShared && isActive === true;
-  const result = isBack ? rowWith(await readKnownApps(tx, user.id, now)) : after;
+  // Groups give their apps again to a member who was suspended, and another membership may come first.
+  const isReadAgain = (isShared && isActive === true) || joined.length > 0;
+  const result = isReadAgain ? await readUser(tx, actor, now, email) : after;
   return { user: result, isChanged: events.length > 0, undoable };
 };
 
-/**
- * The memberships of a locked user that the actor sees and changes instead of the account, by client: those in `among`, or else in all
- * clients that the actor administers. None for superusers, and for users themselves, who see the account.
- */
-const readOwnMemberships = async (
+/** The memberships of a locked user that the actor administers, by client; at most those in `among`. */
+const readMemberships = async (
   tx: Em,
   actor: Actor,
   userId: number,
   among: readonly number[] | undefined,
 ): Promise<Membership[]> => {
-  const seesAccount = seesAccounts(actor) || userId === actor.id;
-  const clients = (among ?? (seesAccount ? [] : actor.adminOf)).filter((id) => administersClient(actor, id));
-  if (clients.length === 0) return [];
-  return tx.find(Membership, { user: userId, client: { $in: clients } }, { orderBy: { client: 'asc' } });
+  const own = await tx.find(Membership, { user: userId }, { orderBy: { client: 'asc' } });
+  return own.filter(
+    ({ client }) => administersClient(actor, client.id) && (among?.includes(client.id) ?? true),
+  );
 };
 
 const clientsOf = (memberships: readonly Membership[]): number[] =>
@@ -209,33 +211,36 @@ type Switch = { isActive: boolean | null; switched: number[] };
 /** @throws Problem `shared-user` */
 const changeMemberships = ({ user, memberships, changes, now }: Edit, before: UserDetail): Switch => {
   const own = changes.members_of ? changes : refuseAccountFields(user, changedFields(before, changes));
-  const { is_active, extra, is_demo_user } = own;
+  const { is_active } = own;
   const switched = clientsOf(memberships.filter(({ isActive }) => isActive !== (is_active ?? isActive)));
   for (const membership of memberships) {
     if (is_active === true) membership.reactivate(now);
     if (is_active === false) membership.suspend(now);
-    membership.extra = extra ?? membership.extra ?? null;
-    membership.isDemoUser = is_demo_user ?? membership.isDemoUser ?? null;
   }
   return { isActive: switched.length > 0 ? (is_active ?? null) : null, switched };
 };
 
-/** What is set on the account counts in all clients of the actor. */
+/** An admin who reactivates the account means the memberships in their clients, too. */
 const changeAccount = async (tx: Em, actor: Actor, edit: Edit): Promise<Switch> => {
   const { user, changes, now } = edit;
-  const { is_active, extra, is_demo_user } = changes;
-  const edited = changes.isUndo ? [] : edit.memberships;
-  const switched = is_active ? clientsOf(edited.filter(({ isActive }) => !isActive)) : [];
+  const { is_active, first_name, last_name } = changes;
+  const isOfAccount = changes.isUndo || can(actor, 'administer');
+  const suspended = is_active && !isOfAccount ? edit.memberships.filter(({ isActive }) => !isActive) : [];
   const isActive = is_active === user.isActive ? null : (is_active ?? null);
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
-  editEntity(tx, User, user, Object.fromEntries(PROFILE_FIELDS.map((field) => [field, changes[field]])));
-  for (const membership of edited) {
-    if (is_active === true) membership.reactivate(now);
-    if (extra !== undefined) membership.extra = null;
-    if (is_demo_user !== undefined) membership.isDemoUser = null;
+  editEntity(tx, User, user, { first_name, last_name });
+  for (const membership of suspended) membership.reactivate(now);
+  return { isActive, switched: clientsOf(suspended) };
+};
+
+/** Values that are sent back as they were read change nothing: other clients may have others. */
+const setData = (owners: readonly (User | Membership)[], changes: UserChanges, before: UserDetail): void => {
+  const { extra, is_demo_user } = changedFields(before, changes);
+  for (const owner of owners) {
+    owner.extra = extra ?? owner.extra;
+    owner.isDemoUser = is_demo_user ?? owner.isDemoUser;
   }
-  return { isActive, switched };
 };
 
 /**
