@@ -11,8 +11,6 @@ const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT
 
 /** The commands that run for long. */
 const SERVICES = new Set(['serve', 'demo']);
-/** The commands that read a whole file. */
-const IMPORTS = new Set(['invite', 'import-django']);
 
 /**
  * What V8 and glibc read when a process starts. The figures are the peak of the service while it reads single users, lists
@@ -34,9 +32,6 @@ export const MEMORY_SETTINGS = {
   // above the threshold go back to the operating system at once.
   env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
 };
-
-/** `steward invite` with 10,000 people has a peak of 216 MB, and of 299 MB without. */
-const IMPORT_SETTINGS = { nodeOptions: ['--max-semi-space-size=8'], env: {} };
 
 export const isSupportedNode = () => Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR;
 
@@ -67,11 +62,8 @@ export const applyMemorySettings = () => {
 };
 
 /** @returns {{ nodeOptions: string[], env: Record<string, string> }} those of this command */
-const memorySettings = () => {
-  const command = process.argv[2] ?? '';
-  if (SERVICES.has(command)) return MEMORY_SETTINGS;
-  return IMPORTS.has(command) ? IMPORT_SETTINGS : { nodeOptions: [], env: {} };
-};
+const memorySettings = () =>
+  SERVICES.has(process.argv[2] ?? '') ? MEMORY_SETTINGS : { nodeOptions: [], env: {} };
 
 /**
  * Runs the same command on the Node of the optional package `node-PLATFORM-ARCH`, as `exec` would: with the same

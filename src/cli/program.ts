@@ -4,7 +4,6 @@ import { readConfig } from '../config/config.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { addAppCommands } from './apps.ts';
-import { addCompletionCommand } from './completion.ts';
 import { reportFailure } from './failures.ts';
 import { addPeopleCommands, readEmail } from './people.ts';
 import { printLines, runWork, toJson } from './run-work.ts';
@@ -26,7 +25,6 @@ export const createProgram = (): Command => {
   addBackupCommands(program);
   addDoctorCommand(program);
   addOpenApiCommand(program);
-  addCompletionCommand(program);
   return program;
 };
 
