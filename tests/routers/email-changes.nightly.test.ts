@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { mailedEmailToken } from '../support/mails.ts';
+import { mailedEmailToken, setProved } from '../support/mails.ts';
 import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll } from '../support/second-factors.ts';
@@ -16,12 +16,9 @@ const addMember = async (app: TestApp): Promise<string> => {
   created += 1;
   const email = `member-${created}@acme.test`;
   await app.as(ROOT).users.create({ email, apps: [SALES], send_email: false });
-  await setProved(app, email, true);
+  await setProved(app, email);
   return email;
 };
-
-const setProved = (app: TestApp, email: string, is_email_verified: boolean) =>
-  app.db().updateTable('users').set({ is_email_verified }).where('email', '=', email).execute();
 
 const request = async (app: TestApp, from: string, to: string): Promise<string> => {
   await app.as(from).profile.requestEmail({ email: to });

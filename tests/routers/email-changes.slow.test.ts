@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { HOUR_MS } from '../../src/lib/clock.ts';
-import { mailedEmailToken } from '../support/mails.ts';
+import { mailedEmailToken, setProved } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
@@ -100,7 +100,7 @@ changes('are limited to five requests an hour, and refused for the same address'
 changes('are undone by the link to the old address, which ends all access', async ({ app }) => {
   const from = await addMember(app);
   const to = `stolen-${from}`;
-  await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', from).execute();
+  await setProved(app, from);
   await change(app, from, to);
   await change(app, to, `again-${from}`);
   const passing = await mailedEmailToken(app, to, 'undo');

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createView } from '../support/access-views.ts';
-import { inviteByLink, mailedEmailToken } from '../support/mails.ts';
+import { inviteByLink, mailedEmailToken, setProved } from '../support/mails.ts';
 import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
@@ -77,6 +77,7 @@ traces('a role that an undo gives back ends the undo of an address', async ({ ap
   const operation = await offboard(app, ROOT, email);
   await root.users.update({ email, is_active: true });
   const present = `new-${email}`;
+  await setProved(app, email);
   await app.as(email).profile.requestEmail({ email: present });
   const confirm = await mailedEmailToken(app, present, 'confirm');
   await app.as(email).profile.confirmEmail({ token: confirm });
@@ -154,6 +155,7 @@ traces(
   async ({ app }) => {
     const email = await addPerson(app, [SALES]);
     const to = `moved-${email}`;
+    await setProved(app, email);
     await app.as(email).profile.requestEmail({ email: to });
     const confirmation = await mailedEmailToken(app, to, 'confirm');
     await app.as(email).profile.confirmEmail({ token: confirmation });

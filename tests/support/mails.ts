@@ -176,6 +176,10 @@ export const passwordContext = (
     ...changes,
   });
 
+/** Whether the person has shown that the address is theirs, as after the first mailed link. */
+export const setProved = (app: Pick<TestApp, 'db'>, email: string, is_email_verified = true) =>
+  app.db().updateTable('users').set({ is_email_verified }).where('email', '=', email).execute();
+
 /** The token of the latest link about a change of an address that was mailed to this one. */
 export const mailedEmailToken = async (
   app: TestApp,

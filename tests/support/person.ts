@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { setProved } from './mails.ts';
 import { enrollPasskey } from './passkeys.ts';
 import { enroll } from './second-factors.ts';
 import { ACME, ADA, ROOT, type TestApp } from './test-app.ts';
@@ -19,7 +20,7 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   await admin.users.create({ email: PERSON, apps: [SALES], extra: { nick: 'Zephyrine' } });
   await admin.users.update({ email: PERSON, ...NAMES });
   // As a password that is set by a mailed link would.
-  await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', PERSON).execute();
+  await setProved(app, PERSON);
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: PERSON, is_admin: true });
   const self = app.as(PERSON);
   await self.tokens.createNamed({ name: 'Zephyrine’s export' });

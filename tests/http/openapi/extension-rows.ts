@@ -5,7 +5,7 @@ import { tokenDigest } from '../../../src/services/auth/credentials.ts';
 import { createFactorSecrets } from '../../../src/services/auth/one-time-codes.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { startProviderMetadata } from '../../support/identity-provider.ts';
-import { mailedEmailToken } from '../../support/mails.ts';
+import { mailedEmailToken, setProved } from '../../support/mails.ts';
 import { createAuthenticator, enrollPasskey, requested } from '../../support/passkeys.ts';
 import { codeAt, enroll } from '../../support/second-factors.ts';
 import {
@@ -64,6 +64,7 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Row[]> => {
 const aboutProfiles = async (app: TestApp): Promise<Row[]> => {
   const [email, to, other] = ['mover@acme.test', 'moved@acme.test', 'later@acme.test'];
   await app.as(ROOT).users.create({ email, apps: [SALES] });
+  await setProved(app, email);
   await app.as(email).profile.requestEmail({ email: to });
   const token = await mailedEmailToken(app, to, 'confirm');
   await app.as(email).profile.confirmEmail({ token });

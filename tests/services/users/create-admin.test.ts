@@ -5,7 +5,7 @@ import { kysely } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { createAdmin } from '../../../src/services/users/bootstrap.ts';
 import { createScript } from '../../support/http-clients.ts';
-import { mailedEmailToken } from '../../support/mails.ts';
+import { mailedEmailToken, setProved } from '../../support/mails.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import {
   ACME,
@@ -47,7 +47,7 @@ admin('tells a user whom it activates that their password expires sooner', async
 admin('ends the undo of a change of address: the old mailbox would get the role', async ({ app }) => {
   const [old, present] = ['moved-admin@acme.test', 'moving-admin@acme.test'];
   await app.as(ROOT).users.create({ email: old, client: 1, send_email: false });
-  await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', old).execute();
+  await setProved(app, old);
   await app.as(old).profile.requestEmail({ email: present });
   await app.as(old).profile.confirmEmail({ token: await mailedEmailToken(app, present, 'confirm') });
   const undo = { token: await mailedEmailToken(app, old, 'undo') };
