@@ -26,12 +26,16 @@ const USER_COLUMNS = [
 
 type Users = Selectable<Database['users']>;
 
+/** SQL: of the memberships `m` of a user, one in a client that the viewer administers comes first, then an active one, then that in the oldest client. */
+export const membershipOrder = (viewer: Viewer) =>
+  sql`not ${clientManagedBy(viewer, sql`m.client_id`)}, not m.is_active_member, m.client_id`;
+
 /**
- * SQL: the membership of a user that the viewer sees, or null: in a client that they administer before others, then an active one, then that
- * in the oldest client. For a lateral join, which PostgreSQL leaves out where it is not used: an aggregate has one row.
+ * SQL: the membership of a user that the viewer sees, or null. For a lateral join, which PostgreSQL leaves out where it is not used: an
+ * aggregate has one row.
  */
 const seenMembership = (viewer: Viewer) => sql`
-  (select (array_agg(m order by not ${clientManagedBy(viewer, sql`m.client_id`)}, not m.is_active_member, m.client_id))[1] as m
+  (select (array_agg(m order by ${membershipOrder(viewer)}))[1] as m
     from memberships m
     where m.user_id = users.id and ${userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`)})`;
 

@@ -149,8 +149,9 @@ export const updateUser = async (
     events.push({ action: 'membership.reactivate', ...about, clients: switched });
   events.push(...grantEvents(actor, user, granted, revoked), ...closed);
   await audit.record(tx, events);
-  // Groups give their apps again to a member who was suspended, and another membership may come first.
-  const isReadAgain = (isShared && isActive === true) || joined.length > 0;
+  // Groups give their apps again to a member who was suspended, and a new membership may come first.
+  const shown = memberships.find((each) => each.isActive)?.client.id ?? Infinity;
+  const isReadAgain = (isShared && isActive === true) || joined.some((client) => client < shown);
   const result = isReadAgain ? await readUser(tx, actor, now, email) : after;
   return { user: result, isChanged: events.length > 0, undoable };
 };

@@ -25,6 +25,7 @@ import {
   clientsAdministered,
   loadUser,
   membershipColumns,
+  membershipOrder,
   type UserDetail,
   type UserRow,
   userRows,
@@ -208,7 +209,7 @@ type UserColumn = Exclude<keyof UserRow, 'id'>;
 export type UserEncoder = RowEncoder<UserColumn>;
 
 /**
- * A page of a whole list, ordered by id. The apps and roles of all its users are read together, which is much cheaper than
+ * A page of a whole list, ordered by id. The apps, roles and memberships of all its users are read together, which is much cheaper than
  * those of each user.
  */
 const pageOfUsers = (
@@ -218,15 +219,15 @@ const pageOfUsers = (
   { columns }: UserEncoder,
   { after, limit, now }: { after: number; limit: number; now: Date },
 ) => {
-  const own: Record<string, RawBuilder<unknown>> = membershipColumns(viewer);
+  const readTogether: Record<string, RawBuilder<unknown>> = {
+    ...READ_TOGETHER,
+    ...membershipColumns(viewer),
+  };
+  const raw = new Set(['was_shared', 'date_joined', ...columns.filter((name) => !(name in READ_TOGETHER))]);
   const page = users
     .clearSelect()
     .select('users.id')
-    .select(
-      columns
-        .filter((name) => !(name in READ_TOGETHER))
-        .map((name) => (own[name] ?? sql.ref(`users.${name}`)).as(name)),
-    )
+    .select([...raw].map((name) => sql.ref(`users.${name}`).as(name)))
     .where(condition`${sql.ref(key === 'users' ? 'users.id' : `${key}.user_id`)} > ${after}`)
     .limit(limit);
   return kysely(em)
@@ -237,7 +238,8 @@ const pageOfUsers = (
     .selectFrom('users')
     .leftJoin(grantsOfPage(viewer, now).as('granted'), 'granted.user_id', 'users.id')
     .leftJoin(rolesOfPage(viewer).as('administered'), 'administered.user_id', 'users.id')
-    .select(columns.map((name) => (READ_TOGETHER[name] ?? sql.ref(`users.${name}`)).as(`output_${name}`)))
+    .leftJoin(membershipsOfPage(viewer).as('own'), 'own.user_id', 'users.id')
+    .select(columns.map((name) => (readTogether[name] ?? sql.ref(`users.${name}`)).as(`output_${name}`)))
     .select('users.id')
     .orderBy('users.id');
 };
@@ -256,6 +258,12 @@ const grantsOfPage = (viewer: Viewer, now: Date) => sql<{ user_id: number }>`(
   from ${appAccess(now)} g join apps a on a.id = g.app_id
   where ${isOfPage(sql`g.user_id`)} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}
   group by g.user_id)`;
+
+/** As `seenMembership`. */
+const membershipsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
+  select distinct on (m.user_id) m.user_id, m from memberships m
+  where ${isOfPage(sql`m.user_id`)} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
+  order by m.user_id, ${membershipOrder(viewer)})`;
 
 /** `client_ids` is JSON. */
 const rolesOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
