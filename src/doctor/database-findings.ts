@@ -115,7 +115,7 @@ export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, se
     isReadOnly &&
       failure(
         `${server} refuses writes: it is a standby or set to read-only.`,
-        'Name the primary in DATABASE_URL, or all hosts with target_session_attrs=read-write.',
+        'Name the primary in DATABASE_URL, or what leads to it: see docs/high-availability.md.',
       ),
     encoding !== 'UTF8' &&
       failure(

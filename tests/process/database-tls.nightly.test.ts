@@ -63,14 +63,6 @@ tls('verify-full: the host must be that of the certificate, verify-ca: any host'
   assert.match(await failureOf(connect(byAddress('verify-full'))), /does not match certificate/);
   assert.is(await connect(byAddress('verify-ca')), true);
   assert.is(await connect(encrypted.url(`sslmode=verify-full&${root}`)), true);
-  assert.is(await connect(encrypted.url(`sslmode=verify-full&${root}&target_session_attrs=primary`)), true);
-});
-
-tls('verify-full: each of several hosts must be that of its certificate', async ({ encrypted }) => {
-  const hosts = `127.0.0.1:${encrypted.port},localhost:${encrypted.port}`;
-  const url = encrypted.url(`sslmode=verify-full&sslrootcert=${encrypted.files.authority}`, hosts);
-
-  assert.is(await connect(url), true);
 });
 
 tls('verify-ca and require with sslrootcert: another authority is refused', async ({ encrypted }) => {
