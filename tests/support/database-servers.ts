@@ -60,13 +60,12 @@ type Options = {
   hasTls?: boolean;
   /** Line of `pg_hba.conf` for connections by TCP. */
   access?: string;
-  settings?: Record<string, string>;
 };
 
 export type TcpDatabase = Awaited<ReturnType<typeof startTcpDatabase>>;
 
 /** A PostgreSQL server that listens on localhost, with the certificates of `database-certificates.ts`. */
-export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }: Options = {}) => {
+export const startTcpDatabase = async ({ hasTls = false, access }: Options = {}) => {
   const folder = await makeScratchFolder();
   await chmod(folder.path, 0o755);
   const dataDir = await initializeDataDir(folder.join('data'));
@@ -102,7 +101,6 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
         ssl_cert_file: files.serverCertificate,
         ssl_key_file: files.serverKey,
       }),
-      ...settings,
     },
   });
   const { user, password, database } = server.connection;
