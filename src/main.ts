@@ -34,12 +34,7 @@ export const serve = async (settings: Config): Promise<void> => {
     if (isSimilar) logger.warn(`${message} ${action}`);
 
   const isSingleProcess = settings.workers === 1;
-  const onUpgrade = (from: string, to: string): void =>
-    printLine(`Upgrading the embedded database from PostgreSQL ${from} to ${to}. This may take minutes.`);
-  const host = await openDatabaseHost(settings, {
-    onUpgrade,
-    ...(isSingleProcess && { onLaunch: loadServer }),
-  });
+  const host = await openDatabaseHost(settings, isSingleProcess ? { onLaunch: loadServer } : {});
   const closeSteps = [host.stop];
   try {
     const config = await resolvePort(settings);

@@ -13,11 +13,8 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 /** The backups that an installation has made are not part of its data: a copy of it must not remove them. */
 const HISTORY_TABLE = 'backups';
 
-/**
- * The tables of the service, each after those that it refers to, with the columns that a backup holds.
- * @param withHistory for the move of an installation
- */
-export const readTables = async (client: pg.ClientBase, withHistory: boolean): Promise<Table[]> => {
+/** The tables of the service, each after those that it refers to, with the columns that a backup holds. */
+export const readTables = async (client: pg.ClientBase): Promise<Table[]> => {
   const { rows } = await client.query<Table & { refers_to: string[] }>(
     `select c.relname as name,
       array(select attname::text from pg_attribute a where a.attrelid = c.oid and attnum > 0
@@ -27,7 +24,7 @@ export const readTables = async (client: pg.ClientBase, withHistory: boolean): P
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
       and c.relname <> all($1) order by c.relname`,
-    [withHistory ? [MIGRATIONS_TABLE] : [MIGRATIONS_TABLE, HISTORY_TABLE]],
+    [[MIGRATIONS_TABLE, HISTORY_TABLE]],
   );
   const sorted: Table[] = [];
   const isSorted = (name: string): boolean => sorted.some((table) => table.name === name);

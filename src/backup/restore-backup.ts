@@ -113,7 +113,7 @@ export const restoreBackup = async (
   await onClaimed?.();
   await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
   await createMonths(connection, checked.header.months);
-  const own = new Set((await readTables(client, true)).map(({ name }) => name));
+  const own = new Set((await readTables(client)).map(({ name }) => name));
   const tables = checked.header.tables.filter(({ name }) => own.has(name));
   await loadRows(source, checked, { client, tables, ...options });
   // Without statistics, the planner assumes small tables until autovacuum has read them.

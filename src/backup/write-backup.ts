@@ -52,8 +52,6 @@ type Options = {
   now: Date;
   /** Of the service. */
   secretKey: string;
-  /** Whether to include the list of backups: for the move of an installation, not for copies of it. */
-  withHistory?: boolean;
   /** Called before each table is read, with the number of tables. */
   onTable?: (total: number) => void;
 };
@@ -154,7 +152,6 @@ const describeDatabase = async ({
   version,
   now,
   secretKey,
-  withHistory = false,
 }: Options & Snapshot): Promise<BackupHeader> => {
   const { applied, isRestoring } = await readSchemaState(client);
   if (isRestoring) throw new UnfinishedRestore();
@@ -173,7 +170,7 @@ const describeDatabase = async ({
     version,
     createdAt: now.toISOString(),
     migrations: applied,
-    tables: await readTables(client, withHistory),
+    tables: await readTables(client),
     sequences: await readSequences(client),
     keyFingerprint: fingerprintOf(secretKey),
     ...server,

@@ -1,9 +1,3 @@
-export type HostAddress = {
-  /** A name, an address, or the directory of a Unix socket. */
-  host: string;
-  port: number;
-};
-
 /** `mode` as libpq's `sslmode`. `prefer` is resolved before the first connection. */
 export type DatabaseTls = {
   mode: 'prefer' | 'require' | 'verify-ca' | 'verify-full';
@@ -14,19 +8,18 @@ export type DatabaseTls = {
 };
 
 /** Address and login of a PostgreSQL database. Plain data: worker processes receive it as JSON. */
-export type Connection = HostAddress & {
-  /** Tried in this order if `host` is unavailable. */
-  fallbackHosts?: HostAddress[];
+export type Connection = {
+  /** A name, an address, or the directory of a Unix socket. */
+  host: string;
+  port: number;
   user: string;
   password: string;
   database: string;
   /** Absent: no TLS. */
   tls?: DatabaseTls;
-  /** Absent: any host that accepts the login. */
-  targetSession?: 'read-write' | 'primary';
   /** Absent: steward. */
   applicationName?: string;
-  /** For each host; absent: 5 s. */
+  /** Absent: 5 s. */
   connectTimeoutMs?: number;
   /** Startup options for the server, such as `-c work_mem=8MB`. */
   startupOptions?: string;

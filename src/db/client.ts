@@ -1,11 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
-import { isIP, Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls';
 import pg from 'pg';
-import type { Connection, DatabaseTls, HostAddress } from '../config/connection.ts';
-import { causeInWords, errorCodeOf, reasonOf } from '../lib/errno.ts';
+import type { Connection, DatabaseTls } from '../config/connection.ts';
+import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** SQLSTATE invalid_password. */
@@ -72,67 +70,38 @@ export const tryAdvisoryLock = async (
   return rows[0]?.isHeld === true ? opened.move() : null;
 };
 
-const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;
-
-/** What a client needs to know. The clients of a pool share the search for their server. */
-type ServerConfig = pg.ClientConfig & Connection & { find: () => Promise<Server> };
-
 /** The server shows `purpose` in the name of the session. */
-export const clientConfigOf = (connection: Connection, purpose = ''): ServerConfig => ({
+export const clientConfigOf = (connection: Connection, purpose = ''): pg.ClientConfig & Connection => ({
   ...connection,
-  find: createServerSearch(connection, timeoutOf(connection), createProbe(connection)),
   application_name: `${connection.applicationName ?? 'steward'} ${purpose}`.trim(),
-  connectionTimeoutMillis: timeoutOf(connection),
+  connectionTimeoutMillis: connection.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
   options: connection.startupOptions,
 });
 
-const createProbe =
-  (connection: Connection): Probe =>
-  async (server, signal) => {
-    const socket = new Socket();
-    const config = { ...clientConfigOf(connection, 'probe'), stream: () => socket };
-    const client = new ServerClient({ ...config, find: async () => server });
-    const cut = () => socket.destroy();
-    signal.addEventListener('abort', cut, { once: true });
-    try {
-      await client.connect();
-      void client.end();
-    } catch (cause) {
-      throw new CannotConnect(`${server.host}:${server.port}`, cause);
-    } finally {
-      signal.removeEventListener('abort', cut);
-    }
-  };
-
 type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
-/** No connection could be made; the message has the reason of each attempt. */
+/** No connection could be made. */
 class CannotConnect extends Error {
+  override readonly name = 'CannotConnect';
   /** SQLSTATE sqlclient_unable_to_establish_sqlconnection. */
   readonly code = '08001';
 
-  constructor(server: string | null, cause: unknown) {
-    super(server === null ? reasonOf(cause) : `${server}: ${causeInWords(cause) ?? reasonOf(cause)}`, {
-      cause,
-    });
-    this.name = 'CannotConnect';
+  constructor(cause: unknown) {
+    super(reasonOf(cause), { cause });
   }
 }
 
-/**
- * Chooses its server when it connects, uses TLS as libpq does, and checks that the server has the right role: `pg` itself has one
- * host and no `target_session_attrs`.
- */
+/** Uses TLS as libpq does, with the files as they are when it connects. */
 export class ServerClient extends pg.Client {
-  readonly #config: ServerConfig;
-  /** Filled before `pg` connects: it depends on the server. */
+  readonly #connection: Connection;
+  /** Filled before `pg` connects. */
   readonly #tlsOptions: ConnectionOptions;
 
-  constructor(config: ServerConfig) {
+  constructor(config: pg.ClientConfig & Connection) {
     const tlsOptions: ConnectionOptions = {};
     // The pool keeps the password in a property that is not enumerable.
     super({ ...config, password: config.password, ssl: config.tls ? tlsOptions : false });
-    this.#config = config;
+    this.#connection = config;
     this.#tlsOptions = tlsOptions;
     // A lost connection fails its statements; without a listener, the event would end the process.
     this.on('error', () => {});
@@ -150,30 +119,12 @@ export class ServerClient extends pg.Client {
 
   async #connect(): Promise<pg.Client> {
     try {
-      const { tls, find } = this.#config;
-      const { host, address, port } = await find();
-      this.host = address;
-      this.port = port;
+      const { tls, host } = this.#connection;
       if (tls) Object.assign(this.#tlsOptions, await tlsOptionsOf(tls, host));
-      await super.connect();
+      return await super.connect();
     } catch (error) {
-      throw isOfServer(error) || error instanceof CannotConnect ? error : new CannotConnect(null, error);
+      throw isOfServer(error) ? error : new CannotConnect(error);
     }
-    await this.#requireTarget();
-    return this;
-  }
-
-  async #requireTarget(): Promise<void> {
-    const { targetSession } = this.#config;
-    if (!targetSession) return;
-    const setting = targetSession === 'primary' ? 'in_hot_standby' : 'transaction_read_only';
-    const { rows } = await this.query(`select current_setting('${setting}')::bool as "isRefused"`);
-    if (!rows[0]?.isRefused) return;
-    void this.end();
-    throw new CannotConnect(
-      null,
-      new Error(`the server is ${targetSession === 'primary' ? 'a standby' : 'read-only'}`),
-    );
   }
 }
 
@@ -191,7 +142,7 @@ export const tlsOptionsOf = async (
   ]);
   return {
     rejectUnauthorized: mode.startsWith('verify'),
-    // Named here, since the driver knows the address, or no name at all.
+    // Named here: `pg` passes no name on if the host is an address.
     checkServerIdentity: (_name, certificate) =>
       mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
     ...(isIP(host) === 0 && { servername: host }),
@@ -202,80 +153,3 @@ export const tlsOptionsOf = async (
 
 const readIfNamed = async (path: string | undefined): Promise<string | undefined> =>
   path === undefined ? undefined : readFile(path, 'utf8');
-
-/** One address of a host. */
-type Server = HostAddress & { address: string };
-
-/** Proves that a server can be used. The signal says that the search has ended. */
-type Probe = (server: Server, signal: AbortSignal) => Promise<void>;
-
-const STAGGER_MS = 500;
-
-/**
- * Finds the server to use among the addresses of all hosts, in their order. Where only one server can be right, the host that
- * was right the last time is tried first. Connections that are opened at the same time share a search.
- */
-const createServerSearch = (connection: Connection, timeoutMs: number, probe: Probe) => {
-  const hosts = [connection, ...(connection.fallbackHosts ?? [])];
-  if (hosts.length === 1 && !connection.targetSession)
-    return async (): Promise<Server> => ({ ...connection, address: connection.host });
-  let last: Server | undefined;
-  let search: Promise<Server> | undefined;
-
-  const isLast = ({ host, port }: HostAddress) => host === last?.host && port === last.port;
-
-  const searchHost = async (host: HostAddress, signal: AbortSignal): Promise<Server> => {
-    const servers = await addressesOf(host, timeoutMs);
-    const attempt = (server: Server, ended: AbortSignal) => probe(server, ended).then(() => server);
-    return firstSuccess(servers, attempt, { staggerMs: STAGGER_MS, signal });
-  };
-  const run = async (): Promise<Server> => {
-    const ordered = connection.targetSession
-      ? hosts.toSorted((a, b) => Number(isLast(b)) - Number(isLast(a)))
-      : hosts;
-    last = await firstSuccess(ordered, searchHost, { staggerMs: STAGGER_MS });
-    return last;
-  };
-  return (): Promise<Server> => {
-    search ??= run().finally(() => {
-      search = undefined;
-    });
-    return search;
-  };
-};
-
-const addressesOf = async ({ host, port }: HostAddress, timeoutMs: number): Promise<Server[]> => {
-  if (host.startsWith('/') || isIP(host) !== 0) return [{ host, port, address: host }];
-  const timeout = sleep(timeoutMs, undefined, { ref: false }).then(() => {
-    throw new Error(`no address of ${host} was found in time`);
-  });
-  const addresses = await Promise.race([lookup(host, { all: true }), timeout]);
-  return addresses.map(({ address }) => ({ host, port, address }));
-};
-
-/**
- * Resolves with the first success. Attempts start in the order of the items, each when the one before has failed or has taken
- * `staggerMs`, as in Happy Eyeballs (RFC 8305). A success aborts the signal of the others.
- * @throws AggregateError of all failures
- */
-export const firstSuccess = async <Item, Result>(
-  items: readonly Item[],
-  attempt: (item: Item, signal: AbortSignal) => Promise<Result>,
-  { staggerMs, signal }: { staggerMs: number; signal?: AbortSignal },
-): Promise<Result> => {
-  const done = new AbortController();
-  const stopSignal = signal ? AbortSignal.any([done.signal, signal]) : done.signal;
-  let ready: Promise<unknown> = Promise.resolve();
-  const attempts = items.map((item) => {
-    const result = ready.then(async () => {
-      stopSignal.throwIfAborted();
-      const value = await attempt(item, stopSignal);
-      done.abort();
-      return value;
-    });
-    const slow = ready.then(() => sleep(staggerMs, undefined, { signal: stopSignal }));
-    ready = Promise.race([result, slow]).catch(() => {});
-    return result;
-  });
-  return Promise.any(attempts).finally(() => done.abort());
-};

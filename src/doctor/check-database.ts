@@ -1,6 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts';
+import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { requireUnmarkedFolder } from '../backup/restore-mark.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
@@ -9,13 +8,12 @@ import { UnfinishedRestore } from '../db/database-errors.ts';
 import { compareMigrations, readSchemaState } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
-import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { reasonOf } from '../lib/errno.ts';
 import { isWritable } from '../lib/files.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { checkDatabaseCertificates } from './certificates.ts';
 import { checkServiceData } from './check-service-data.ts';
 import {
-  EMBEDDED_MAJOR,
   judgeClock,
   judgeConnections,
   judgeMigrations,
@@ -28,19 +26,16 @@ import {
 } from './database-findings.ts';
 import { failure, findingsOf, ok, type Result, warning } from './finding.ts';
 
-/** Connects as the service does. Starts the embedded server if the service is not running, but never creates or upgrades it. */
+/** Connects as the service does. Starts the embedded server if the service is not running, but never creates it. */
 export const checkDatabase = async (config: Config): Promise<Result | Result[]> => {
   const { database, dataDir } = config;
-  const state = database ? 'usable' : await readClusterState(dataDir);
   try {
     if (!database) await requireUnmarkedFolder(dataDir);
     // Otherwise the data folder is reported.
-    if (state === 'missing')
+    if (!database && !(await hasCluster(dataDir)))
       return (await isWritable(dataDir))
         ? ok(`The first start creates the embedded database in ${dataDir}.`)
         : [];
-    // A start would upgrade the database, or remove the one of before an upgrade.
-    if (state === 'in upgrade') return await checkRunning(config);
     // An empty key prevents that a missing one is created.
     return await withDatabaseHost({ ...config, secretKey: '' }, ({ connection }) =>
       checkConnection(config, connection),
@@ -54,26 +49,6 @@ export const checkDatabase = async (config: Config): Promise<Result | Result[]> 
     return database
       ? failure(`The database cannot be used (${reasonOf(error)}).`, 'Check DATABASE_URL and the server.')
       : failure(reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`);
-  }
-};
-
-const readClusterState = async (dataDir: string): Promise<'missing' | 'usable' | 'in upgrade'> => {
-  const names = (await nullIfMissing(readdir(dataDir))) ?? [];
-  if (names.some((name) => name.startsWith('postgres.upgrade'))) return 'in upgrade';
-  if (!names.includes('postgres')) return 'missing';
-  // Another user may own the folder: then connecting reports it.
-  const version = await readFile(join(dataDir, 'postgres', 'PG_VERSION'), 'utf8').catch(() => null);
-  return version === null || version.trim() === String(EMBEDDED_MAJOR) ? 'usable' : 'in upgrade';
-};
-
-const checkRunning = async (config: Config): Promise<Result | Result[]> => {
-  const joined = await attachToEmbeddedPostgres(config.dataDir);
-  const unfinished = 'An upgrade of the embedded database is not finished.';
-  if (!joined) return warning(unfinished, 'Start the service: see docs/upgrades.md.');
-  try {
-    return await checkConnection(config, joined.connection);
-  } finally {
-    await joined.detach();
   }
 };
 

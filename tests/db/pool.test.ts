@@ -34,6 +34,20 @@ pools.after(({ database }) => database.drop());
 /** Whether every connection is in the pool or not made. */
 const isFree = (pool: pg.Pool): boolean => pool.idleCount === pool.totalCount && pool.waitingCount === 0;
 
+pools('sends application_name and options, but keeps dates in UTC', async ({ database }) => {
+  const session = { applicationName: 'console', startupOptions: '-c work_mem=7MB -c TimeZone=Asia/Tokyo' };
+  const pool = createPool({ ...database.connection, ...session });
+
+  const names = ['application_name', 'work_mem', 'TimeZone'];
+  const values = await pool.query('select current_setting(n) as value from unnest($1::text[]) n', [names]);
+  await pool.end();
+
+  assert.equal(
+    values.rows.map(({ value }) => value),
+    ['console', '7MB', 'UTC'],
+  );
+});
+
 pools('is free again after transactions whose callers had gone before they began', async ({ pool }) => {
   const orm = await MikroORM.init(ormConfig(pool));
   const holders = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));

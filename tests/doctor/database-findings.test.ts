@@ -53,7 +53,7 @@ for (const [version, expected] of [
 }
 
 for (const [what, facts, hint] of [
-  ['a read-only server', { isReadOnly: true }, /target_session_attrs=read-write/],
+  ['a read-only server', { isReadOnly: true }, /Name the primary in DATABASE_URL/],
   ['an encoding other than UTF-8', { encoding: 'LATIN1' }, /encoding 'UTF8'/],
 ] as const) {
   findings(`fails for ${what}`, () => {

@@ -86,8 +86,6 @@ export const startCluster = async () => {
     if (!node) throw new Error('There is no primary.');
     return node;
   };
-  const urlOf = async (host: string, parameters: string) =>
-    `postgres://steward:${await passwordOf('steward')}@${host}/steward${parameters}`;
 
   try {
     for (const part of DATABASE_PARTS) start(part);
@@ -100,13 +98,8 @@ export const startCluster = async () => {
     await awaitWhole();
 
     return {
-      urls: {
-        'through HAProxy': await urlOf(`127.0.0.1:${base + 40}`, ''),
-        'by two hosts in the URL': await urlOf(
-          NODES.map((node) => `127.0.0.1:${portOf(node)}`).join(','),
-          '?target_session_attrs=read-write',
-        ),
-      },
+      /** Of the primary, through HAProxy. */
+      url: `postgres://steward:${await passwordOf('steward')}@127.0.0.1:${base + 40}/steward`,
       /** Where HAProxy passes requests on to the instances `steward1` and `steward2`. */
       address: `http://127.0.0.1:${base + 80}`,
       addressOf: (instance: 'steward1' | 'steward2') =>

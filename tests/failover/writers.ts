@@ -15,7 +15,7 @@ type Client = Pick<ReturnType<typeof createRestClient>, 'send'>;
 type Database = { ask: (statement: string) => Promise<Record<string, unknown>[]> };
 
 export const startWriters = (service: Client, token: string, group: string) => {
-  const statuses = new Map<string, number>();
+  const statuses = new Map<number, number>();
   const unexpected: string[] = [];
   const acknowledged = {
     users: new Set<string>(),
@@ -33,8 +33,7 @@ export const startWriters = (service: Client, token: string, group: string) => {
       .send(line, { token, body })
       .catch((error: unknown) => ({ status: 0, text: String(error) }));
     const isDone = answer.status >= 200 && answer.status < 300;
-    const name = isDone ? `${answer.status}` : `${answer.status} ${answer.text}`;
-    statuses.set(name, (statuses.get(name) ?? 0) + 1);
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     if (isDone) successes.push({ startedAt, endedAt: performance.now() });
     else if (answer.status !== 503) unexpected.push(`${line}: ${answer.status} ${answer.text}`);
     await sleep(isDone ? PAUSE_MS : RETRY_MS);

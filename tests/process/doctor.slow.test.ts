@@ -1,4 +1,4 @@
-import { access, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
@@ -139,16 +139,15 @@ doctor('starts nothing and creates nothing where no service has run', async () =
   );
 });
 
-doctor('does not upgrade an embedded database of an older version', async () => {
+doctor('reports an embedded database of another version', async () => {
   await using folder = await makeScratchFolder();
   await mkdir(folder.join('postgres'));
   await writeFile(folder.join('postgres/PG_VERSION'), '17\n');
 
   const { code, lines } = await examine({ DATA_DIR: folder.path });
 
-  assert.is(code, 0);
-  assert.match(lines('warning', 'database').join(), 'upgrade of the embedded database is not finished');
-  assert.equal(await readdir(folder.path), ['postgres']);
+  assert.is(code, 1);
+  assert.match(lines('failure', 'database').join(), /was created by PostgreSQL 17; .*`steward restore`/);
 });
 
 doctor('reports invalid settings and stops there, with a line for each', async () => {

@@ -1,3 +1,5 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -38,6 +40,22 @@ messages('serve says once that a newer version has migrated the database, and wh
   assert.equal(stdout.match(/A newer version of Steward has migrated this database: .+/g), [
     `A newer version of Steward has migrated this database: it applied 9999-teleports. Only the version before that one works with it. If Steward ${manifest.version} is older, stop it: see docs/upgrades.md.`,
   ]);
+});
+
+messages('serve says how to move a database of another version of PostgreSQL', async () => {
+  await using folder = await makeScratchFolder();
+  const cluster = folder.join('postgres');
+  await mkdir(cluster);
+  await writeFile(join(cluster, 'PG_VERSION'), '17\n');
+
+  const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
+
+  assertRefused(outcome, 1);
+  assert.is(
+    outcome.stderr,
+    `${cluster} was created by PostgreSQL 17; this Steward includes PostgreSQL 18. Run \`steward backup\` with the version of Steward that created it, and \`steward restore\` with this one and a new DATA_DIR: see docs/upgrades.md.\n`,
+  );
+  assert.equal(await readdir(cluster), ['PG_VERSION']);
 });
 
 messages('migrate names the missing privileges of a role', async () => {

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, chown, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
@@ -61,13 +60,12 @@ type Options = {
   hasTls?: boolean;
   /** Line of `pg_hba.conf` for connections by TCP. */
   access?: string;
-  settings?: Record<string, string>;
 };
 
 export type TcpDatabase = Awaited<ReturnType<typeof startTcpDatabase>>;
 
 /** A PostgreSQL server that listens on localhost, with the certificates of `database-certificates.ts`. */
-export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }: Options = {}) => {
+export const startTcpDatabase = async ({ hasTls = false, access }: Options = {}) => {
   const folder = await makeScratchFolder();
   await chmod(folder.path, 0o755);
   const dataDir = await initializeDataDir(folder.join('data'));
@@ -103,7 +101,6 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
         ssl_cert_file: files.serverCertificate,
         ssl_key_file: files.serverKey,
       }),
-      ...settings,
     },
   });
   const { user, password, database } = server.connection;
@@ -114,8 +111,8 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
     connection: server.connection,
     files,
     /** Through TCP. */
-    url: (parameters = '', hosts = `localhost:${port}`): string =>
-      `postgres://${user}:${password}@${hosts}/${database}?${parameters}`,
+    url: (parameters = '', host = `localhost:${port}`): string =>
+      `postgres://${user}:${password}@${host}/${database}?${parameters}`,
     /** Makes the server refuse writes like a standby, in open sessions too. */
     setReadOnly: (isReadOnly: boolean): Promise<void> =>
       administer(
@@ -126,23 +123,6 @@ export const startTcpDatabase = async ({ hasTls = false, access, settings = {} }
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await server.stop();
       await folder[Symbol.asyncDispose]();
-    },
-  };
-};
-
-/** A host that accepts connections and never answers. */
-export const startSilentHost = async () => {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => sockets.add(socket.on('error', () => {}))).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // of a TCP server
-  return {
-    port,
-    connections: (): number => sockets.size,
-    [Symbol.asyncDispose]: async (): Promise<void> => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
     },
   };
 };

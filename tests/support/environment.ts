@@ -22,9 +22,6 @@ export const OATHTOOL = '/usr/bin/oathtool';
 /** Of Debian's liblemonldap-ng-portal-perl, which needs more packages as an OpenID provider: see `.ci/run`. */
 export const LEMONLDAP = '/usr/share/perl5/Lemonldap/NG/Portal/Issuer/OpenIDConnect.pm';
 
-/** Where `.ci/run` installs the programs of PostgreSQL 17, from which the embedded database is upgraded. */
-export const OLD_PROGRAMS = join(import.meta.dirname, '../../node_modules/.cache/postgres-17');
-
 /** Debian's python3-requests belongs to the first one; another Python may precede it on PATH. */
 const PYTHONS = ['/usr/bin/python3', 'python3'];
 

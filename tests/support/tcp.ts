@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HostAddress } from '../../src/config/connection.ts';
+import type { Connection } from '../../src/config/connection.ts';
+
+type Address = Pick<Connection, 'host' | 'port'>;
 
 /** Below those that Linux gives to clients and to servers that ask for any, and above those of tests/failover. */
 const [FIRST_PORT, PORTS] = [30_000, 2_700];
@@ -24,14 +26,14 @@ export const freePort = async (): Promise<number> => {
 };
 
 /** Connects to a PostgreSQL server, whose host may be the folder of its socket. */
-export const connectToDatabase = ({ host, port }: HostAddress): Socket =>
+export const connectToDatabase = ({ host, port }: Address): Socket =>
   host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
 
 /**
  * Forwards TCP connections to a local port, or to a PostgreSQL server. After `dropPackets`, connections stay open but no data gets
  * through; `forwardPackets` affects only new connections.
  */
-export const startTcpProxy = async (target: number | HostAddress) => {
+export const startTcpProxy = async (target: number | Address) => {
   const sockets = new Set<Socket>();
   let isForwarding = true;
   let isCut = false;

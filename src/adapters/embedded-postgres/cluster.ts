@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
@@ -64,7 +64,7 @@ const checkVersion = (version: string, { clusterDir, binaries }: ClusterOptions)
   throw new EmbeddedPostgresError(
     version === ''
       ? `${clusterDir} is not a PostgreSQL database. Move it away, or set another DATA_DIR.`
-      : `${clusterDir} was created by PostgreSQL ${version}; this Steward includes PostgreSQL ${binaries.major}. Start the version of Steward that created it, or set DATABASE_URL.`,
+      : `${clusterDir} was created by PostgreSQL ${version}; this Steward includes PostgreSQL ${binaries.major}. Run \`steward backup\` with the version of Steward that created it, and \`steward restore\` with this one and a new DATA_DIR: see docs/upgrades.md.`,
   );
 };
 
@@ -183,45 +183,15 @@ const runInitdb = async (work: string, { binaries, log }: Pick<ServerOptions, 'b
   throw new EmbeddedPostgresError(await failureOf(status, log));
 };
 
-const CLUSTER = 'postgres';
-/** The result of an upgrade, beside the old cluster. From the moment that it has this name, it is the cluster. */
-const UPGRADED = 'postgres.upgraded';
-
 /** The cluster of a data directory, which may not exist yet. */
-export const findCluster = async (dataDir: string): Promise<string> => {
-  const upgraded = join(dataDir, UPGRADED);
-  return (await nullIfMissing(stat(upgraded))) ? upgraded : join(dataDir, CLUSTER);
-};
+export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 
 /** Whether a data directory has a cluster, or something in its place. */
 export const hasCluster = async (dataDir: string): Promise<boolean> =>
-  (await clusterVersion(await findCluster(dataDir))) !== null;
-
-/** Gives an upgraded cluster its usual name, once the old one was removed. No server may run on it. */
-export const settleCluster = async (dataDir: string): Promise<void> => {
-  const usual = join(dataDir, CLUSTER);
-  const found = await findCluster(dataDir);
-  if (found === usual || (await nullIfMissing(stat(usual)))) return;
-  await rename(found, usual);
-  await syncDirectory(dataDir);
-};
-
-/** Replaces the cluster by an upgraded one in a single step, and keeps the old one beside it. */
-export const switchCluster = async (dataDir: string, upgraded: string): Promise<string> => {
-  const cluster = join(dataDir, UPGRADED);
-  await rename(upgraded, cluster);
-  await syncDirectory(dataDir);
-  return cluster;
-};
-
-/** Removes the cluster from before an upgrade, if there is one. */
-export const removeOldCluster = async (dataDir: string): Promise<void> => {
-  if ((await findCluster(dataDir)) === join(dataDir, CLUSTER)) return;
-  await rm(join(dataDir, CLUSTER), { recursive: true, force: true, maxRetries: 5 });
-};
+  (await clusterVersion(clusterIn(dataDir))) !== null;
 
 /** The major version that created a cluster: null without a cluster, '' if the directory is something else. */
-export const clusterVersion = async (clusterDir: string): Promise<string | null> => {
+const clusterVersion = async (clusterDir: string): Promise<string | null> => {
   const files = await nullIfMissing(readdir(clusterDir));
   if (files === null || files.length === 0) return null;
   return (await nullIfMissing(readFile(join(clusterDir, 'PG_VERSION'), 'utf8')))?.trim() ?? '';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../config/connection.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { run } from './account.ts';
-import { DATABASE, findCluster, readPassword, SERVICE_ROLE } from './cluster.ts';
+import { clusterIn, DATABASE, readPassword, SERVICE_ROLE } from './cluster.ts';
 import { DataDirInUse } from './errors.ts';
 import { openSession } from './server.ts';
 
@@ -37,7 +37,7 @@ export const attachToEmbeddedPostgres = async (dataDir: string) => {
 };
 
 const findConnection = async (dataDir: string): Promise<Connection | null> => {
-  const clusterDir = await findCluster(dataDir);
+  const clusterDir = clusterIn(dataDir);
   const { port, socketDir: host } = (await readPostmasterFile(clusterDir)) ?? {};
   if (!host) return null;
 
