@@ -81,27 +81,13 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
   const grants = changes.flatMap(({ userId, granted }) =>
     granted.map((app) => ({ user_id: userId, app_id: app.id, ...(app.terms ?? terms) })),
   );
-  const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
-    as changed ("userId" int, revoked varchar[], joined int[])`;
+  const joining = rows.flatMap(({ userId, joined }) => (joined.length > 0 ? [{ userId, joined }] : []));
+  if (joining.length > 0) await joinClients(tx, joining, now);
+  const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json) as changed ("userId" int, revoked varchar[])`;
   await sql`
     with revoked as (
       delete from app_grants g using ${changed}
       where g.user_id = changed."userId" and g.app_id = any(changed.revoked)
-    ),
-    joining as (
-      -- Not 'exists': as a column it would hash the whole table.
-      select users.id, unnest(joined) as client_id, extra, is_demo_user,
-        (select true from memberships m where m.user_id = users.id limit 1) is null as is_first
-      from ${changed} join users on users.id = "userId"
-    ),
-    joined as (
-      insert into memberships (client_id, user_id, joined_at, extra, is_demo_user)
-      select client_id, id, ${now}::timestamptz, case when is_first then extra else '{}' end, is_first and is_demo_user from joining
-      on conflict do nothing
-    ),
-    moved as (
-      update users set extra = '{}', is_demo_user = false from joining where users.id = joining.id and is_first
-        and (joining.is_demo_user or joining.extra::text <> '{}')
     )
     insert into app_grants as current (user_id, app_id, granted_by, granted_at, expires_at, reason)
     select * from json_to_recordset(${JSON.stringify(grants)}::json) as granted
@@ -109,11 +95,32 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
       where current.expires_at <= ${now}::timestamptz`.execute(kysely(tx));
-  const joining = changes.flatMap(({ userId, joined }) => (joined.length > 0 ? [userId] : []));
-  await noteShared(tx, joining);
-  await endUndo(tx, joining);
   // Without an audit entry of their own: the grant has one.
   if (grants.length > 0) await closeObsoleteRequests(tx, requestsFor(grants), by, now);
+};
+
+type Joining = Pick<AccessChange, 'userId' | 'joined'>;
+
+/** Adds memberships. Other clients trust the present mailbox of the person from now on. */
+const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Promise<void> => {
+  await sql`
+    with joining as (
+      -- Not 'exists': as a column it would hash the whole table.
+      select users.id, unnest(joined) as client_id, extra, is_demo_user,
+        (select true from memberships m where m.user_id = users.id limit 1) is null as is_first
+      from json_to_recordset(${JSON.stringify(joining)}::json) as changed ("userId" int, joined int[])
+        join users on users.id = "userId"
+    ),
+    joined as (
+      insert into memberships (client_id, user_id, joined_at, extra, is_demo_user)
+      select client_id, id, ${now}::timestamptz, case when is_first then extra else '{}' end, is_first and is_demo_user from joining
+      on conflict do nothing
+    )
+    update users set extra = '{}', is_demo_user = false from joining where users.id = joining.id and is_first
+      and (joining.is_demo_user or joining.extra::text <> '{}')`.execute(kysely(tx));
+  const userIds = joining.map(({ userId }) => userId);
+  await noteShared(tx, userIds);
+  await endUndo(tx, userIds);
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */
