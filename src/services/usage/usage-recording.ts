@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -8,7 +9,6 @@ import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { AddressDigest } from '../data-rights/erasure-keys.ts';
-import { readPseudonyms } from '../data-rights/late-usage.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { fullName } from '../users/user-rows.ts';
@@ -170,4 +170,36 @@ const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEn
   for (const { entryKey, occurredAt } of [...submitted, ...known])
     if (entryKey !== null && occurredAt !== null) times.set(entryKey, occurredAt);
   return times;
+};
+
+/** The pseudonyms under which usage of erased addresses is recorded, by address, as long as no account has the address. */
+const readPseudonyms = async (
+  em: Em,
+  addressDigest: AddressDigest,
+  emails: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> => {
+  const db = kysely(em);
+  if (!(await db.selectFrom('erasures').select('id').limit(1).executeTakeFirst())) return new Map();
+  const digests = new Map([...emails].map((email) => [addressDigest(email) ?? '', email]));
+  const erased = await db
+    .selectFrom('erasures')
+    .leftJoin('users', 'users.id', 'erasures.user_id')
+    // The account may have been erased again since.
+    .select(['digests', sql<string>`coalesce(users.email, erasures.pseudonym)`.as('pseudonym')])
+    .where(condition`digests && ${[...digests.keys()]}::varchar[]`)
+    .orderBy('erasures.id')
+    .execute();
+  const held = await db
+    .selectFrom('users')
+    .select('email')
+    .where(isAnyOf('email', emails, 'varchar'))
+    .execute();
+  const present = new Set(held.map(({ email }) => email));
+  const named = erased.flatMap(({ digests: ofPerson, pseudonym }) =>
+    ofPerson.flatMap((digest) => {
+      const email = digests.get(digest);
+      return email === undefined || present.has(email) ? [] : [[email, pseudonym] as const];
+    }),
+  );
+  return new Map(named);
 };
