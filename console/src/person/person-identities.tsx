@@ -60,7 +60,9 @@ export const PersonIdentities = ({ email, mayUnlink }: Props) => {
         onConfirm={() => toUnlink && unlink.mutate({ email, identity_id: toUnlink.id })}
         onClose={() => setToUnlink(null)}
       >
-        <Text>Sessions that began with it end. The next login with it connects the account again.</Text>
+        <Text>
+          Sessions and tokens that began with it end. The next login with it connects the account again.
+        </Text>
       </ConfirmModal>
     </Stack>
   );

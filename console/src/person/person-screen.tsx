@@ -32,7 +32,7 @@ const sharedNotice = (changes: Changes, mayChangeApps: boolean, clients: string)
       mayChangeApps &&
       'You can change their apps, and their membership under Clients.',
     !mayChangeApps && 'Ask a superuser to change the profile or the apps.',
-    'Their logins are seen and ended only by themselves and by superusers.',
+    'Only the person and superusers see and end their logins.',
   ]
     .filter(Boolean)
     .join(' ');

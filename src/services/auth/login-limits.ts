@@ -24,7 +24,7 @@ const LIMITS = {
   /** For an account, from all networks that are known to it, and from all others. Codes are shorter than passwords. */
   'password-total': { max: 100, windowMs },
   'code-total': { max: 20, windowMs },
-  /** From a network, for all accounts to which it is unknown: more than an office mistypes at nine o'clock. */
+  /** From a network, for all accounts to which it is unknown: more than the people behind one network address mistype in a morning. */
   guesses: { max: 100, windowMs },
 
   /** From a network. Each adds a row that is kept. */

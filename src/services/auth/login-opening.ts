@@ -67,7 +67,7 @@ export const createLoginOpening = (unit: UnitOfWork) => {
     challenge,
 
     /**
-     * A session of a locked user, or a challenge if they need more than these methods by now. An identity provider enrols nobody.
+     * A session of a locked user, or a challenge if they need more than these methods by now. A login by an identity provider enrols no factor.
      * @throws Problem `second-factor-required` for a login at a provider by someone who has no factor that its client requires
      */
     open: async (

@@ -6,7 +6,7 @@ const WAYS_IN = ['mfa_factors', 'recovery_codes', 'external_identities', 'idempo
 
 /**
  * Ends every way to log in to the account of a locked user, what is in the hands of those who have, and stored responses that they could ask
- * for again: nobody gets in before another proof.
+ * for again: the next login needs another proof of the address.
  */
 export const endWaysIn = async (tx: Em, userId: number, now: Date): Promise<void> => {
   const withoutPassword = { password_hash: null, last_password_set: now };

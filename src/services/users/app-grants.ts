@@ -70,7 +70,7 @@ type Granting = { by: number; now: Date };
 /**
  * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this
  * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed. The first clients take over
- * `extra` and `is_demo_user` of the account; nobody brings those of another client.
+ * `extra` and `is_demo_user` of the account; those of another client stay there.
  */
 export const changeAccess = async (tx: Em, { by, now }: Granting, changes: readonly AccessChange[]) => {
   const rows = changes

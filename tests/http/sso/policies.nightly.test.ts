@@ -20,7 +20,7 @@ type Expected = { location: string | undefined; isLoggedIn: boolean; ticket: num
 
 const CODE = '/login/code/';
 const WAITS = { isLoggedIn: false, ticket: 401, launch: '/login/?next=%2Flaunch%2Fsales%2F' };
-/** A provider enrols nobody. */
+/** A login by a provider enrols no factor. */
 const REFUSED = { location: undefined, ...WAITS };
 const OPENS = { location: '/', isLoggedIn: true, ticket: 200, launch: 'https://sales.test/' };
 /** Logged in with less than the app needs now: the page asks for the passkey that the person has. */

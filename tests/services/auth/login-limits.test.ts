@@ -102,7 +102,7 @@ guesses('are possible again in time after the database clock was set back by day
   const sent = { kind: 'password', account: 'ada@acme.test', address: from(1), source: 'unknown' } as const;
   const { retryAfterSeconds = 0 } = await rejectsWith(take(sent), 'throttled');
 
-  assert.ok(retryAfterSeconds > 890 && retryAfterSeconds <= 900, `${retryAfterSeconds} s`);
+  assert.ok(retryAfterSeconds > 0 && retryAfterSeconds <= 900, 'the days of the clock do not count');
 });
 
 guesses('of passwords are forgotten after a reset, those of codes are not', async ({ pool }) => {
