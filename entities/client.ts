@@ -111,20 +111,5 @@ export const MembershipSchema = defineEntity({
   },
 });
 
-export class Membership extends MembershipSchema.class {
-  /** Ends the roles, too. The caller revokes the grants. */
-  suspend(now: Date): void {
-    if (!this.isActive) return;
-    this.isActive = false;
-    for (const flag of ROLE_FLAGS) this[flag] = false;
-    this.endedAt = now;
-  }
-
-  reactivate(now: Date): void {
-    if (this.isActive) return;
-    this.isActive = true;
-    this.reactivatedAt = now;
-    this.endedAt = null;
-  }
-}
+export class Membership extends MembershipSchema.class {}
 MembershipSchema.setClass(Membership);

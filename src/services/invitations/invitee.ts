@@ -23,6 +23,7 @@ import type { Transaction } from '../unit-of-work.ts';
 import { claimAddress } from '../users/addresses.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
+import { reactivateMemberships } from '../users/member-access.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import { usersWithRoles } from '../users/user-locks.ts';
@@ -185,8 +186,8 @@ export const extendInvitee = async (
     .where('users.id', '=', userId)
     .executeTakeFirstOrThrow();
   await joinInvited(tx, invitation, userId, now);
+  await reactivateMemberships(tx, userId, [clientId], now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
-  membership.reactivate(now);
   const details = can(roles, 'view', clientId) ? {} : applyInvited(membership, invitation);
   await tx.flush();
   if (!clientIds.includes(clientId)) await enqueueJoinNotices(tx, [userId], [clientId], now);

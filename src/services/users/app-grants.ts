@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
-import type { User } from '../../../entities/user.ts';
 import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
-import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
+import { type Actor, administersClient, canViewAll, type TargetRoles } from '../access/actor.ts';
 import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { type AccessChange, type GrantableApp, idsOf } from '../operations/operation-log.ts';
+import type { Transaction } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { noteShared } from './member-access.ts';
 import { closeObsoleteRequests, requestsFor } from './request-closing.ts';
@@ -158,15 +158,12 @@ const namedApps = ({ apps, grant = [], revoke = [] }: AppChanges): readonly stri
   apps ?? [...grant, ...revoke];
 
 /** An app that a user has, by a grant or by the named groups, or that is requested for them. */
-export type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
+type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
+
+type Reading = Pick<Transaction, 'tx' | 'now'>;
 
 /** The apps that a user has and those that the changes name, as far as they exist, oldest first. */
-export const readKnownApps = (
-  tx: Em,
-  userId: number,
-  now: Date,
-  changes: AppChanges = {},
-): Promise<KnownApp[]> =>
+const readKnownApps = ({ tx, now }: Reading, userId: number, changes: AppChanges): Promise<KnownApp[]> =>
   kysely(tx)
     .selectFrom('apps')
     .select(['apps.id', 'apps.client_id'])
@@ -186,32 +183,23 @@ export const readKnownApps = (
     .orderBy('apps.id')
     .execute();
 
-/** The ids of the apps that the user has and the actor may see. */
-export const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): string[] =>
-  idsOf(
-    apps.filter(
-      ({ client_id, is_granted, groups }) =>
-        (is_granted || groups.length > 0) &&
-        (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
-    ),
-  );
-
 /**
  * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
  * administer stay unchanged, so that admins of different clients do not undo each other's changes.
  * @param suspended ids of clients whose apps the user loses
  * @throws Problem `invalid-input` on `apps`
  */
-export const planApps = (
+export const planApps = async (
+  reading: Reading,
   actor: Actor,
-  clientIds: readonly number[],
-  apps: readonly KnownApp[],
+  user: Pick<TargetRoles, 'id' | 'clientIds'>,
   changes: AppChanges,
   suspended: readonly number[],
 ) => {
   const named = namedApps(changes);
   if (changes.apps === undefined && named.length === 0 && suspended.length === 0)
-    return { granted: [], revoked: [], joined: [], appsAfter: apps };
+    return { granted: [], revoked: [], joined: [] };
+  const apps = await readKnownApps(reading, user.id, changes);
   const changeable = apps.filter((app) => administersClient(actor, app.client_id));
   // Clients may send back granted apps that the actor may see but not change.
   const isReadOnly = (app: KnownApp) =>
@@ -224,18 +212,13 @@ export const planApps = (
   const kept = changeable.filter((app) => !suspended.includes(app.client_id));
   requireNoGroups(kept, changes);
   const wanted = kept.filter(wantsApp(changes));
-  const appsAfter = apps.map((app) => {
-    if (!changeable.includes(app)) return app;
-    return { ...app, is_granted: wanted.includes(app), groups: kept.includes(app) ? app.groups : [] };
-  });
   return {
     granted: wanted
       .filter((app) => !app.is_granted)
       .map(({ id, client_id }) => ({ id, client_id, terms: changes.terms?.[id] })),
     revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
     /** Ids of clients. */
-    joined: [...new Set(wanted.map((app) => app.client_id))].filter((id) => !clientIds.includes(id)),
-    appsAfter,
+    joined: [...new Set(wanted.map((app) => app.client_id))].filter((id) => !user.clientIds.includes(id)),
   };
 };
 

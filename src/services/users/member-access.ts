@@ -25,6 +25,37 @@ export const endMemberAccess = async (
     .execute();
 };
 
+/** Also ends the roles. The caller revokes the grants. */
+export const suspendMemberships = async (
+  tx: Em,
+  userId: number,
+  clientIds: readonly number[],
+  now: Date,
+): Promise<void> => {
+  await kysely(tx)
+    .updateTable('memberships')
+    .set({ is_active_member: false, is_admin: false, ended_at: now })
+    .where('user_id', '=', userId)
+    .where(isAnyOf('client_id', clientIds, 'int'))
+    .where('is_active_member', '=', true)
+    .execute();
+};
+
+export const reactivateMemberships = async (
+  tx: Em,
+  userId: number,
+  clientIds: readonly number[],
+  now: Date,
+): Promise<void> => {
+  await kysely(tx)
+    .updateTable('memberships')
+    .set({ is_active_member: true, reactivated_at: now, ended_at: null })
+    .where('user_id', '=', userId)
+    .where(isAnyOf('client_id', clientIds, 'int'))
+    .where('is_active_member', '=', false)
+    .execute();
+};
+
 /** Call it when users have joined a client: an account of several clients is for the admins of none of them, for good. */
 export const noteShared = async (tx: Em, userIds: readonly number[]): Promise<void> => {
   await kysely(tx)

@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { claimAddress, findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
 import { rethrowAsTaken } from './email-changes.ts';
-import { rowOfUser, type UserDetail } from './user-rows.ts';
+import { readUser, type UserDetail } from './user-rows.ts';
 
 type UserInput = {
   email: string;
@@ -44,7 +44,7 @@ export const createUserCreation = ({ em, clock, audit }: UnitOfWork) => ({
       ]);
       const event: AuditEvent = { action: 'user.create', actor, target: ofUser(user), clients: [...clients] };
       await audit.record(tx, [event, ...grantEvents(actor, user, apps)]);
-      return rowOfUser(user, { apps: apps.map(({ id }) => id), clientadmin_of: [] });
+      return readUser(tx, actor, now, email);
     });
     return creation.catch(rethrowAsTaken('email'));
   },

@@ -1,7 +1,5 @@
 import { expressionBuilder, type InferResult, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Membership } from '../../../entities/client.ts';
 import type { Database } from '../../../entities/index.ts';
-import type { User } from '../../../entities/user.ts';
 import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { arrayOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
@@ -30,14 +28,23 @@ type Users = Selectable<Database['users']>;
 export const membershipOrder = (viewer: Viewer) =>
   sql`not ${clientManagedBy(viewer, sql`m.client_id`)}, not m.is_active_member, m.client_id`;
 
+/** SQL: what `membershipColumns` reads of a membership. Those who see the account need no more than the data. */
+export const membershipFields = (viewer: Viewer, membership: RawBuilder<unknown>) => {
+  const data = ['extra', 'is_demo_user'];
+  const state = ['is_active_member', 'reactivated_at', 'ended_at', 'joined_at'];
+  const fields = seesAccounts(viewer) ? data : [...data, ...state];
+  return sql.join(fields.map((field) => sql`${membership}.${sql.ref(field)}`));
+};
+
 /**
  * SQL: the membership of a user that the viewer sees, or null. For a lateral join, which PostgreSQL leaves out where it is not used: an
  * aggregate has one row.
  */
 const seenMembership = (viewer: Viewer) => sql`
-  (select (array_agg(m order by ${membershipOrder(viewer)}))[1] as m
+  (select ${membershipFields(viewer, sql`(seen.m)`)} from (
+    select (array_agg(m order by ${membershipOrder(viewer)}))[1] as m
     from memberships m
-    where m.user_id = users.id and ${userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`)})`;
+    where m.user_id = users.id and ${userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`)}) seen)`;
 
 /** SQL: the name of a row of `users`, or of this alias. */
 export const fullName = (users: string) =>
@@ -58,14 +65,14 @@ export const membershipColumns = (viewer: Viewer) => {
     return seesAccount ? account : sql`${inClient(known)}`;
   };
   return {
-    extra: sql<Users['extra']>`coalesce((own.m).extra, users.extra)`,
-    is_demo_user: sql<boolean>`coalesce((own.m).is_demo_user, users.is_demo_user)`,
-    is_active: seen('is_active', () => sql`(users.is_active and coalesce((own.m).is_active_member, true))`),
-    last_activated: seen('last_activated', (known) => sql`greatest(${known}, (own.m).reactivated_at)`),
-    last_deactivated: seen('last_deactivated', (known) => sql`greatest(${known}, (own.m).ended_at)`),
+    extra: sql<Users['extra']>`coalesce(own.extra, users.extra)`,
+    is_demo_user: sql<boolean>`coalesce(own.is_demo_user, users.is_demo_user)`,
+    is_active: seen('is_active', () => sql`(users.is_active and coalesce(own.is_active_member, true))`),
+    last_activated: seen('last_activated', (known) => sql`greatest(${known}, own.reactivated_at)`),
+    last_deactivated: seen('last_deactivated', (known) => sql`greatest(${known}, own.ended_at)`),
     last_password_set: seen(
       'last_password_set',
-      (known) => sql`coalesce(${known}, (own.m).joined_at, users.date_joined)`,
+      (known) => sql`coalesce(${known}, own.joined_at, users.date_joined)`,
     ),
   };
 };
@@ -111,46 +118,6 @@ export const userRows = (em: Em, viewer: Viewer, now: Date) => {
 };
 
 export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
-
-/**
- * The row of a user whom a change has loaded or created, so that it is not read again: as `userRows`.
- * @param memberships by client, those that the viewer sees
- */
-export const rowOfUser = (
-  user: User,
-  seen: Pick<UserDetail, 'apps' | 'clientadmin_of'>,
-  memberships: readonly Membership[] = [],
-  seesAccount = true,
-): UserDetail => ({
-  id: user.id,
-  email: user.email,
-  handle: user.handle,
-  first_name: user.firstName,
-  last_name: user.lastName,
-  profile_color: user.profileColor,
-  profile_avatar: user.profileAvatar ?? null,
-  last_login: user.lastLogin ?? null,
-  date_joined: user.dateJoined,
-  ...columnsOf(user, memberships.find(({ isActive }) => isActive) ?? memberships[0], seesAccount),
-  ...seen,
-});
-
-/** As `membershipColumns`. */
-const columnsOf = (user: User, own: Membership | undefined, seesAccount: boolean) => {
-  const inClient = seesAccount ? undefined : own;
-  const known = !seesAccount && user.wasShared ? undefined : user;
-  return {
-    extra: (own ?? user).extra,
-    is_demo_user: (own ?? user).isDemoUser,
-    is_active: user.isActive && inClient?.isActive !== false,
-    last_activated: later(known?.lastActivated, inClient?.reactivatedAt),
-    last_deactivated: later(known?.lastDeactivated, inClient?.endedAt),
-    last_password_set: known?.lastPasswordSet ?? inClient?.joinedAt ?? user.dateJoined,
-  };
-};
-
-const later = (a: Date | null | undefined, b: Date | null | undefined): Date | null =>
-  (a && b ? (a > b ? a : b) : (a ?? b)) ?? null;
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
 export const readUser = async (em: Em, viewer: Viewer, now: Date, email: string): Promise<UserDetail> =>

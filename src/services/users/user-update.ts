@@ -1,40 +1,30 @@
-import { Membership } from '../../../entities/client.ts';
+import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { clientIdsOf, type Em } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
-import {
-  type Actor,
-  administersClient,
-  isSharedUser,
-  requireAccessAdmin,
-  requireUserUpdatable,
-  seesAccounts,
-} from '../access/actor.ts';
+import { type Actor, isSharedUser, requireAccessAdmin, requireUserUpdatable } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
+import { clientManagedBy } from '../access/visibility.ts';
 import { type AuditEvent, type Changes, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import type { UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
-import {
-  type AppChanges,
-  changeAccess,
-  grantEvents,
-  type KnownApp,
-  planApps,
-  readKnownApps,
-  visibleApps,
-} from './app-grants.ts';
-import { endMemberAccess } from './member-access.ts';
+import { type AppChanges, changeAccess, grantEvents, planApps } from './app-grants.ts';
+import { endMemberAccess, reactivateMemberships, suspendMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 import { lockUser, lockVisibleUser, requireAnotherSuperuser } from './user-locks.ts';
-import { readUser, rowOfUser, type UserDetail } from './user-rows.ts';
+import { loadUser, membershipOrder, readUser, type UserDetail } from './user-rows.ts';
+
+/** What memberships have. */
+const DATA_FIELDS = ['extra', 'is_demo_user'] as const;
+const MEMBERSHIP_FIELDS = [...DATA_FIELDS, 'is_active'] as const;
 
 /** The columns that an update sets as they are sent. */
-const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
+const PROFILE_FIELDS = ['first_name', 'last_name', ...DATA_FIELDS] as const;
 
 /** Those whose values the audit trail records. Of others, which are personal or may be large, it records only that they changed. */
 const RECORDED_FIELDS: readonly string[] = ['is_demo_user'];
@@ -52,14 +42,17 @@ export type UserChanges = AppChanges & { [K in ProfileField | 'is_active']?: Use
   expected?: { [K in keyof UserDetail]?: UserDetail[K] | undefined } | undefined;
 };
 
-type UserUpdate = { user: UserDetail; isChanged: boolean; undoable: UndoableChange };
+type UserUpdate = { isChanged: boolean; undoable: UndoableChange };
 
-export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit'>;
+type UpdateDeps = Deps & Pick<UnitOfWork, 'read' | 'loadAnyUser'>;
+
+export const createUserUpdates = ({ em, clock, audit, ...reading }: UpdateDeps) => ({
   /** @throws as `updateUser` */
-  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserDetail> =>
-    em.transactional(
-      async (tx) => (await updateUser({ tx, now: clock.now(), audit }, actor, email, changes)).user,
-    ),
+  update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserDetail> => {
+    await em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
+    return loadUser({ em, clock, ...reading }, actor, email);
+  },
 
   /**
    * Deactivates a user, or suspends a shared user in the clients of the actor.
@@ -77,7 +70,7 @@ type ProfileChanges = {
   [K in 'first_name' | 'last_name' | 'profile_color' | 'profile_avatar']?: UserDetail[K] | undefined;
 };
 
-export const createProfiles = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
+export const createProfiles = ({ em, clock, audit }: Deps) => ({
   update: (actor: Actor, changes: ProfileChanges): Promise<UserDetail> =>
     em.transactional(async (tx) => {
       const user = await lockVisibleUser(tx, actor, actor.email);
@@ -92,8 +85,8 @@ export const createProfiles = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
 });
 
 /**
- * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again. Of a user whose
- * account was shared, admins of clients change the memberships in their clients only. Free-form data belongs to memberships in any case.
+ * Changes a user: lock, check, change, record. Of a user whose account was shared, admins of clients change the memberships in their
+ * clients only.
  * @param requireMay who may change the user
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
@@ -106,28 +99,18 @@ export const updateUser = async (
   requireMay = requireUserUpdatable,
 ): Promise<UserUpdate> => {
   const { user, clientIds, wasShared } = await lockUser(tx, actor, email, requireMay);
-  const memberships = await readMemberships(tx, actor, user.id, changes.members_of);
-  const seesAccount = seesAccounts(actor) || user.id === actor.id;
-  const apps = await readKnownApps(tx, user.id, now, changes);
-  const rowWith = (known: readonly KnownApp[]) => {
-    // Always empty: who administers a client of the actor cannot be updated.
-    const seen = { apps: visibleApps(actor, user, known), clientadmin_of: [] };
-    return rowOfUser(user, seen, memberships, seesAccount);
-  };
-  const before = rowWith(apps);
-  requireExpected(before, changes.expected);
-
+  if (changes.expected) requireExpected(await readUser(tx, actor, now, email), changes.expected);
   const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, wasShared });
-  const edit = { user, memberships, changes, now };
-  const { isActive, switched } = isShared
-    ? changeMemberships(edit, before)
-    : await changeAccount(tx, actor, edit);
-  setData(can(actor, 'administer') && !isShared ? [user, ...memberships] : memberships, changes, before);
+  const isAccountOnly = !isShared && MEMBERSHIP_FIELDS.every((field) => changes[field] === undefined);
+  const memberships = isAccountOnly ? [] : await readMemberships(tx, actor, user.id, changes.members_of);
+  const edit = { tx, actor, user, memberships, changes, now };
+  const { isActive, switched, details } = isShared
+    ? await updateMemberships(edit)
+    : await updateAccount(edit);
   const membersOf = isShared ? switched : [];
   const suspended = isActive === false ? membersOf : [];
-  const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes, suspended);
-  const after = rowWith(appsAfter);
-  await tx.flush();
+  const apps = await planApps({ tx, now }, actor, { id: user.id, clientIds }, changes, suspended);
+  const { granted, revoked, joined } = apps;
 
   const undoable = { userId: user.id, granted, revoked, joined, isActive, membersOf };
   await changeAccess(tx, { by: actor.id, now }, [undoable]);
@@ -137,11 +120,13 @@ export const updateUser = async (
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
-  const details = recordedValues(diffColumns(before, after, PROFILE_FIELDS));
-  const about = { actor, target: ofUser(user), clients: isShared ? clientsOf(memberships) : clientIds };
+  const clients = isShared ? clientsOf(memberships) : clientIds;
+  const about = { actor, target: ofUser(user), clients };
   const events: AuditEvent[] = [];
-  if (!isEmpty(details))
-    events.push({ action: isShared ? 'membership.update' : 'user.update', ...about, details });
+  if (!isEmpty(details)) {
+    const action = isShared ? 'membership.update' : 'user.update';
+    events.push({ action, ...about, details: recordedValues(details) });
+  }
   // A separate entry, with the action that `DELETE` records.
   if (isActive !== null) events.push({ action: activityAction(isActive, isShared), ...about });
   // With the account, or because the account was active already.
@@ -149,28 +134,24 @@ export const updateUser = async (
     events.push({ action: 'membership.reactivate', ...about, clients: switched });
   events.push(...grantEvents(actor, user, granted, revoked), ...closed);
   await audit.record(tx, events);
-  // Groups give their apps again to a member who was suspended, and a new membership may come first.
-  const shown = memberships.find((each) => each.isActive)?.client.id ?? Infinity;
-  const isReadAgain = (isShared && isActive === true) || joined.some((client) => client < shown);
-  const result = isReadAgain ? await readUser(tx, actor, now, email) : after;
-  return { user: result, isChanged: events.length > 0, undoable };
+  return { isChanged: events.length > 0, undoable };
 };
 
-/** The memberships of a locked user that the actor administers, by client; at most those in `among`. */
-const readMemberships = async (
-  tx: Em,
-  actor: Actor,
-  userId: number,
-  among: readonly number[] | undefined,
-): Promise<Membership[]> => {
-  const own = await tx.find(Membership, { user: userId }, { orderBy: { client: 'asc' } });
-  return own.filter(
-    ({ client }) => administersClient(actor, client.id) && (among?.includes(client.id) ?? true),
-  );
-};
+/** The memberships of a locked user that the actor administers, at most those in `among`. The first is the one that the actor sees. */
+const readMemberships = (tx: Em, actor: Actor, userId: number, among: readonly number[] | undefined) =>
+  kysely(tx)
+    .selectFrom('memberships as m')
+    .select(['m.client_id as client', 'm.is_active_member as is_active', 'm.extra', 'm.is_demo_user'])
+    .where('m.user_id', '=', userId)
+    .where(clientManagedBy(actor, sql`m.client_id`))
+    .where(among ? isAnyOf('m.client_id', among, 'int') : condition`true`)
+    .orderBy(membershipOrder(actor))
+    .execute();
 
-const clientsOf = (memberships: readonly Membership[]): number[] =>
-  memberships.map(({ client }) => client.id);
+type MembershipRow = Awaited<ReturnType<typeof readMemberships>>[number];
+
+const clientsOf = (memberships: readonly MembershipRow[]): number[] =>
+  memberships.map(({ client }) => client).sort((a, b) => a - b);
 
 const activityAction = (isActive: boolean, isShared: boolean) => {
   if (isShared) return isActive ? 'membership.reactivate' : 'membership.suspend';
@@ -186,62 +167,74 @@ const recordedValues = (changes: Changes): Changes =>
     ]),
   );
 
-/** Changes that are no changes may be sent along: callers send back whole objects. */
-const changedFields = (user: UserDetail, changes: UserChanges): UserChanges => {
-  const differs = (field: ProfileField | 'is_active'): boolean =>
-    changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(user[field]);
-  const fields = [...PROFILE_FIELDS, 'is_active' as const].filter(differs);
-  return Object.fromEntries(fields.map((field) => [field, changes[field]]));
+type Edit = {
+  tx: Em;
+  actor: Actor;
+  user: User;
+  memberships: readonly MembershipRow[];
+  changes: UserChanges;
+  now: Date;
 };
+
+/** Whether the change gave access back or ended it, or null, the clients whose memberships it switched, and the changed columns. */
+type Edited = { isActive: boolean | null; switched: number[]; details: Changes };
 
 /**
- * All but what memberships have is the person's own, and an inactive account belongs to all clients of the person.
+ * Callers send back whole objects, and values that are sent back as they were read change nothing. All but what memberships have is the
+ * person's own, and an inactive account belongs to all clients of the person.
  * @throws Problem `shared-user`
  */
-const refuseAccountFields = (user: User, changes: UserChanges): UserChanges => {
-  const { is_active, extra: _, is_demo_user: __, ...own } = changes;
-  if (Object.keys(own).length > 0 || (is_active && !user.isActive)) throw new Problem('shared-user');
-  return changes;
-};
-
-type Edit = { user: User; memberships: readonly Membership[]; changes: UserChanges; now: Date };
-
-/** Whether the change gave access back or ended it, or null, and the clients whose memberships it switched. */
-type Switch = { isActive: boolean | null; switched: number[] };
-
-/** @throws Problem `shared-user` */
-const changeMemberships = ({ user, memberships, changes, now }: Edit, before: UserDetail): Switch => {
-  const own = changes.members_of ? changes : refuseAccountFields(user, changedFields(before, changes));
-  const { is_active } = own;
-  const switched = clientsOf(memberships.filter(({ isActive }) => isActive !== (is_active ?? isActive)));
-  for (const membership of memberships) {
-    if (is_active === true) membership.reactivate(now);
-    if (is_active === false) membership.suspend(now);
-  }
-  return { isActive: switched.length > 0 ? (is_active ?? null) : null, switched };
+const updateMemberships = async (edit: Edit): Promise<Edited> => {
+  const { user, memberships, changes } = edit;
+  const { is_active, first_name = user.firstName, last_name = user.lastName } = changes;
+  const isNamed = first_name !== user.firstName || last_name !== user.lastName;
+  if (isNamed || (is_active && !user.isActive && !changes.members_of)) throw new Problem('shared-user');
+  const isSeenActive = user.isActive && memberships[0]?.is_active !== false;
+  const isSwitched = is_active !== undefined && (changes.members_of || is_active !== isSeenActive);
+  const switched = isSwitched ? await switchMemberships(edit, is_active) : [];
+  const isActive = switched.length > 0 ? (is_active ?? null) : null;
+  return { isActive, switched, details: await setData(edit) };
 };
 
 /** An admin who reactivates the account means the memberships in their clients, too. */
-const changeAccount = async (tx: Em, actor: Actor, edit: Edit): Promise<Switch> => {
-  const { user, changes, now } = edit;
+const updateAccount = async (edit: Edit): Promise<Edited> => {
+  const { tx, actor, user, changes, now } = edit;
   const { is_active, first_name, last_name } = changes;
-  const isOfAccount = changes.isUndo || can(actor, 'administer');
-  const suspended = is_active && !isOfAccount ? edit.memberships.filter(({ isActive }) => !isActive) : [];
   const isActive = is_active === user.isActive ? null : (is_active ?? null);
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
-  editEntity(tx, User, user, { first_name, last_name });
-  for (const membership of suspended) membership.reactivate(now);
-  return { isActive, switched: clientsOf(suspended) };
+  const names = editEntity(tx, User, user, { first_name, last_name });
+  const isOfAccount = changes.isUndo || can(actor, 'administer');
+  const switched = is_active && !isOfAccount ? await switchMemberships(edit, true) : [];
+  const data = await setData(edit, can(actor, 'administer') ? user : undefined);
+  await tx.flush();
+  return { isActive, switched, details: { ...names, ...data } };
 };
 
-/** Values that are sent back as they were read change nothing: other clients may have others. */
-const setData = (owners: readonly (User | Membership)[], changes: UserChanges, before: UserDetail): void => {
-  const { extra, is_demo_user } = changedFields(before, changes);
-  for (const owner of owners) {
-    owner.extra = extra ?? owner.extra;
-    owner.isDemoUser = is_demo_user ?? owner.isDemoUser;
-  }
+/** @returns the clients whose memberships it suspended or reactivated */
+const switchMemberships = async (edit: Edit, isActive: boolean): Promise<number[]> => {
+  const { tx, user, memberships, now } = edit;
+  const switched = clientsOf(memberships.filter((each) => each.is_active !== isActive));
+  await (isActive ? reactivateMemberships : suspendMemberships)(tx, user.id, switched, now);
+  return switched;
+};
+
+/** Sets the data that differ from those that the actor sees: other clients may have others. Also of the account, if one is given. */
+const setData = async ({ tx, memberships, user, changes }: Edit, account?: User): Promise<Changes> => {
+  const seen = memberships[0] ?? { extra: user.extra, is_demo_user: user.isDemoUser };
+  const isChanged = (field: (typeof DATA_FIELDS)[number]): boolean =>
+    changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(seen[field]);
+  const fields = DATA_FIELDS.filter(isChanged);
+  if (fields.length === 0) return {};
+  const data = Object.fromEntries(fields.map((field) => [field, changes[field]]));
+  if (account) editEntity(tx, User, account, data);
+  await kysely(tx)
+    .updateTable('memberships')
+    .set(data)
+    .where('user_id', '=', user.id)
+    .where(isAnyOf('client_id', clientsOf(memberships), 'int'))
+    .execute();
+  return diffColumns(seen, { ...seen, ...data }, fields);
 };
 
 /**

@@ -25,6 +25,7 @@ import {
   clientsAdministered,
   loadUser,
   membershipColumns,
+  membershipFields,
   membershipOrder,
   type UserDetail,
   type UserRow,
@@ -235,10 +236,6 @@ const pageOfUsers = (
       (cte) => cte('users').materialized(),
       () => page,
     )
-    .with(
-      (cte) => cte('page_memberships').materialized(),
-      (db) => db.selectFrom('memberships').selectAll().where(isOfPage(sql`user_id`)),
-    )
     .selectFrom('users')
     .leftJoin(grantsOfPage(viewer, now).as('granted'), 'granted.user_id', 'users.id')
     .leftJoin(rolesOfPage(viewer).as('administered'), 'administered.user_id', 'users.id')
@@ -265,13 +262,13 @@ const grantsOfPage = (viewer: Viewer, now: Date) => sql<{ user_id: number }>`(
 
 /** As `seenMembership`. */
 const membershipsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
-  select distinct on (m.user_id) m.user_id, m from page_memberships m
-  where ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
+  select distinct on (m.user_id) m.user_id, ${membershipFields(viewer, sql`m`)} from memberships m
+  where ${isOfPage(sql`m.user_id`)} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
   order by m.user_id, ${membershipOrder(viewer)})`;
 
 /** `client_ids` is JSON. */
 const rolesOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
   select m.user_id, '[' || string_agg(m.client_id::text, ',' order by m.client_id) || ']' as client_ids
-  from page_memberships m
-  where m.is_admin and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
+  from memberships m
+  where m.is_admin and ${isOfPage(sql`m.user_id`)} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
   group by m.user_id)`;
