@@ -71,10 +71,6 @@ export const Client = defineEntity({
   },
 });
 
-/** The properties of `Membership` that grant roles in its client. A suspension ends these roles. */
-const ROLE_FLAGS = ['isAdmin'] as const;
-export type RoleFlag = (typeof ROLE_FLAGS)[number];
-
 /**
  * Membership of a user in a client, optionally as its admin. It belongs to the client: what its admins change of a person of several
  * clients counts there only.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FACTOR_POLICIES } from '../src/services/auth/factor-policy.ts';
+import { FACTOR_POLICIES } from '../src/services/policies/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdKey } from './schemas/keys.ts';
 import { PreviewLimit } from './schemas/lists.ts';

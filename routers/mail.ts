@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/mail-context.ts';
+import { MAIL_KINDS, type MailRow } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
+import { MAIL_STATUSES } from '../src/services/outbox/mail-status.ts';
 import { routesOf } from './procedure-meta.ts';
 import { InstantKey, OptionalInput, Text } from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';

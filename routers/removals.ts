@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COUNTED_OF_APPS, COUNTED_OF_CLIENTS } from '../src/services/clients/removals.ts';
+import { COUNTED_OF_APPS, COUNTED_OF_CLIENTS } from '../src/services/removals/removals.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Text } from './schemas/fields.ts';
 import { AppKey, ByApp, ById, IdKey } from './schemas/keys.ts';

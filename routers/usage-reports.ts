@@ -193,6 +193,6 @@ export const usageReportProcedures = {
     .output(z.array(IdleUserOutput))
     .query(({ ctx, input: { days, client, ...page } }) => {
       const { cursor, ...request } = toPageRequest(ctx, page);
-      return ctx.services.usageStats.idleUsers(ctx.actor, { days, client, cursor }, request);
+      return ctx.services.users.idle(ctx.actor, { days, client, cursor }, request);
     }),
 };

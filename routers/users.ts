@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { csvLine, csvRecords } from '../src/lib/csv-line.ts';
 import { Download } from '../src/lib/files.ts';
 import { freeForm } from '../src/lib/json-value.ts';
-import type { UserRow } from '../src/services/users/user-rows.ts';
+import type { UserRow } from '../src/services/accounts/user-rows.ts';
 import type { ChangedField } from '../src/services/users/user-update.ts';
 import { appIdentity } from './apps.ts';
 import type { Context } from './context.ts';

@@ -36,9 +36,8 @@ import {
   WEBHOOK_CHANNEL,
 } from './services/audit/audit.ts';
 import { createAuthentication } from './services/auth/authentication.ts';
-import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
-import { pruneRemovedUsage } from './services/clients/removals.ts';
+import { recheckDomains } from './services/clients/domains.ts';
 import { finishErasures } from './services/data-rights/erasure.ts';
 import { createEventHub } from './services/events/event-hub.ts';
 import { maintainEvents } from './services/events/event-rows.ts';
@@ -49,6 +48,7 @@ import { createServices } from './services/index.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail/mail-worker.ts';
 import { createMailWriter } from './services/mail/mail-writer.ts';
 import { createOutbox } from './services/mail/outbox.ts';
+import { enqueuePolicyReminders } from './services/policies/factor-notices.ts';
 import {
   pruneAccessRequests,
   pruneAudit,
@@ -62,8 +62,8 @@ import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { runInactivity } from './services/reminders/inactivity.ts';
 import { enqueueAccessReminders, enqueueInvitationReminders } from './services/reminders/reminder-mails.ts';
 import { enqueueDigests } from './services/reminders/weekly-digest.ts';
+import { pruneRemovedUsage } from './services/removals/removals.ts';
 import { createSinkQueue, createSinkWorker, isAwaitedBySinks } from './services/sinks/sink-queue.ts';
-import { recheckDomains } from './services/sso/domains.ts';
 import { createSharedParts, type ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 import { pruneGrants } from './services/users/grants.ts';

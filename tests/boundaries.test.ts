@@ -1,5 +1,5 @@
 import { glob, readFile } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 
@@ -24,6 +24,74 @@ const ARROWS: Record<string, string[]> = {
   'src/client': ['src/lib', 'type routers'],
   // The roles and what they allow, which the console shows and asks.
   console: ['src/services/access/permissions.ts', 'src/lib/bigint-json.ts', 'src/lib/exact-json.ts'],
+};
+
+/**
+ * The rooms of `src/services`, from the ground up, and the rooms below that each may import. The files beside them wire the rooms
+ * together; a room may import the types of `unit-of-work.ts`.
+ */
+const ROOMS: Record<string, string[]> = {
+  outbox: [],
+  access: [],
+  'rate-limits': ['access'],
+  idempotency: ['access'],
+  accounts: ['access'],
+  audit: ['access', 'accounts'],
+  policies: ['outbox'],
+  clients: ['access', 'audit', 'policies'],
+  auth: ['outbox', 'access', 'rate-limits', 'idempotency', 'accounts', 'audit', 'policies', 'clients'],
+  passwords: ['outbox', 'access', 'idempotency', 'accounts', 'audit', 'clients', 'auth'],
+  packages: ['access', 'idempotency', 'audit'],
+  apps: ['access', 'audit', 'clients', 'auth'],
+  usage: ['access', 'idempotency', 'accounts', 'clients', 'auth', 'apps'],
+  gate: ['access', 'accounts', 'audit', 'policies', 'auth', 'apps', 'usage'],
+  users: [
+    'outbox',
+    'access',
+    'accounts',
+    'audit',
+    'policies',
+    'clients',
+    'auth',
+    'passwords',
+    'apps',
+    'gate',
+  ],
+  invitations: [
+    'outbox',
+    'access',
+    'accounts',
+    'audit',
+    'policies',
+    'clients',
+    'auth',
+    'passwords',
+    'apps',
+    'users',
+  ],
+  sso: ['outbox', 'access', 'audit', 'policies', 'clients', 'auth', 'users', 'invitations'],
+  reminders: ['outbox', 'access', 'accounts', 'audit', 'clients', 'apps', 'users'],
+  mail: [
+    'outbox',
+    'access',
+    'accounts',
+    'audit',
+    'policies',
+    'auth',
+    'passwords',
+    'apps',
+    'users',
+    'invitations',
+    'reminders',
+  ],
+  events: ['access', 'audit'],
+  webhooks: ['outbox', 'access', 'audit', 'clients', 'events'],
+  sinks: ['outbox', 'access', 'audit', 'events'],
+  operations: ['outbox', 'access', 'idempotency', 'accounts', 'audit', 'auth', 'users', 'invitations'],
+  removals: ['access', 'audit', 'auth', 'usage', 'users'],
+  'data-rights': ['access', 'idempotency', 'accounts', 'audit', 'auth', 'usage', 'invitations', 'mail'],
+  backups: [],
+  attention: ['access', 'apps', 'users', 'invitations', 'mail'],
 };
 
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */
@@ -88,6 +156,31 @@ for (const [folder, allowed] of Object.entries(ARROWS)) {
   });
 }
 
+boundaries('rooms of src/services are listed from the ground up, so that they form no circle', async () => {
+  const rooms = await Array.fromAsync(glob('src/services/*/', { cwd: PROJECT }));
+  const order = Object.keys(ROOMS);
+  const upward = Object.entries(ROOMS).flatMap(([room, below]) =>
+    below.filter((other) => order.indexOf(other) >= order.indexOf(room)).map((other) => `${room} → ${other}`),
+  );
+
+  assert.equal(order.toSorted(), rooms.map((path) => basename(path)).toSorted());
+  assert.equal(upward, []);
+});
+
+for (const [room, below] of Object.entries(ROOMS)) {
+  boundaries(`src/services/${room} imports ${below.join(', ') || 'no other room'}`, async () => {
+    const imports = await importsOf(`src/services/${room}/**/*.ts`);
+    const strays = imports
+      .map(({ file, target, typeOnly }) => ({ file, typeOnly, path: normalize(join(dirname(file), target)) }))
+      .filter(({ path }) => path.startsWith('src/services/'))
+      .filter(({ path, typeOnly }) => !(typeOnly && path === 'src/services/unit-of-work.ts'))
+      .filter(({ path }) => ![room, ...below].some((other) => path.startsWith(`src/services/${other}/`)))
+      .map(({ file, path }) => `${file} → ${path}`);
+
+    assert.equal(strays, []);
+  });
+}
+
 boundaries(
   'keeps the packages of HTTP, tRPC, the database, S3 and OpenTelemetry in their folders',
   async () => {
@@ -128,14 +221,12 @@ boundaries('loads the S3 client only for a store in a bucket', async () => {
 const TIME =
   /(?<![.\w])now\(\)|\bcurrent_(?:date|time|timestamp)\b|\b\w+_timestamp\(\)|\blocaltime(?:stamp)?\b|\bDate\.now\b|\bnew Date\(\)/gi;
 
-/** The clocks, and migrations whose defaults and triggers 0055 replaces. */
-const TELLS_TIME =
-  /^(?:src\/lib\/clock|src\/db\/database-clock|migrations\/(?:0004|0021|0023|0032)-[\w-]+)\.ts$/;
+const CLOCKS = /^src\/(?:lib\/clock|db\/database-clock)\.ts$/;
 
 boundaries('asks for the time only in the clocks: SQL gets it as a parameter', async () => {
   const found: string[] = [];
   for await (const file of glob('{entities,migrations,routers,src}/**/*.ts', { cwd: PROJECT })) {
-    if (TELLS_TIME.test(file)) continue;
+    if (CLOCKS.test(file)) continue;
     const source = await readFile(join(PROJECT, file), 'utf8');
     for (const [call] of source.matchAll(TIME)) found.push(`${file}: ${call}`);
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
-import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
+import { MAIL_STATUSES } from '../../src/services/outbox/mail-status.ts';
 import type { Context } from '../context.ts';
 import { Expiry, Extra, PersonName } from './fields.ts';
 import { AppIds, GroupIds, IdCursor } from './keys.ts';

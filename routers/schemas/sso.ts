@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { recordName, recordValue } from '../../src/services/clients/domains.ts';
 import { providerPaths } from '../../src/services/sso/connections.ts';
-import { recordName, recordValue } from '../../src/services/sso/domains.ts';
 import type { Context } from '../context.ts';
 import { changesOf, Name, Text } from './fields.ts';
 import { GroupIds, Id } from './keys.ts';

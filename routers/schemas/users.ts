@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { UserRow } from '../../src/services/accounts/user-rows.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
-import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/users.ts';
 import type { Context } from '../context.ts';
 import { BodyInstant, InstantKey } from './fields.ts';

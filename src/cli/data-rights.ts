@@ -15,10 +15,10 @@ import {
   lockPerson,
   readAddresses,
 } from '../services/data-rights/erasure.ts';
-import { createErasureKeys } from '../services/data-rights/erasure-keys.ts';
 import { countRows } from '../services/data-rights/erasures.ts';
 import { createUserExports } from '../services/data-rights/user-exports.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
+import { createErasureKeys } from '../services/usage/erasure-keys.ts';
 import { withDatabaseForLong } from './database-work.ts';
 
 const PRIVATE_FILE = 0o600;

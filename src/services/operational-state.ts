@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import { Backup } from '../../entities/backup.ts';
 import { condition, countIn, type Em, kysely } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
+import { dayOf, isFutureWindow } from './apps/usage-windows.ts';
 import { findLastGood } from './backups/backup-history.ts';
+import { isWaiting } from './events/enqueue-deliveries.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
 import { readSinkLags } from './sinks/sink-queue.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
-import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
-import { isWaiting } from './webhooks/enqueue-deliveries.ts';
 
 /** Of the last good backup, and the failures since; null before the first. */
 const readBackups = async (em: Em, now: Date) => {

@@ -1,13 +1,10 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../entities/index.ts';
-import { type Condition, condition, type Em, kysely } from '../db/kysely.ts';
+import { sql } from 'kysely';
+import { before, deleteInBatches } from '../db/deletion.ts';
+import { type Condition, condition, type Em } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
 import { ENROLMENT_MS } from './auth/totp-enrolment.ts';
-
-/** Rows per statement, few enough that their locks are held only briefly. */
-const BATCH = 1_000n;
 
 /** Time after the end of a window before its row is deleted. */
 const WINDOW_GRACE_MS = HOUR_MS;
@@ -83,34 +80,3 @@ export const pruneAccessRequests = async (em: Em, now: Date, retentionDays: numb
   if (retentionDays === 0) return;
   await deleteInBatches(em, 'access_requests', sql`decided_at < ${before(now, retentionDays * DAY_MS)}`);
 };
-
-/** SQL: some time before. */
-export const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::timestamptz`;
-
-/**
- * Deletes the matching rows of a table, except those that other transactions have locked. Each batch is a transaction; while
- * another instance deletes from the table, this leaves the rest to it.
- * @param prepare runs first in each transaction
- */
-export const deleteInBatches = async (
-  em: Em,
-  name: keyof Database,
-  isDue: RawBuilder<unknown>,
-  prepare?: RawBuilder<unknown>,
-): Promise<void> => {
-  const table = sql.table(name);
-  const deletion = sql`
-    delete from ${table} where ctid = any(array(
-      select ctid from ${table} where ${isDue} limit ${BATCH} for update skip locked))`;
-  const deleteBatch = async (tx: Em): Promise<bigint | undefined> => {
-    const { isHeld } = await kysely(tx).selectNoFrom(tryLock(name).as('isHeld')).executeTakeFirstOrThrow();
-    if (!isHeld) return 0n;
-    await prepare?.execute(kysely(tx));
-    return (await deletion.execute(kysely(tx))).numAffectedRows;
-  };
-  while ((await em.transactional(deleteBatch)) === BATCH);
-};
-
-/** Held by the instance that deletes from a table, until the end of its transaction. */
-const tryLock = (name: string) =>
-  condition`pg_try_advisory_xact_lock(hashtextextended(${`pruning of ${name}`}, 0))`;

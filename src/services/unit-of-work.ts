@@ -9,10 +9,10 @@ import { createListReader } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createAnyUserLoader } from './accounts/user-rows.ts';
 import type { Audit, Origin } from './audit/audit.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/authentication.ts';
-import type { StaffPolicy } from './auth/factor-policy.ts';
 import type { FactorProofs } from './auth/factor-verification.ts';
 import { createAnonymousLimits, createGuessLimits, createLoginConcurrency } from './auth/login-limits.ts';
 import { createFactorSecrets } from './auth/one-time-codes.ts';
@@ -20,20 +20,20 @@ import { createPasskeyChallenges, type Passkeys } from './auth/passkeys.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
-import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import type { EventHub } from './events/event-hub.ts';
 import { createOpeningLookup } from './gate/forward-auth.ts';
 import type { SigningKeys } from './gate/signing-keys.ts';
 import { createKeyedMutex, type Idempotency } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
-import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
+import type { MailRoute } from './outbox/mail-status.ts';
+import type { StaffPolicy } from './policies/factor-policy.ts';
 import { createHourlyLimit } from './rate-limits/counters.ts';
 import { createConnectionSecrets } from './sso/connections.ts';
 import { createLoginStates } from './sso/login-states.ts';
+import { createErasureKeys } from './usage/erasure-keys.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
-import { createAnyUserLoader } from './users/user-rows.ts';
 import { createWebhookSecrets, type SendMessage } from './webhooks/webhook-sending.ts';
 
 type SharedDeps = {
@@ -110,9 +110,6 @@ export type ServiceDeps = SharedParts & {
   /** How long a request waits for the rest of an erasure, before that continues in the background. */
   erasurePatienceMs: number;
 };
-
-/** A transaction of a unit of work, its time, and the audit trail that it writes. */
-export type Transaction = { tx: Em; now: Date; audit: Audit };
 
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
 export type UnitOfWork = ServiceDeps & {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { rebuildUsageIn } from '../../src/cli/database-work.ts';
-import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { dayOf } from '../../src/services/apps/usage-windows.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { appSuite, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/time.ts';

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { kysely } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { errorCodeOf } from '../../src/lib/errno.ts';
-import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { dayOf } from '../../src/services/apps/usage-windows.ts';
 import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
 import { until } from '../support/time.ts';

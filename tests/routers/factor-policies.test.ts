@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { MailKind } from '../../entities/outbox-mail.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { enqueuePolicyReminders } from '../../src/services/auth/factor-notices.ts';
+import { enqueuePolicyReminders } from '../../src/services/policies/factor-notices.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll, setFactorPolicy } from '../support/second-factors.ts';

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
 import { kysely } from '../../src/db/kysely.ts';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { pruneRemovedUsage } from '../../src/services/clients/removals.ts';
+import { pruneRemovedUsage } from '../../src/services/removals/removals.ts';
 import { setClient } from '../support/access-views.ts';
 import { whileLocked } from '../support/database-sessions.ts';
 import { rejectsWith } from '../support/rejects.ts';

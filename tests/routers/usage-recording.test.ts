@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { dayOf } from '../../src/services/apps/usage-windows.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
+import { dayOf } from '../../src/services/apps/usage-windows.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { eraseAddress, finishErasures } from '../../src/services/data-rights/erasure.ts';
-import { createErasureKeys } from '../../src/services/data-rights/erasure-keys.ts';
-import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { createErasureKeys } from '../../src/services/usage/erasure-keys.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GRACE, IDLE, ROOT, SECRET_KEY } from '../support/test-app.ts';

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
-import type { SessionProof } from '../auth/methods.ts';
+import type { SessionProof } from './auth-methods.ts';
 import { can, clientsWhere, MEMBER, type Roles, rolesThatMay } from './permissions.ts';
 import { EVERYWHERE, type Scope } from './scope.ts';
 

@@ -1,5 +1,3 @@
-import type { RoleFlag } from '../../../entities/client.ts';
-
 /** What users do beyond their own account, apps and saved filters. */
 export type Action =
   /** Sees users, invitations, clients, apps, usage and mails. */
@@ -54,10 +52,8 @@ export const CLIENT_ROLES = [CLIENT_ADMIN] as const;
 /** `name`: that of the API. With spaces, it is in messages. `plural`: all who have the role. */
 type RoleTerms = { name: string; plural: string; actions: readonly Action[] };
 
-type ClientRoleTerms = RoleTerms & { flag: RoleFlag } & Record<
-    'column' | 'role' | 'field' | 'given' | 'ended',
-    string
-  >;
+/** `flag`: the property of `Membership`, which a suspension ends. */
+type ClientRoleTerms = RoleTerms & Record<'flag' | 'column' | 'role' | 'field' | 'given' | 'ended', string>;
 
 type GlobalRole = (typeof GLOBAL_ROLES)[number];
 export type ClientRole = (typeof CLIENT_ROLES)[number];

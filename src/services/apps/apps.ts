@@ -13,13 +13,12 @@ import {
 } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
-import { openListStream } from '../access/open-list-stream.ts';
 import { appVisibleTo, clientVisibleTo } from '../access/visibility.ts';
 import { isEmpty, ofApp } from '../audit/audit.ts';
+import { editEntity, requireExpected } from '../audit/edits.ts';
+import { openListStream } from '../auth/open-list-stream.ts';
 import { readClient } from '../clients/clients.ts';
-import { editEntity, requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import {
   type AppFilter,
   type AppRow,
@@ -31,6 +30,7 @@ import {
   isAfterApp,
   requireViewableApp,
 } from './app-rows.ts';
+import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from './usage-windows.ts';
 
 type FixedColumn = 'id' | 'client_id' | 'slug' | 'package_info' | 'shows_usage';
 type ExpectedApp = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };

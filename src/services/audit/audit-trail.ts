@@ -4,7 +4,7 @@ import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { auditEntryVisibleTo, clientAuditVisibleTo, userVisibleTo } from '../access/visibility.ts';
-import { findUserId } from '../users/addresses.ts';
+import { findUserId } from '../accounts/addresses.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
 
 type AuditFilter = {

@@ -118,6 +118,9 @@ export type Audit = {
   withDetails: (details: Record<string, unknown>) => Audit;
 };
 
+/** A transaction of a unit of work, its time, and the audit trail that it writes. */
+export type Transaction = { tx: Em; now: Date; audit: Audit };
+
 /**
  * Writes the audit trail, whose entries are also events for those who follow what happens. Entries are written in the same transaction as
  * the change that they record. People who were erased while their request was running get the label of their account.

@@ -6,9 +6,9 @@ import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
+import { lockActiveUser, lockOwner, readOwnerId } from '../accounts/user-locks.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { createAuthentication } from './authentication.ts';
 import { addToken, isCurrent, isOfScope, isTokenUnexpired, tokenDigest } from './credentials.ts';
 

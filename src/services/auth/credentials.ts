@@ -5,15 +5,15 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import { type AuthMethod, addMethods } from '../access/auth-methods.ts';
 import {
   type FactorState,
   factorState,
   STRENGTH_OF_POLICY,
   type StaffPolicy,
   strengthOf,
-} from './factor-policy.ts';
-import { type AuthMethod, addMethods } from './methods.ts';
+} from '../policies/factor-policy.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 export const CREDENTIAL_TABLES = { token: 'api_tokens', session: 'sessions' } as const;
 

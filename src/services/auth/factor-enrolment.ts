@@ -5,15 +5,15 @@ import { FACTOR_KINDS, type FactorKind, MfaFactor } from '../../../entities/mfa.
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf, requireConfirmedCredential } from '../access/actor.ts';
+import type { AuthMethod } from '../access/auth-methods.ts';
+import { lockActiveUser } from '../accounts/user-locks.ts';
 import { type Happening, ofOneself, ofUser } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
-import { enqueueNotice } from '../mail/enqueue-mails.ts';
+import { enqueueNotice } from '../outbox/enqueue-mails.ts';
+import { strengthOf } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser } from '../users/user-locks.ts';
 import { hasSecondFactor, recordProof, renewSession } from './credentials.ts';
-import { strengthOf } from './factor-policy.ts';
 import type { CodeOwner } from './factor-verification.ts';
-import type { AuthMethod } from './methods.ts';
 import { replaceRecoveryCodes } from './one-time-codes.ts';
 
 export { FACTOR_KINDS };

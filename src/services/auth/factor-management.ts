@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
+import { lockUser } from '../accounts/user-locks.ts';
 import { type Audit, ofUser } from '../audit/audit.ts';
-import { enqueueNotice } from '../mail/enqueue-mails.ts';
+import { enqueueNotice } from '../outbox/enqueue-mails.ts';
+import { lackOf, readFactorState } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
 import { changeOwnFactors, FACTOR_MAILS, recordOwn } from './factor-enrolment.ts';
-import { lackOf, readFactorState } from './factor-policy.ts';
 import { replaceRecoveryCodes } from './one-time-codes.ts';
 
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };

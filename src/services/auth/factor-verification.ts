@@ -1,10 +1,10 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { type AuthMethod, BY_CODE } from '../access/auth-methods.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
-import { enqueueDailyNotice, enqueueNotice } from '../mail/enqueue-mails.ts';
+import { enqueueDailyNotice, enqueueNotice } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { LAST_ADDRESSES, type PasswordEntry, sourceOf } from './login-limits.ts';
-import { type AuthMethod, BY_CODE } from './methods.ts';
 import { consumeRecoveryCode, isTotpCode, matchTotpStep } from './one-time-codes.ts';
 import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
 import { invalidPasskey } from './webauthn.ts';

@@ -4,11 +4,11 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
+import { BY_PASSWORD } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { REQUIRES_SSO } from '../sso/domains.ts';
+import { REQUIRES_SSO } from '../clients/domains.ts';
+import type { LoginStep } from '../policies/factor-policy.ts';
 import { type ProviderSession, tokenDigest } from './credentials.ts';
-import type { LoginStep } from './factor-policy.ts';
-import { BY_PASSWORD } from './methods.ts';
 
 /** Minutes between the password and the second factor; more to set one up, because many people install the app first. */
 export const MINUTES: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };

@@ -3,9 +3,14 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import { ofOneself } from '../audit/audit.ts';
+import {
+  type LoginStep,
+  nextLoginStep,
+  nextProviderStep,
+  readProviderDemand,
+} from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
-import { type LoginStep, nextLoginStep, nextProviderStep, readProviderDemand } from './factor-policy.ts';
 import type { CodeOwner } from './factor-verification.ts';
 import { addChallenge } from './login-challenges.ts';
 import { newTotpSecret } from './one-time-codes.ts';

@@ -3,6 +3,8 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { describeUserAgent } from '../../lib/user-agent.ts';
 import type { Actor } from '../access/actor.ts';
+import { type AuthMethod, byPasskey } from '../access/auth-methods.ts';
+import { strengthOf } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasSecondFactor } from './credentials.ts';
 import {
@@ -13,9 +15,7 @@ import {
   readServiceName,
   startEnrolment,
 } from './factor-enrolment.ts';
-import { strengthOf } from './factor-policy.ts';
 import type { CodeOwner } from './factor-verification.ts';
-import { type AuthMethod, byPasskey } from './methods.ts';
 import { PASSKEY_MS, readDescriptors } from './passkeys.ts';
 import {
   creationOptions,

@@ -4,10 +4,10 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
+import { type AuthMethod, byPasskey } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { REQUIRES_SSO } from '../sso/domains.ts';
+import { REQUIRES_SSO } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type AuthMethod, byPasskey } from './methods.ts';
 import {
   type Assertion,
   type Descriptor,

@@ -6,11 +6,11 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { NO_TARGET, ofUser } from '../audit/audit.ts';
-import { enqueueDailyNotice } from '../mail/enqueue-mails.ts';
-import { passwordExpiresAt } from '../passwords/password-expiry.ts';
-import { REQUIRES_SSO } from '../sso/domains.ts';
+import { REQUIRES_SSO } from '../clients/domains.ts';
+import { enqueueDailyNotice } from '../outbox/enqueue-mails.ts';
+import { type FactorState, factorState, type StaffPolicy } from '../policies/factor-policy.ts';
+import { passwordExpiresAt } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
 import { LAST_ADDRESSES, type PasswordEntry, sourceOf } from './login-limits.ts';
 
 type Deps = Pick<

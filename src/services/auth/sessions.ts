@@ -4,11 +4,12 @@ import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { type AuthMethod, BY_PASSWORD } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
+import { lockActiveUser, lockOwner, lockUser, readOwnerId } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser, lockOwner, lockUser, readOwnerId } from '../users/user-locks.ts';
 import {
   CREDENTIAL_TABLES,
   HAS_SECOND_FACTOR,
@@ -20,7 +21,6 @@ import {
   tokenDigest,
 } from './credentials.ts';
 import type { CodeOwner, FactorProof } from './factor-verification.ts';
-import { type AuthMethod, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
 /** Days without use after which a session ends. */

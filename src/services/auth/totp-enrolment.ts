@@ -2,6 +2,7 @@ import type { Em } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { BY_CODE } from '../access/auth-methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasSecondFactor } from './credentials.ts';
 import {
@@ -14,7 +15,6 @@ import {
   startEnrolment,
 } from './factor-enrolment.ts';
 import type { CodeOwner } from './factor-verification.ts';
-import { BY_CODE } from './methods.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './one-time-codes.ts';
 
 /** Time to scan the QR code and to enter the first code. */

@@ -7,8 +7,8 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty, ofClient } from '../audit/audit.ts';
-import { editEntity, requireExpected } from '../edits.ts';
-import { enqueueExpiryNotices, requireFewNotices } from '../passwords/password-expiry.ts';
+import { editEntity, requireExpected } from '../audit/edits.ts';
+import { enqueueExpiryNotices, requireFewNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** Limit of the database columns. */

@@ -11,14 +11,13 @@ import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { ofAddress, ofUser } from '../audit/audit.ts';
+import { lockSuperusers, requireAnotherSuperuser } from '../accounts/user-locks.ts';
+import { ofAddress, ofUser, type Transaction } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { deleteCounts } from '../auth/login-limits.ts';
-import type { Transaction } from '../unit-of-work.ts';
+import type { AddressDigest } from '../usage/erasure-keys.ts';
 import { isUsageOf, moveUsageDays, usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
-import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
-import type { AddressDigest } from './erasure-keys.ts';
 
 /** Entries of each log that one transaction replaces, within a second or two. */
 const FIRST_BATCH = 20_000;

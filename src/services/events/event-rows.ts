@@ -1,11 +1,11 @@
 import { type InferResult, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
+import { deleteInBatches } from '../../db/deletion.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientsSeenIn, NAMES } from '../audit/audit-trail.ts';
 import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
-import { deleteInBatches } from '../pruning.ts';
-import { enqueueDeliveries } from '../webhooks/enqueue-deliveries.ts';
+import { enqueueDeliveries } from './enqueue-deliveries.ts';
 
 /** Keeps PostgreSQL from reading entries by any index but that of their ids. */
 export const BY_ID = sql`offset 0`;

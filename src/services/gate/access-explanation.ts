@@ -13,11 +13,11 @@ import {
   strongestRole,
   userVisibleTo,
 } from '../access/visibility.ts';
+import { addressOf } from '../accounts/addresses.ts';
+import { readTarget } from '../accounts/user-locks.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressOf } from '../users/addresses.ts';
-import { readTarget } from '../users/user-locks.ts';
 import {
   accessEndsAt,
   decideAccess,

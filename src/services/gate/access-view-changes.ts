@@ -9,7 +9,7 @@ import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
-import { editEntity } from '../edits.ts';
+import { editEntity } from '../audit/edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
 import { decideAccess, openingsByUser, stackBySlug } from './app-access.ts';

@@ -4,7 +4,6 @@ import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import { openListStream } from '../access/open-list-stream.ts';
 import type { Roles } from '../access/permissions.ts';
 import {
   accessViewFoundBy,
@@ -13,9 +12,10 @@ import {
   hasGlobalRole,
   type Viewer,
 } from '../access/visibility.ts';
+import { addressKnownTo } from '../accounts/addresses.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
+import { openListStream } from '../auth/open-list-stream.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressKnownTo } from '../users/addresses.ts';
 
 /** `app` is a slug. */
 type Filter = {

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import type { SessionProof } from '../access/auth-methods.ts';
 import { GLOBAL_ROLES } from '../access/permissions.ts';
 import { isWithin, type Scope } from '../access/scope.ts';
 import {
@@ -13,9 +14,8 @@ import {
   openingRoles,
   opensByRole,
 } from '../access/visibility.ts';
-import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../auth/factor-policy.ts';
-import type { SessionProof } from '../auth/methods.ts';
-import { fullName } from '../users/user-rows.ts';
+import { fullName } from '../accounts/user-rows.ts';
+import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../policies/factor-policy.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,

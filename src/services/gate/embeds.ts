@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { before, deleteInBatches } from '../../db/deletion.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
@@ -7,7 +8,6 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { ofApp } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
-import { before, deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findSubject, insertView, SUBJECT_FAULTS } from './access-view-changes.ts';
 import { isInNetwork, openingsByView } from './app-access.ts';

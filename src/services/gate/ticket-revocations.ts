@@ -1,16 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
+import { before, deleteInBatches } from '../../db/deletion.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
+import { lockUser } from '../accounts/user-locks.ts';
 import { appRow } from '../apps/app-rows.ts';
 import { type AuditEvent, type DetailsOf, NO_TARGET, ofApp, ofUser } from '../audit/audit.ts';
-import { before, deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockUser } from '../users/user-locks.ts';
 
 /** Whose tickets are revoked: of a view, of a user, for an app, or all. */
 type RevokedTickets = { viewId?: number; userId?: number; appId?: string };

@@ -4,9 +4,9 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
+import type { SessionProof } from '../access/auth-methods.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE, type Scope } from '../access/scope.ts';
-import type { SessionProof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,

@@ -9,7 +9,7 @@ import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import { ofApp } from '../audit/audit.ts';
-import type { LoginStep } from '../auth/factor-policy.ts';
+import type { LoginStep } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';

@@ -3,11 +3,11 @@ import { Invitation } from '../../../entities/invitation.ts';
 import { clientIdsOf, type Em } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUnconfined } from '../access/actor.ts';
+import { BY_PASSWORD } from '../access/auth-methods.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
-import { BY_PASSWORD } from '../auth/methods.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
+import { findConnectionFor } from '../clients/domains.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
-import { findConnectionFor } from '../sso/connections.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   createInvitee,

@@ -5,9 +5,11 @@ import { Invitation, type InvitationStatus } from '../../../entities/invitation.
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { clientVisibleTo, hasGlobalRole, userVisibleTo } from '../access/visibility.ts';
-import { addressKnownTo } from '../users/addresses.ts';
-import { type UserRow, userRows } from '../users/user-rows.ts';
+import { addressKnownTo } from '../accounts/addresses.ts';
+import { type UserRow, userRows } from '../accounts/user-rows.ts';
+import type { MailRoute } from '../outbox/mail-status.ts';
 
 /** Ids or slugs of the apps of an invitation, by age. */
 export const appsInvitedTo = (column: 'id' | 'slug') =>
@@ -205,3 +207,10 @@ export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promis
   if (!invitation?.isOpen(key.now)) throw notFound('pending invitation');
   return invitation;
 };
+
+/**
+ * Whether the actor may see the link of an invitation. The link proves access to the mailbox: an inviter who has it could
+ * create the account themselves and wait until others trust it.
+ */
+export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
+  hasServer ? can(actor, 'administer') : administersClient(actor, clientId);

@@ -9,23 +9,24 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import { ofInvitation } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import type { InvitationRow } from './invitation-rows.ts';
 import {
   findPending,
   groupsInvitedTo,
   hasStatus,
+  type InvitationRow,
   invitationRows,
   lockInvitation,
   lockPending,
   readInvitation,
+  showsInvitationLink,
   statusAt,
   withInviters,
 } from './invitation-rows.ts';
 
 export { INVITATION_STATUSES } from '../../../entities/invitation.ts';
 
+import { mailStatus } from '../outbox/mail-status.ts';
 import {
   type InvitationElement,
   type InvitationInput,

@@ -6,7 +6,7 @@ import { type Actor, soleAdminClient } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import { type AuditEvent, ofInvitation } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
-import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
+import { enqueueInvitationMails, isMailed, tooManyMails } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   expiryWhenMailed,

@@ -8,6 +8,8 @@ import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
+import { claimAddress } from '../accounts/addresses.ts';
+import { usersWithRoles } from '../accounts/user-locks.ts';
 import {
   type Audit,
   type AuditEvent,
@@ -16,17 +18,15 @@ import {
   ofInvitation,
   ofUser,
   type Person,
+  type Transaction,
 } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
-import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
-import type { Transaction } from '../unit-of-work.ts';
-import { claimAddress } from '../users/addresses.ts';
+import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
 import { reactivateMemberships } from '../users/member-access.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
-import { usersWithRoles } from '../users/user-locks.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
 
 type ProviderAcceptance = {

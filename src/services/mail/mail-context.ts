@@ -1,10 +1,9 @@
 import { type InferResult, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { type Actor, administersClient } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
-import { passwordExpiresAt } from '../passwords/password-expiry.ts';
+import { mailStatus } from '../outbox/mail-status.ts';
+import { passwordExpiresAt } from '../policies/password-expiry.ts';
 import { REMINDER_KINDS, reminderToday } from '../reminders/reminder-facts.ts';
 import { confirmationEnds } from '../users/email-changes.ts';
 import {
@@ -19,22 +18,6 @@ import {
 } from './mail-variables.ts';
 
 export { MAIL_KINDS };
-
-/**
- * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
- * `failed`: rejected, too old or obsolete; not retried.
- */
-export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
-
-export type MailStatus = (typeof MAIL_STATUSES)[number];
-
-/** The status of the alias `mail`. */
-export const mailStatus = sql<MailStatus>`case
-  when mail.sent_at is not null then 'sent'
-  when mail.failed_at is not null then 'failed'
-  when mail.attempts > 1 or mail.last_error is not null then 'retrying'
-  else 'queued'
-end`;
 
 /**
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of their client, if it is the only one:
@@ -185,20 +168,3 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
   when link.id is null and (mail.kind = 'password-reset' or person.password_hash is not null)
     then 'The link has been used or replaced.'
 end`;
-
-/**
- * SQL over an alias of `outbox_mails`: whether a mail is about the account of its user, also if a client sends it. When a password ends, and
- * whether somebody has a second factor, is of all clients of the person.
- */
-export const isAboutAccount = (mail: string) => condition`(${sql.ref(`${mail}.client_id`)} is null
-  or ${sql.ref(`${mail}.kind`)} in ('password-expiry', 'second-factor-required', 'second-factor-reminder'))`;
-
-/** Whether a mail server is configured, and its rate limit. */
-export type MailRoute = { hasServer: boolean; perMinute: number };
-
-/**
- * Whether the actor may see the link of an invitation. The link proves access to the mailbox: an inviter who has it could
- * create the account themselves and wait until others trust it.
- */
-export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
-  hasServer ? can(actor, 'administer') : administersClient(actor, clientId);

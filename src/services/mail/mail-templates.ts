@@ -1,9 +1,9 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { GUESS_WINDOW_MINUTES, MAX_GUESSES } from '../auth/login-limits.ts';
+import { REQUEST_MAIL_MINUTES } from '../outbox/enqueue-mails.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { UNDO_DAYS } from '../users/address-change.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
-import { REQUEST_MAIL_MINUTES } from './enqueue-mails.ts';
 import type { LetterContext } from './mail-context.ts';
 import { type MailContent, momentOf, oneLine, plainText } from './mail-layout.ts';
 import type { MailVariables } from './mail-variables.ts';

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { lackingFrom } from '../auth/factor-policy.ts';
+import { fullName } from '../accounts/user-rows.ts';
 import { appLabelsInvitedTo, expiryWhenMailed } from '../invitations/invitation-rows.ts';
-import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
+import { lackingFrom } from '../policies/factor-policy.ts';
+import { passwordExpiresAt } from '../policies/password-expiry.ts';
 import { type ReminderFacts, reminderToday } from '../reminders/reminder-facts.ts';
-import { fullName } from '../users/user-rows.ts';
 
 /** What templates write into a mail, besides what its row has. No links, nor what they are made of. Times are ISO 8601. */
 export type MailVariables = {

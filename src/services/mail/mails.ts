@@ -8,23 +8,14 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
+import { findUserId } from '../accounts/addresses.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import { type ActionOn, ofAddress, ofUser } from '../audit/audit.ts';
-import { expiryWhenMailed, withInviters } from '../invitations/invitation-rows.ts';
+import { expiryWhenMailed, showsInvitationLink, withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
+import { isAboutAccount, type MailRoute, type MailStatus, mailStatus } from '../outbox/mail-status.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { findUserId } from '../users/addresses.ts';
-import {
-  isAboutAccount,
-  type MailContext,
-  type MailRoute,
-  type MailRow,
-  type MailStatus,
-  mailContexts,
-  mailRows,
-  mailStatus,
-  showsInvitationLink,
-} from './mail-context.ts';
+import { type MailContext, type MailRow, mailContexts, mailRows } from './mail-context.ts';
 import type { MailOptions } from './mail-variables.ts';
 
 /** SQL over the alias `mail`: an invitation that was mailed again is no failure any more, or that of its later mail. */

@@ -1,10 +1,10 @@
 import type { Actor } from '../access/actor.ts';
+import { startOperation } from '../audit/operation-log.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { renewInvitation } from '../invitations/invite.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
-import { startOperation } from './operation-log.ts';
 
 export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
 

@@ -6,22 +6,28 @@ import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
-import { ofUser } from '../audit/audit.ts';
+import { findUserId } from '../accounts/addresses.ts';
+import { lockUser } from '../accounts/user-locks.ts';
+import { ofUser, type Transaction } from '../audit/audit.ts';
+import {
+  CHANGED_ONCE,
+  findDone,
+  readOperation,
+  recordChanges,
+  startOperation,
+} from '../audit/operation-log.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
-import { isMailed, NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
-import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
-import { findUserId } from '../users/addresses.ts';
+import { isMailed, NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { requireFuture } from '../users/grants.ts';
 import { joinGroups, lockGroups, requireGroups } from '../users/group-joining.ts';
 import { offboardUser } from '../users/offboarding.ts';
-import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
-import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
-import { CHANGED_ONCE, findDone, readOperation, recordChanges, startOperation } from './operation-log.ts';
 
 export const BULK_ACTIONS = [
   'grant-apps',

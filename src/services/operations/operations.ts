@@ -14,19 +14,19 @@ import type { User } from '../../../entities/user.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { appAccess } from '../access/visibility.ts';
+import { addressKnownTo } from '../accounts/addresses.ts';
+import { lockVisibleUser } from '../accounts/user-locks.ts';
+import { clientOfRole, idsOf, readOperation, type UndoableChange } from '../audit/operation-log.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressKnownTo } from '../users/addresses.ts';
 import { findGrantable } from '../users/app-grants.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
 import { leaveClient, noteLeft } from '../users/member-access.ts';
 import { giveBack, groupsAmong } from '../users/offboarding.ts';
 import { closeRequestsOf } from '../users/request-closing.ts';
-import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
-import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { type LaterChanges, readLaterChanges } from './later-changes.ts';
-import { clientOfRole, idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 
 export { UNDONE_KINDS };
 

@@ -4,7 +4,7 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { type Audit, type Changes, ofApp } from '../audit/audit.ts';
-import { editEntity } from '../edits.ts';
+import { editEntity } from '../audit/edits.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
 

@@ -1,14 +1,14 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { lockActiveUser } from '../accounts/user-locks.ts';
 import { ofAddress, ofOneself } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { proveAddress } from '../auth/ways-in.ts';
-import { enqueuePasswordNotice, newMail } from '../mail/enqueue-mails.ts';
-import { REQUIRES_SSO } from '../sso/domains.ts';
+import { REQUIRES_SSO } from '../clients/domains.ts';
+import { enqueuePasswordNotice, newMail } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
 
 /** Minutes for which the link to reset a password is valid. */

@@ -3,15 +3,15 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
+import { lockActiveUser } from '../accounts/user-locks.ts';
 import { ofOneself } from '../audit/audit.ts';
 import { renewSession, setPassword } from '../auth/credentials.ts';
 import { rethrowAsWrongPassword, type VerifiedUser } from '../auth/password-verification.ts';
 import { readClient } from '../clients/clients.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
+import { enqueuePasswordNotice } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser } from '../users/user-locks.ts';
 import {
   checkPassword,
   type Person,

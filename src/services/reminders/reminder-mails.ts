@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { NEW_MAIL, newMailValues, spreadBy } from '../mail/enqueue-mails.ts';
+import { NEW_MAIL, newMailValues, spreadBy } from '../outbox/enqueue-mails.ts';
 import {
   ADMINS_OF_DUE,
   dueGrants,

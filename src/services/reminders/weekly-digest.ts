@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { midnightBefore } from '../../lib/clock.ts';
 import { isUnusedSince, UNUSED_DAYS } from '../apps/app-rows.ts';
-import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
+import { NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
 import { ADMINS_OF_DUE, endingGrants } from './reminder-rules.ts';
 
 /** What a digest says of a client. It names apps, and no person. */

@@ -10,19 +10,11 @@ import { createSealedSecrets } from '../../lib/sealed-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { type ActionOn, diffColumns, isEmpty, ofConnection } from '../audit/audit.ts';
+import { endConnectionSessions } from '../auth/identities.ts';
 import { readClient } from '../clients/clients.ts';
+import { clientsOf, isOfClient, lockOwner, managesConnections, requireManager } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import {
-  clientsOf,
-  domainOf,
-  isOfClient,
-  isProved,
-  lockOwner,
-  managesConnections,
-  requireManager,
-} from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
-import { endConnectionSessions } from './identities.ts';
 
 /** A group for those whose groups claim has the value. */
 type MappedGroup = { claim: string; group: number };
@@ -291,18 +283,6 @@ export const startUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso
 
 /** The page that leads to the logout at the provider. */
 export const logoutUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/logout/`;
-
-/** The active connection of a client to which this address leads; undefined without one. */
-export const findConnectionFor = (em: Em, clientId: number, email: string) =>
-  kysely(em)
-    .selectFrom('sso_connections as c')
-    .innerJoin('client_domains', 'client_domains.client_id', 'c.client_id')
-    .select(['c.id', 'c.name', 'c.is_required'])
-    .where('c.client_id', '=', clientId)
-    .where('c.is_active', '=', true)
-    .where('client_domains.domain', '=', domainOf(email))
-    .where(isProved)
-    .executeTakeFirst();
 
 /** What is entered at a provider. */
 export const providerPaths = (baseUrl: string, id: number) => ({

@@ -5,11 +5,11 @@ import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { ofUser } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
+import { endConnectionSessions } from '../auth/identities.ts';
+import { clientsOf } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, openConnection, postLogoutUrl } from './connections.ts';
-import { clientsOf } from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
-import { endConnectionSessions } from './identities.ts';
 
 /** Whose sessions end. Names one of them at least. */
 type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;

@@ -1,8 +1,8 @@
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import { NewEmail } from '../../lib/email-address.ts';
 import { isStorableText } from '../../lib/json-value.ts';
+import { domainOf } from '../clients/domains.ts';
 import type { ConnectionRow } from './connections.ts';
-import { domainOf } from './domains.ts';
 
 /** What a connection takes from the claims of its provider. */
 export type Stated = {

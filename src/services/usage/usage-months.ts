@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ClientBase } from 'pg';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { dayOf, isStaleWindow, LONGEST_WINDOW_DAYS, refreshStaleWindows } from './usage-windows.ts';
+import { dayOf, isStaleWindow, LONGEST_WINDOW_DAYS, refreshStaleWindows } from '../apps/usage-windows.ts';
 
 /** Serializes the creation of partitions. */
 const LOCK = sql`hashtextextended('usage partitions', 0)`;

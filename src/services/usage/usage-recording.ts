@@ -7,11 +7,11 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
+import { fullName } from '../accounts/user-rows.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
-import type { AddressDigest } from '../data-rights/erasure-keys.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { fullName } from '../users/user-rows.ts';
+import type { AddressDigest } from './erasure-keys.ts';
 import { ensureMonths } from './usage-months.ts';
 import { lockUsage, type UsageEntryInput, writeUsage } from './usage-writes.ts';
 

@@ -4,11 +4,11 @@ import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { readUserId } from '../accounts/addresses.ts';
 import { requireViewableApp, usageVisibleTo } from '../apps/app-rows.ts';
+import { dayOf } from '../apps/usage-windows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readUserId } from '../users/addresses.ts';
-import { dayOf } from './usage-windows.ts';
 
 /** What is counted; all apps whose usage the actor may see if nothing is set. */
 type ReportSubject = {

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
-import { midnightBefore } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { readUserId } from '../accounts/addresses.ts';
+import { fullName } from '../accounts/user-rows.ts';
 import {
   type AppFilter,
   appMatches,
@@ -13,21 +14,16 @@ import {
   requireViewableApp,
   usageVisibleTo,
 } from '../apps/app-rows.ts';
+import { dayOf } from '../apps/usage-windows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readUserId } from '../users/addresses.ts';
-import { fullName } from '../users/user-rows.ts';
-import { createUsers } from '../users/users.ts';
-import { dayOf } from './usage-windows.ts';
 
 type TopApp = { id: string; client: number; slug: string; label: string; actions: number };
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
-type IdleUserFilter = { days: number; client?: number | undefined; cursor?: string | undefined };
 
 /** Usage for charts, rankings and lists of what is not used. Reads the rollups, never the log. */
-export const createUsageStats = (unit: UnitOfWork) => {
-  const { em, clock } = unit;
+export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
   const today = () => dayOf(clock.now());
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
 
@@ -123,17 +119,6 @@ export const createUsageStats = (unit: UnitOfWork) => {
               .as('last_used_day'),
         ])
         .execute(),
-
-    /**
-     * Active users who neither logged in nor used an app for `days` whole UTC days, the longest absent login first, with the
-     * last day on which each used an app, as far as the actor may see.
-     * @throws Problem `not-found` if the actor may not see the client, `invalid-input` on `cursor`
-     */
-    idleUsers: (actor: Actor, { days, ...filter }: IdleUserFilter, page: PageRequest) => {
-      const since = midnightBefore(clock.now(), days);
-      const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
-      return createUsers(unit).people(actor, idle, page);
-    },
   };
 };
 

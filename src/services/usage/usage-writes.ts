@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
+import { LONGEST_WINDOW_DAYS, refreshWindow } from '../apps/usage-windows.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-months.ts';
-import { LONGEST_WINDOW_DAYS, refreshWindow } from './usage-windows.ts';
 
 /** An entry as the log stores it. */
 export type UsageEntryInput = {

@@ -5,11 +5,11 @@ import { type PageRequest, reportCount } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
-import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
+import { findUserId, readUserId } from '../accounts/addresses.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
+import { openListStream } from '../auth/open-list-stream.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { findUserId, readUserId } from '../users/addresses.ts';
 
 /** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };

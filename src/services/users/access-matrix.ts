@@ -10,17 +10,17 @@ import {
   userAppsManagedBy,
   userVisibleTo,
 } from '../access/visibility.ts';
-import { readManagedClient } from '../clients/clients.ts';
+import { lockSuperusers, usersWithRoles } from '../accounts/user-locks.ts';
 import {
   type AccessChange,
   type GrantableApp,
   recordChanges,
   startOperation,
-} from '../operations/operation-log.ts';
-import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
+} from '../audit/operation-log.ts';
+import { readManagedClient } from '../clients/clients.ts';
+import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, groupsByApp } from './app-grants.ts';
-import { lockSuperusers, usersWithRoles } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
 /** Whether a user is to have an app. */

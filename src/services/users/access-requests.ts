@@ -11,12 +11,12 @@ import { type Actor, administersClient, requireClientAdmin } from '../access/act
 import { can } from '../access/permissions.ts';
 import { isInScope } from '../access/scope.ts';
 import { appAccess, userClientVisibleTo } from '../access/visibility.ts';
+import { addressOf } from '../accounts/addresses.ts';
+import { lockActiveUser, lockVisibleUser } from '../accounts/user-locks.ts';
 import { type ActionOn, type DetailsOf, ofUser } from '../audit/audit.ts';
-import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
+import { enqueueDecisionMail, enqueueRequestMails } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressOf } from './addresses.ts';
 import { grantApp } from './grants.ts';
-import { lockActiveUser, lockVisibleUser } from './user-locks.ts';
 
 export { REQUEST_STATUSES } from '../../../entities/access-request.ts';
 

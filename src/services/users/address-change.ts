@@ -1,10 +1,9 @@
 import { EmailChange, type User } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { ofUser, type Person } from '../audit/audit.ts';
-import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
-import type { Transaction } from '../unit-of-work.ts';
-import { claimAddress } from './addresses.ts';
+import { claimAddress } from '../accounts/addresses.ts';
+import { ofUser, type Person, type Transaction } from '../audit/audit.ts';
+import { enqueueEmailMail } from '../outbox/enqueue-mails.ts';
 
 /** Days for which the old address can undo a change of it, and is reserved. */
 export const UNDO_DAYS = 7;

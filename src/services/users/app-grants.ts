@@ -4,9 +4,8 @@ import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/ky
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll, type TargetRoles } from '../access/actor.ts';
 import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
-import { type AuditEvent, ofUser } from '../audit/audit.ts';
-import { type AccessChange, type GrantableApp, idsOf } from '../operations/operation-log.ts';
-import type { Transaction } from '../unit-of-work.ts';
+import { type AuditEvent, ofUser, type Transaction } from '../audit/audit.ts';
+import { type AccessChange, type GrantableApp, idsOf } from '../audit/operation-log.ts';
 import { endUndo } from './address-change.ts';
 import { noteShared } from './member-access.ts';
 import { closeObsoleteRequests, requestsFor } from './request-closing.ts';

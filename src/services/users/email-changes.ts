@@ -15,13 +15,13 @@ import {
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
+import { lockActiveUser, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
+import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { ofUser } from '../audit/audit.ts';
 import { endWaysIn } from '../auth/ways-in.ts';
-import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
+import { enqueueEmailMail, newMail } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAddress, endUndo } from './address-change.ts';
-import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
-import { readUser, type UserDetail } from './user-rows.ts';
 
 /** Hours for which the link to the new address is valid. */
 export const CONFIRM_HOURS = 24;

@@ -13,13 +13,13 @@ import {
   userClientVisibleTo,
   userVisibleTo,
 } from '../access/visibility.ts';
+import { addressOf, readUserId } from '../accounts/addresses.ts';
+import { lockUser } from '../accounts/user-locks.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
-import { diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
-import { editEntity } from '../edits.ts';
-import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
-import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
-import { addressOf, readUserId } from './addresses.ts';
-import { lockUser } from './user-locks.ts';
+import { diffColumns, isEmpty, ofUser, type Transaction } from '../audit/audit.ts';
+import { editEntity } from '../audit/edits.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
 
 /** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */

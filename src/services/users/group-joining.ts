@@ -3,8 +3,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
-import { ofGroup } from '../audit/audit.ts';
-import type { Transaction } from '../unit-of-work.ts';
+import { ofGroup, type Transaction } from '../audit/audit.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
 type Person = { id: number; email: string };

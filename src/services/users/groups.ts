@@ -9,8 +9,8 @@ import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased } from '../access/visibility.ts';
 import { type ActionOn, type DetailsOf, ofGroup } from '../audit/audit.ts';
+import { requireExpected } from '../audit/edits.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
-import { requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { closeObsoleteRequests } from './request-closing.ts';
 

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { CLIENT_ROLES } from '../access/permissions.ts';
+import { unlinkFromClient } from '../auth/identities.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
-import { unlinkFromClient } from '../sso/identities.ts';
 
 type Member = { id: number; email: string };
 
@@ -25,6 +26,8 @@ export const endMemberAccess = async (
     .execute();
 };
 
+const NO_ROLES = Object.fromEntries(CLIENT_ROLES.map(({ column }) => [column, false]));
+
 /** Also ends the roles. The caller revokes the grants. */
 export const suspendMemberships = async (
   tx: Em,
@@ -34,7 +37,7 @@ export const suspendMemberships = async (
 ): Promise<void> => {
   await kysely(tx)
     .updateTable('memberships')
-    .set({ is_active_member: false, is_admin: false, ended_at: now })
+    .set({ is_active_member: false, ended_at: now, ...NO_ROLES })
     .where('user_id', '=', userId)
     .where(isAnyOf('client_id', clientIds, 'int'))
     .where('is_active_member', '=', true)

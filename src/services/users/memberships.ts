@@ -6,15 +6,15 @@ import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/acto
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { userClientVisibleTo } from '../access/visibility.ts';
+import { readUserId } from '../accounts/addresses.ts';
+import { lockUser, readTarget } from '../accounts/user-locks.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
 import { endMemberAccess, leaveClient, noteLeft } from './member-access.ts';
 import { countEnded } from './offboarding-preview.ts';
 import { closeRequestsOf } from './request-closing.ts';
-import { lockUser, readTarget } from './user-locks.ts';
 import { deactivate, type UserChanges, updateUser } from './user-update.ts';
 
 type MembershipChanges = Pick<UserChanges, 'is_active' | 'extra' | 'is_demo_user'>;

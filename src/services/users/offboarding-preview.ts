@@ -4,11 +4,11 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, globalRolesOf, labelOf } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
+import { readTarget } from '../accounts/user-locks.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
-import { isAboutAccount } from '../mail/mail-context.ts';
+import { isAboutAccount } from '../outbox/mail-status.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readGrantedApps } from './app-grants.ts';
-import { readTarget } from './user-locks.ts';
 
 type Counts = Record<
   'sessions' | 'tokens' | 'access_views' | 'invitations' | 'mails' | 'requests',

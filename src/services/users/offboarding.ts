@@ -7,16 +7,23 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
-import { type AuditEvent, type Changes, diffColumns, isEmpty, ofApp, ofUser } from '../audit/audit.ts';
+import { type LockedUser, lockUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
+import {
+  type AuditEvent,
+  type Changes,
+  diffColumns,
+  isEmpty,
+  ofApp,
+  ofUser,
+  type Transaction,
+} from '../audit/audit.ts';
+import { clientRoleKey } from '../audit/operation-log.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
-import type { StaffPolicy } from '../auth/factor-policy.ts';
-import { clientRoleKey } from '../operations/operation-log.ts';
-import type { Transaction } from '../unit-of-work.ts';
+import type { StaffPolicy } from '../policies/factor-policy.ts';
 import { endUndo } from './address-change.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
 import { endMemberAccess } from './member-access.ts';
-import { type LockedUser, lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { updateUser } from './user-update.ts';
 
 /** What was ended, and the entries of the audit trail about it. */

@@ -10,17 +10,17 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { CLIENT_ADMIN } from '../access/permissions.ts';
+import { lockUser, readTarget, requireAnotherSuperuser } from '../accounts/user-locks.ts';
+import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { type AuditEvent, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import { readClient } from '../clients/clients.ts';
-import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
+import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { changeAccess } from './app-grants.ts';
 import { reactivateMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
-import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
-import { readUser, type UserDetail } from './user-rows.ts';
 
 type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 

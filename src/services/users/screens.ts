@@ -10,18 +10,18 @@ import {
   strongestRole,
   userClientVisibleTo,
 } from '../access/visibility.ts';
+import { addressOf, readUserId } from '../accounts/addresses.ts';
+import { readTarget } from '../accounts/user-locks.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
 import { readFactors } from '../auth/factor-management.ts';
-import { lackOf, readFactorState } from '../auth/factor-policy.ts';
 import { readClient } from '../clients/clients.ts';
-import { passwordExpiresAt } from '../passwords/password-expiry.ts';
+import { lackOf, readFactorState } from '../policies/factor-policy.ts';
+import { passwordExpiresAt } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { createAccessMatrix } from './access-matrix.ts';
-import { addressOf, readUserId } from './addresses.ts';
 import { readPendingChange } from './email-changes.ts';
 import { grantsOfUser } from './grants.ts';
 import { APPS_OF_GROUP, readGroup } from './groups.ts';
-import { readTarget } from './user-locks.ts';
 import type { Listing } from './users.ts';
 
 type ActiveDay = { day: string; apps: { id: string; label: string; actions: number }[] };

@@ -6,13 +6,13 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
+import { claimAddress, findUserId } from '../accounts/addresses.ts';
+import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { type AuditEvent, ofUser } from '../audit/audit.ts';
-import { newMail } from '../mail/enqueue-mails.ts';
+import { newMail } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { claimAddress, findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
 import { rethrowAsTaken } from './email-changes.ts';
-import { readUser, type UserDetail } from './user-rows.ts';
 
 type UserInput = {
   email: string;

@@ -10,11 +10,11 @@ import {
   userVisibleTo,
   type Viewer,
 } from '../access/visibility.ts';
+import { membershipColumns, userRows } from '../accounts/user-rows.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
 import { HAS_SECOND_FACTOR } from '../auth/credentials.ts';
-import { passwordExpiresAt } from '../passwords/password-expiry.ts';
+import { passwordExpiresAt } from '../policies/password-expiry.ts';
 import { isUnseenSince, lastLoginKey } from './idleness.ts';
-import { membershipColumns, userRows } from './user-rows.ts';
 
 /** Members have none of the other roles, of which a user may have several. */
 export const USER_ROLES = [

@@ -7,17 +7,24 @@ import { type Actor, isSharedUser, requireAccessAdmin, requireUserUpdatable } fr
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { clientManagedBy } from '../access/visibility.ts';
-import { type AuditEvent, type Changes, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
+import { lockUser, lockVisibleUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
+import { loadUser, membershipOrder, readUser, type UserDetail } from '../accounts/user-rows.ts';
+import {
+  type AuditEvent,
+  type Changes,
+  diffColumns,
+  isEmpty,
+  ofUser,
+  type Transaction,
+} from '../audit/audit.ts';
+import { editEntity, requireExpected } from '../audit/edits.ts';
+import type { UndoableChange } from '../audit/operation-log.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
-import { editEntity, requireExpected } from '../edits.ts';
-import type { UndoableChange } from '../operations/operation-log.ts';
-import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
-import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
+import { enqueueJoinNotices, enqueueReactivationNotice } from '../policies/password-expiry.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AppChanges, changeAccess, grantEvents, planApps } from './app-grants.ts';
 import { endMemberAccess, reactivateMemberships, suspendMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
-import { lockUser, lockVisibleUser, requireAnotherSuperuser } from './user-locks.ts';
-import { loadUser, membershipOrder, readUser, type UserDetail } from './user-rows.ts';
 
 /** What memberships have. */
 const DATA_FIELDS = ['extra', 'is_demo_user'] as const;

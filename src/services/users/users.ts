@@ -3,10 +3,9 @@ import type { Database } from '../../../entities/index.ts';
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, midnightBefore } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
-import { openListStream } from '../access/open-list-stream.ts';
 import {
   appAccess,
   hasGlobalRole,
@@ -15,11 +14,6 @@ import {
   userVisibleTo,
   type Viewer,
 } from '../access/visibility.ts';
-import { requireViewableAppId, usageVisibleTo } from '../apps/app-rows.ts';
-import { reloadActor } from '../auth/authentication.ts';
-import { readClient } from '../clients/clients.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import { type UserFilter, usersMatching } from './user-filter.ts';
 import {
   appsSeenBy,
   clientsAdministered,
@@ -30,15 +24,27 @@ import {
   type UserDetail,
   type UserRow,
   userRows,
-} from './user-rows.ts';
+} from '../accounts/user-rows.ts';
+import { requireViewableAppId, usageVisibleTo } from '../apps/app-rows.ts';
+import { reloadActor } from '../auth/authentication.ts';
+import { openListStream } from '../auth/open-list-stream.ts';
+import { readClient } from '../clients/clients.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { type UserFilter, usersMatching } from './user-filter.ts';
 
 /** Users of a table that are read together. */
 const TABLE_PAGE_SIZE = 1_000;
+
+type IdleFilter = Pick<Listing, 'client' | 'cursor'> & { days: number };
 
 export const createUsers = (unit: UnitOfWork) => {
   const { em, clock } = unit;
   const matching = async (actor: Actor, filter: Listing) =>
     (await listingQuery(em, actor, filter, clock.now())).users;
+  const people = async (actor: Actor, filter: Listing, page: PageRequest) => {
+    const users = (await matching(actor, filter)).clearSelect();
+    return readPage(users.select(PERSON_COLUMNS).select(personColumns(actor, clock.now())), 'users.id', page);
+  };
 
   return {
     /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
@@ -51,13 +57,17 @@ export const createUsers = (unit: UnitOfWork) => {
      * A page of the console's list of people. What only this list shows is selected here.
      * @throws Problem as `list`
      */
-    people: async (actor: Actor, filter: Listing, page: PageRequest) => {
-      const users = (await matching(actor, filter)).clearSelect();
-      return readPage(
-        users.select(PERSON_COLUMNS).select(personColumns(actor, clock.now())),
-        'users.id',
-        page,
-      );
+    people,
+
+    /**
+     * Active users who neither logged in nor used an app for `days` whole UTC days, the longest absent login first, as far as the actor
+     * may see.
+     * @throws Problem as `list`
+     */
+    idle: (actor: Actor, { days, ...filter }: IdleFilter, page: PageRequest) => {
+      const since = midnightBefore(clock.now(), days);
+      const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
+      return people(actor, idle, page);
     },
 
     /** @throws Problem `not-found` if the actor may not see the app or client */

@@ -4,10 +4,10 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, serviceActor } from '../access/actor.ts';
+import { enqueueDeliveries, isWaiting } from '../events/enqueue-deliveries.ts';
 import { publishEvents } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, UNREADABLE } from './webhook-sending.ts';
 import { aboutWebhook, lockForUpdate, readWebhook, type WebhookRow } from './webhooks.ts';
 

@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
+import { deleteInBatches } from '../../db/deletion.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { serviceActor } from '../access/actor.ts';
 import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
 import { redactFor } from '../audit/audit-trail.ts';
+import { isVisibleToWebhook, isWaiting } from '../events/enqueue-deliveries.ts';
 import { contentOf, eventRows, publishEvents } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
-import { deleteInBatches } from '../pruning.ts';
-import { isVisibleToWebhook, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, isSuccess } from './webhook-sending.ts';
 import { disableWebhook, failWaiting, lockForUpdate } from './webhooks.ts';
 

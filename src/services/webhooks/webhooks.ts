@@ -11,12 +11,12 @@ import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { clientManagedBy } from '../access/visibility.ts';
-import { type ActionOn, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type ActionOn, type Changes, diffColumns, isEmpty, type Transaction } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
+import { isWaiting } from '../events/enqueue-deliveries.ts';
 import { publishEvents } from '../events/event-rows.ts';
-import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
-import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
-import { isWaiting } from './enqueue-deliveries.ts';
+import { NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { createWebhookSecrets, newSecret } from './webhook-sending.ts';
 
 export { DISABLED_REASONS };

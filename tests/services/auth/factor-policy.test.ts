@@ -13,7 +13,7 @@ import {
   readFactorState,
   type StaffPolicy,
   type Strength,
-} from '../../../src/services/auth/factor-policy.ts';
+} from '../../../src/services/policies/factor-policy.ts';
 import { enroll } from '../../support/second-factors.ts';
 import { ADA, appSuite, STAFF, type TestApp } from '../../support/test-app.ts';
 

@@ -5,7 +5,7 @@ import { MEMBER } from '../../../src/services/access/permissions.ts';
 import { EVERYWHERE } from '../../../src/services/access/scope.ts';
 import { createAudit, NO_ORIGIN, ofUser } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, finishErasures, lockPerson } from '../../../src/services/data-rights/erasure.ts';
-import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
+import { NO_DIGEST } from '../../../src/services/usage/erasure-keys.ts';
 import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../../support/person.ts';
 import {

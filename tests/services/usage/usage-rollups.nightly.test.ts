@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/lib/clock.ts';
-import { dayOf, refreshStaleWindows } from '../../../src/services/usage/usage-windows.ts';
+import { dayOf, refreshStaleWindows } from '../../../src/services/apps/usage-windows.ts';
 import { rebuildUsage, type UsageEntryInput, writeUsage } from '../../../src/services/usage/usage-writes.ts';
 import { appSuite, type TestApp } from '../../support/test-app.ts';
 import { NOON, until } from '../../support/time.ts';

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { NEW_MAIL, newMailValues, SPREAD } from '../mail/enqueue-mails.ts';
+import { NEW_MAIL, newMailValues, SPREAD } from '../outbox/enqueue-mails.ts';
 import { graceEnd, lackingFrom } from './factor-policy.ts';
 
 /** Days before the end of the grace at which those without a second factor are reminded. */

@@ -12,8 +12,8 @@ import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts'
 import { type Actor, administersClient, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { type ActionOn, ofDomain } from '../audit/audit.ts';
-import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { lockClient, readClient, readManagedClient } from './clients.ts';
 
 const MAX_DOMAINS = 50;
 
@@ -271,3 +271,15 @@ export const recheckDomains = async (
     });
   }
 };
+
+/** The active connection of a client to which this address leads; undefined without one. */
+export const findConnectionFor = (em: Em, clientId: number, email: string) =>
+  kysely(em)
+    .selectFrom('sso_connections as c')
+    .innerJoin('client_domains', 'client_domains.client_id', 'c.client_id')
+    .select(['c.id', 'c.name', 'c.is_required'])
+    .where('c.client_id', '=', clientId)
+    .where('c.is_active', '=', true)
+    .where('client_domains.domain', '=', domainOf(email))
+    .where(isProved)
+    .executeTakeFirst();

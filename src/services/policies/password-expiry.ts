@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
-import { NEW_MAIL, newMailValues, SPREAD } from '../mail/enqueue-mails.ts';
+import { NEW_MAIL, newMailValues, SPREAD } from '../outbox/enqueue-mails.ts';
+import { enqueuePolicyNotices } from './factor-notices.ts';
 
 /** Days between the mail about a policy that makes passwords expire sooner and the first expiry by it. */
 const NOTICE_DAYS = 7;

@@ -2,7 +2,7 @@ import type { Em } from '../../db/kysely.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf } from '../access/permissions.ts';
-import { reloadActor } from '../auth/authentication.ts';
+import { reloadActor } from './authentication.ts';
 
 /** Rows between two lookups of the actor. */
 const ROWS_PER_LOOKUP = 50;

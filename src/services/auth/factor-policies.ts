@@ -7,13 +7,13 @@ import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { isListedView, isNotErased } from '../access/visibility.ts';
 import { isEmpty, ofClient } from '../audit/audit.ts';
-import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
-import { hasFactorOf, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
-import { relyingPartyOf } from '../auth/webauthn.ts';
-import { editEntity } from '../edits.ts';
-import { NOTICES_PER_DAY } from '../passwords/password-expiry.ts';
+import { editEntity } from '../audit/edits.ts';
+import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
+import { enqueuePolicyNotices } from '../policies/factor-notices.ts';
+import { hasFactorOf, lackingFrom, STRENGTH_OF_POLICY } from '../policies/factor-policy.ts';
+import { NOTICES_PER_DAY } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockClient, readClient, readManagedClient } from './clients.ts';
+import { relyingPartyOf } from './webauthn.ts';
 
 type PolicyChanges = {
   factor_policy?: FactorPolicy | undefined;

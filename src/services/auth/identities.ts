@@ -4,10 +4,10 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientManagedBy, clientVisibleTo } from '../access/visibility.ts';
+import { lockUser, readTarget } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
+import { clientsOf } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockUser, readTarget } from '../users/user-locks.ts';
-import { clientsOf } from './domains.ts';
 
 /** Who users are at the identity providers of their clients. */
 export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) => ({

@@ -1,8 +1,8 @@
 import { ListStream, type OpenList } from '../../db/list-pages.ts';
 import { Problem } from '../../lib/problems.ts';
-import { reloadActor } from '../auth/authentication.ts';
+import type { Actor } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import type { Actor } from './actor.ts';
+import { reloadActor } from './authentication.ts';
 
 /**
  * Streams a list for as long as the actor may see it.

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityName } from '@mikro-orm/core';
-import type { Em } from '../db/kysely.ts';
-import { Problem } from '../lib/problems.ts';
-import { type Changes, diffColumns } from './audit/audit.ts';
+import type { Em } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
+import { type Changes, diffColumns } from './audit.ts';
 
 /**
  * Compares a locked record with what the caller has read of it, so that a change does not overwrite one that the caller has
