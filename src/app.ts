@@ -58,7 +58,6 @@ import {
   pruneOperations,
   pruneResponses,
 } from './services/pruning.ts';
-import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { runInactivity } from './services/reminders/inactivity.ts';
 import { enqueueAccessReminders, enqueueInvitationReminders } from './services/reminders/reminder-mails.ts';
 import { enqueueDigests } from './services/reminders/weekly-digest.ts';
@@ -144,10 +143,7 @@ export const createApp = async (deps: AppDeps) => {
         }
         return isReady(orm, READY_QUERY_TIMEOUT_MS);
       }),
-    requestLimits:
-      config.rateLimitPerMinute === 0
-        ? null
-        : createRequestLimits({ pool, limit: config.rateLimitPerMinute, logger }),
+    requestsPerMinute: config.rateLimitPerMinute,
   });
   const drain = createDrain(server.server, requests, () => server.close());
   const backups = await createBackupModule(resources);

@@ -33,7 +33,7 @@ const ARROWS: Record<string, string[]> = {
 const ROOMS: Record<string, string[]> = {
   outbox: [],
   access: [],
-  'rate-limits': ['access'],
+  'rate-limits': [],
   idempotency: ['access'],
   accounts: ['access'],
   audit: ['access', 'accounts'],

@@ -69,7 +69,7 @@ export const Settings = z.object({
     defaultText: 'none',
   }),
   RATE_LIMIT_PER_MINUTE: wholeNumber(0, 10_000_000, 0).describe(
-    'Requests that each token, session or IP address may make in a minute, summed over all instances; `0` disables the limit',
+    'Requests that each token, session or IP address may make in a minute at each instance; `0` disables the limit',
   ),
   DATABASE_URL: databaseUrl.optional().meta({
     description: 'PostgreSQL server to use: see [database.md](database.md)',

@@ -10,7 +10,6 @@ import fastify, {
 import type { Clock } from '../lib/clock.ts';
 import { nodeAddress } from '../lib/ip-networks.ts';
 import { Problem } from '../lib/problems.ts';
-import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { createClientErrorHandler, type RequestQueues, requireHostHeader } from './connections.ts';
 import { serveConsole } from './console/serve-console.ts';
@@ -50,8 +49,8 @@ type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
   requests: RequestQueues;
   /** Origins whose scripts may read responses. */
   corsOrigins: readonly string[];
-  /** Null: unlimited. */
-  requestLimits: RequestLimits | null;
+  /** Of one caller; 0: unlimited. */
+  requestsPerMinute: number;
 };
 
 /** Creates the HTTP server with all routes. It does not listen yet. */
@@ -109,7 +108,8 @@ export const createServer = async (options: ServerDeps) => {
   await registerNegotiation(app);
   await cors.register(app);
   requireHostHeader(app);
-  if (deps.requestLimits) limitRequestsByCaller(app, { ...deps, limits: deps.requestLimits });
+  if (deps.requestsPerMinute)
+    await limitRequestsByCaller(app, { ...deps, perMinute: deps.requestsPerMinute });
   refuseCrossSiteSessions(app, deps.baseUrl);
   // preParsing, after the hooks of the route.
   limitBodies(app);

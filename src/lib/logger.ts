@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
-import { styleText } from 'node:util';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { reasonOf } from './errno.ts';
 import { printable } from './operator-text.ts';
@@ -65,10 +65,23 @@ const sentenceOf = (error: Error): string => {
   return message.includes(reason) ? message : `${message} (${reason})`;
 };
 
+/** Fields of each entry that are of no use to people, and those of a response, which are its message. */
+const OMITTED = 'pid,hostname,reqId,user_id,trace_id,span_id,method,path,status,ms';
+
+/** Lines for people. On a terminal in its time zone, in a file with the date. */
 const textLines = (output: DestinationStream, isTerminal: boolean): DestinationStream => {
-  // Honors NO_COLOR and FORCE_COLOR.
-  const hasColors = isTerminal && process.stdout.hasColors();
-  return { write: (json) => output.write(formatLogLine(json, { isTerminal, hasColors })) };
+  // Loaded only here: most logs are JSON.
+  const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
+  const format = prettyFactory({
+    // Honors NO_COLOR and FORCE_COLOR.
+    colorize: isTerminal && process.stdout.hasColors(),
+    translateTime: isTerminal ? 'SYS:HH:MM:ss.l' : `UTC:yyyy-mm-dd'T'HH:MM:ss.l'Z'`,
+    ignore: OMITTED,
+    singleLine: true,
+    messageFormat: ({ msg, method, path, status, ms }) =>
+      printable(ms === undefined ? String(msg ?? '') : `${method} ${path} ${status} ${ms} ms`),
+  });
+  return { write: (json) => output.write(format(json)) };
 };
 
 /** Keeps the process running: an unhandled rejection is a bug, but must not abort all other requests. */
@@ -100,71 +113,3 @@ export const createOperatorOutput = (
     },
   };
 };
-
-type Entry = { time: number; level: number; msg?: string; err?: LoggedError; [field: string]: unknown };
-type LoggedError = { type?: string; message?: string; stack?: string };
-
-const LEVELS = {
-  10: ['trace', 'gray'],
-  20: ['debug', 'gray'],
-  30: ['info', 'green'],
-  40: ['warn', 'yellow'],
-  50: ['error', 'red'],
-  60: ['fatal', 'red'],
-} as const;
-const ERROR_LEVEL = 50;
-
-/** Fields of each entry that are of no use on a terminal. */
-const OMITTED = new Set(['pid', 'hostname', 'reqId', 'user_id', 'trace_id', 'span_id']);
-
-type Style = { isTerminal: boolean; hasColors: boolean };
-
-/**
- * Formats a JSON line of the log for people: time (in a file with the date, in UTC), level, and for a response the method, path, status and duration in
- * milliseconds. Only errors have more than one line: the stack follows, indented.
- * @param json an entry as pino writes it
- */
-export const formatLogLine = (json: string, { isTerminal, hasColors }: Style): string => {
-  const { time, level, msg = '', err, ...fields }: Entry = JSON.parse(json);
-  const [name, color] = LEVELS[level as keyof typeof LEVELS] ?? LEVELS[30]; // only pino's own levels are used
-  const head = `${isTerminal ? clockTime(time) : new Date(time).toISOString()} ${name.padEnd(5)}`;
-  const text = `${describe(msg, fields)}${describeError(msg, err)}`;
-  // Colors are added last, so that no other text can contain any.
-  const line = hasColors
-    ? `${styleText(color, head, { validateStream: false })} ${onOneLine(text)}`
-    : `${head} ${onOneLine(text)}`;
-  const stack = level >= ERROR_LEVEL ? stackLines(err) : [];
-  return [line, ...stack].map((part) => `${part}\n`).join('');
-};
-
-/** In the time zone of the terminal. */
-const clockTime = (time: number): string => {
-  const at = new Date(time);
-  return `${at.toTimeString().slice(0, 'HH:MM:SS'.length)}.${String(at.getMilliseconds()).padStart(3, '0')}`;
-};
-
-const describe = (msg: string, fields: Record<string, unknown>): string => {
-  const { method, path, status, ms, ...others } = fields;
-  return ms === undefined
-    ? `${msg}${describeFields(fields)}`
-    : `${method} ${path} ${status} ${ms} ms${describeFields(others)}`;
-};
-
-const describeFields = (fields: Record<string, unknown>): string =>
-  Object.entries(fields)
-    .filter(([name]) => !OMITTED.has(name))
-    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join('');
-
-/** pino uses the message of an error for an entry without its own. */
-const describeError = (msg: string, err: LoggedError | undefined): string =>
-  err?.message === undefined || err.message === msg ? '' : `: ${err.message}`;
-
-/** Without its first lines, which repeat the message. */
-const stackLines = (err: LoggedError | undefined): string[] =>
-  (err?.stack ?? '')
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .map((line) => `  ${onOneLine(line.trim())}`);
-
-const onOneLine = (text: string): string => printable(text.replaceAll(/[\n\t]/g, ' '));

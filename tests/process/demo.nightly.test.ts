@@ -191,7 +191,7 @@ demo('with a password of the operator satisfies steward doctor, and does not pri
 
   assert.is(doctor.code, 0, doctor.stderr);
   assert.not.match(doctor.stdout, 'demo accounts');
-  assert.match(stdout, / info {2}Password {3}that of DEMO_PASSWORD, for each of:\n/);
+  assert.match(stdout, / INFO: Password {3}that of DEMO_PASSWORD, for each of:\n/);
   assert.not.match(stdout + stderr, 'quite-private-9');
 });
 

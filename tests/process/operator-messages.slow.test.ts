@@ -102,12 +102,12 @@ messages('the log has one line of text for each response with LOG_FORMAT=text', 
   const { stdout } = await service.kill('SIGTERM');
 
   const lines = stdout.trimEnd().split('\n');
-  const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z';
-  const answered = new RegExp(`^${TIME} info  GET /api/v1/jb/sites/ 401 \\d+ ms$`);
+  const TIME = '\\[\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z\\]';
+  const answered = new RegExp(`^${TIME} INFO: GET /api/v1/jb/sites/ 401 \\d+ ms$`);
   assert.is(lines.filter((line) => answered.test(line)).length, 1, stdout);
   for (const said of [`Steward listens on ${service.address}`, 'Stopping: SIGTERM'])
     assert.ok(
-      lines.some((line) => new RegExp(`^${TIME} info  `).test(line) && line.endsWith(said)),
+      lines.some((line) => new RegExp(`^${TIME} INFO: `).test(line) && line.endsWith(said)),
       said,
     );
   for (const unreadable of ['{', '\u001b']) assert.not.match(stdout, unreadable);

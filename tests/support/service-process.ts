@@ -18,7 +18,7 @@ export type Program = { launcher?: string[]; cli?: string };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');
 /** The log is JSON, because standard output is not a terminal, unless LOG_FORMAT says otherwise. */
-const LISTENS = /(?:^\S+ info {2}|"msg":")Steward listens on ([^"\n]+)["\n]/m;
+const LISTENS = /(?:^\[\S+\] INFO: |"msg":")Steward listens on ([^"\n]+)["\n]/m;
 /** Only ends what hangs. A first start takes about 3 s on an idle machine, and several times as long without a code cache. */
 export const START_TIMEOUT_MS = 180_000;
 
