@@ -3,7 +3,7 @@ import { unconfined } from '../src/services/access/actor.ts';
 import { routesOf } from './procedure-meta.ts';
 import { NewEmail, NoInput, OptionalInput, PersonName, Text } from './schemas/fields.ts';
 import { LinkToken } from './schemas/keys.ts';
-import { PendingEmail, UserDetailOutput, userOutput } from './schemas/users.ts';
+import { PendingEmail, UserOutput, userOutput } from './schemas/users.ts';
 import { accountProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Profile');
@@ -32,7 +32,7 @@ export const profileRouter = router({
         profile_avatar: AvatarUrl.nullable().optional(),
       }),
     )
-    .output(UserDetailOutput)
+    .output(UserOutput)
     .mutation(({ ctx, input }) => ctx.services.profiles.update(ctx.actor, input).then(userOutput(ctx))),
 
   requestEmail: route(accountProcedure, 'POST', '/jb/profile/email/', {

@@ -17,7 +17,6 @@ import { downloadOf, listOf, streamFormat, toPageRequest } from './schemas/lists
 import { Output } from './schemas/outputs.ts';
 import {
   PersonOutput,
-  UserDetailOutput,
   UserOutput,
   UserPermissionsOutput,
   userConditions,
@@ -49,7 +48,7 @@ const UserChanges = z
 const CHANGED = UserChanges.keyof().options;
 
 /** What a caller has read of these fields, by the rules of outputs. */
-const ExpectedUser = UserDetailOutput.pick(
+const ExpectedUser = UserOutput.pick(
   // `fromEntries` forgets the names.
   Object.fromEntries(CHANGED.map((name) => [name, true])) as Record<(typeof CHANGED)[number], true>,
 )
@@ -161,7 +160,7 @@ export const usersRouter = router({
     legacy: true,
   })
     .input(ByEmail)
-    .output(UserDetailOutput)
+    .output(UserOutput)
     .query(({ ctx, input }) => ctx.services.users.get(ctx.actor, input.email).then(userOutput(ctx))),
 
   permissions: route(memberProcedure, 'GET', '/jb/users/{email}/permissions/', {
@@ -223,7 +222,7 @@ export const usersRouter = router({
         expected: ExpectedUser.optional(),
       }),
     )
-    .output(UserDetailOutput)
+    .output(UserOutput)
     .mutation(({ ctx, input: { email, ...changes } }) =>
       ctx.services.userUpdates.update(ctx.actor, email, changes).then(userOutput(ctx)),
     ),
@@ -239,7 +238,7 @@ export const usersRouter = router({
     example: { new_email: 'ada.king@acme.test' },
   })
     .input(z.object({ email: EmailKey, new_email: NewEmail }))
-    .output(UserDetailOutput)
+    .output(UserOutput)
     .mutation(({ ctx, input }) =>
       ctx.services.emailChanges.changeForUser(ctx.actor, input.email, input.new_email).then(userOutput(ctx)),
     ),

@@ -30,9 +30,6 @@ export const UserOutput = Output('User', {
 /** What reports and lists of other nouns show of a user. */
 export const personIdentity = { email: z.string(), first_name: z.string(), last_name: z.string() };
 
-/** A user who is read or changed alone. Fields that lists do not show are added here. */
-export const UserDetailOutput = Output('UserDetail', { ...UserOutput.shape });
-
 /** A change of an address that the new mailbox has not confirmed yet. */
 export const PendingEmail = Output('PendingEmail', {
   new_email: z.string(),

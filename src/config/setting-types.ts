@@ -69,8 +69,6 @@ export const emailAddress = z
 /** Examples by protocol; `openMailer` has a mailer for each. */
 const MAIL_SERVERS = { smtp: 'smtp://user:password@host:port', smtps: 'smtps://…' };
 
-export type MailProtocol = keyof typeof MAIL_SERVERS;
-
 /** User and password are percent-encoded in a URL. */
 const hasReadableLogin = (url: string): boolean => {
   const { username = '', password = '' } = URL.parse(url) ?? {};

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { UserDetailOutput } from '../../routers/schemas/users.ts';
+import { UserOutput } from '../../routers/schemas/users.ts';
 import { unzip } from '../support/files.ts';
 import { addPerson, PERSON } from '../support/person.ts';
 import { appSuite, ROOT, type TestApp } from '../support/test-app.ts';
@@ -58,9 +58,7 @@ exporting('is a zip of all parts as JSON and CSV', async ({ app }) => {
   assert.match(files.get('usage.csv') ?? '', /^app,occurred_at,action,/);
   assert.is(files.get('usage.csv')?.trim().split('\r\n').length, 601);
   assert.is(rowsOf('profile')[0]?.last_name, 'Quillfeather');
-  const missing = UserDetailOutput.keyof().options.filter(
-    (field) => !(field in (rowsOf('profile')[0] ?? {})),
-  );
+  const missing = UserOutput.keyof().options.filter((field) => !(field in (rowsOf('profile')[0] ?? {})));
   assert.equal(missing, ['apps', 'clientadmin_of'], 'they are in `app_grants` and `memberships`');
   assert.match(String(rowsOf('mails')[0]?.text), /Steward|Globex|Acme/);
 });

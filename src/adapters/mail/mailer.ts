@@ -1,4 +1,3 @@
-import type { MailProtocol } from '../../config/setting-types.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
 
 /** A rendered mail. Header values must be single lines. */
@@ -37,21 +36,10 @@ export type Mailer = {
 /** `concurrency`: how many mails are sent at the same time. */
 export type MailerOptions = { url: string; concurrency: number };
 
-/** Loaded when there is a mail server: nodemailer takes 15 MB and 100 ms. */
-const openSmtpMailer = async (options: MailerOptions): Promise<Mailer> => {
+/** Opens the mailer of a URL. Loaded when there is a mail server: nodemailer takes 15 MB and 100 ms. */
+export const openMailer = async (options: MailerOptions): Promise<Mailer> => {
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
   return createSmtpMailer(options);
-};
-
-const MAILERS = new Map<string, typeof openSmtpMailer>(
-  Object.entries({ smtp: openSmtpMailer, smtps: openSmtpMailer } satisfies Record<MailProtocol, unknown>),
-);
-
-/** Opens a mailer for the protocol of the URL. */
-export const openMailer = async (options: MailerOptions): Promise<Mailer> => {
-  const open = MAILERS.get(new URL(options.url).protocol.slice(0, -1));
-  if (!open) throw new Error('The URL of the mail server has an unknown protocol.');
-  return open(options);
 };
 
 /** The size of the column. */

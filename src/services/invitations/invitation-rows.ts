@@ -65,22 +65,9 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-/**
- * SQL over the alias `client`: when its invitation expires that was mailed at a time. The lifetime starts again with each mail.
- * @param lifetimeMs of the setting
- */
-export const expiryWhenMailed = (mailedAt: RawBuilder<Date>, lifetimeMs: number) =>
-  sql<Date>`(${mailedAt} + ${lifetimeMs}::float8 * interval '1 millisecond')`;
-
-/** When an invitation of the client expires that is mailed at a time. */
-export const readExpiry = async (em: Em, client: number, mailedAt: Date, lifetimeMs: number) => {
-  const { end } = await kysely(em)
-    .selectFrom('clients as client')
-    .select(expiryWhenMailed(sql`${mailedAt}::timestamptz`, lifetimeMs).as('end'))
-    .where('client.id', '=', client)
-    .executeTakeFirstOrThrow();
-  return end;
-};
+/** When an invitation expires that is mailed at a time: its lifetime starts again with each mail. */
+export const invitationEnd = (mailedAt: Date, lifetimeMs: number): Date =>
+  new Date(mailedAt.getTime() + lifetimeMs);
 
 /** Invitations with their inviters, in the order of the ids. */
 export const readInvitations = async (em: Em, actor: Actor, now: Date, ids: readonly number[]) => {

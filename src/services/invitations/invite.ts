@@ -9,11 +9,10 @@ import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
-  expiryWhenMailed,
   type InvitationRow,
+  invitationEnd,
   lockInvitation,
   namedGroups,
-  readExpiry,
   readInvitations,
 } from './invitation-rows.ts';
 
@@ -109,8 +108,7 @@ export const renewInvitation = async (
   const invitation = await lockInvitation(tx, actor, id);
   if (operationId && (await isMailed(tx, operationId, { invitation_id: id }))) return;
   const now = clock.now();
-  const expiresAt = await readExpiry(tx, invitation.client.id, now, invitationMs);
-  if (!invitation.renew(expiresAt)) throw new Problem('invitation-closed');
+  if (!invitation.renew(invitationEnd(now, invitationMs))) throw new Problem('invitation-closed');
   await tx.flush();
   const { email, client } = invitation;
   const [rejected] = await enqueueInvitationMails(tx, [{ id, client: client.id, email }], now, operationId);
@@ -321,8 +319,8 @@ const upsert = async (
         apps_expire_at)
       select asked.client, email, coalesce(first_name, ''), coalesce(last_name, ''), key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
         ${inviterId}::int, ${now}::timestamptz,
-        ${expiryWhenMailed(sql`${now}::timestamptz`, invitationMs)}, apps_expire_at
-      from asked join clients client on client.id = asked.client order by asked.client, email collate "C"
+        ${invitationEnd(now, invitationMs)}::timestamptz, apps_expire_at
+      from asked order by asked.client, email collate "C"
       on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
       returning id, key, client_id, email
     ),

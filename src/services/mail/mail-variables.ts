@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { fullName } from '../accounts/user-rows.ts';
-import { appLabelsInvitedTo, expiryWhenMailed } from '../invitations/invitation-rows.ts';
+import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { lackingFrom } from '../policies/factor-policy.ts';
 import { passwordExpiresAt } from '../policies/password-expiry.ts';
@@ -94,7 +94,7 @@ export const factorDueToday = sql`case when mail.kind in ('second-factor-require
 const variablesToday = ({ now, invitationMs }: MailOptions) => sql`(jsonb_build_object(
     'client_name', client.name, 'default_from_email', client.default_from_email, 'support_email', client.support_email,
     'first_name', ${firstNameToday}, 'is_requested', change.id is not null,
-    'link_expires_at', case when mail.kind = 'invitation' then ${expiryWhenMailed(writtenAt(now), invitationMs)}
+    'link_expires_at', case when mail.kind = 'invitation' then ${writtenAt(now)} + ${invitationMs}::float8 * interval '1 millisecond'
       else ${passwordLinkExpiry(invitationMs)} end,
     'password_expires_at', ${passwordExpiryToday}, 'factor_due_at', ${factorDueToday},
     'needs_passkey', exists (select from clients c where c.id = mail.client_id and c.factor_policy = 'passkey'),

@@ -11,7 +11,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { findUserId } from '../accounts/addresses.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import { type ActionOn, ofAddress, ofUser } from '../audit/audit.ts';
-import { expiryWhenMailed, showsInvitationLink, withInviters } from '../invitations/invitation-rows.ts';
+import { invitationEnd, showsInvitationLink, withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import { isAboutAccount, type MailRoute, type MailStatus, mailStatus } from '../outbox/mail-status.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -133,11 +133,10 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
         .selectFrom('clients as client')
         .select(['client.name as client_name', 'client.default_from_email', 'client.support_email'])
         .select(['client.invitation_subject', 'client.invitation_body'])
-        .select(expiryWhenMailed(sql`${now}::timestamptz`, invitationMs).as('link_expires_at'))
         .where('client.id', '=', clientId)
         .where(clientVisibleTo(actor, sql`client.id`))
         .executeTakeFirstOrThrow(() => notFound('client'));
-      const link_expires_at = variables.link_expires_at.toISOString();
+      const link_expires_at = invitationEnd(now, invitationMs).toISOString();
       const replaced = pickDefined({ client_name: name, ...texts });
       const written = { ...EXAMPLE, created_at: now, written_at: now };
       return mailWriter.write({ ...written, variables: { ...variables, link_expires_at, ...replaced } });

@@ -6,7 +6,7 @@ import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { deleteInBatches } from '../../db/deletion.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { readExpiry } from '../invitations/invitation-rows.ts';
+import { invitationEnd } from '../invitations/invitation-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { type MailContext, mailContexts, mailRows, needsLink } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
@@ -105,7 +105,7 @@ export const createOutbox = (deps: Deps) => {
           stored.send(now);
           // A reminder is no new invitation: it extends none.
           if (invitation && mail.kind === 'invitation')
-            invitation.countMail(await readExpiry(tx, invitation.client.id, now, invitationMs));
+            invitation.countMail(invitationEnd(now, invitationMs));
         } else if (stored.attempts === mail.attempts) {
           const isLast =
             delivery.outcome === 'refused' || now.getTime() - MAX_AGE_MS >= mail.created_at.getTime();
