@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/html.ts';
 import { proofOf } from '../src/services/access/actor.ts';
 import { can } from '../src/services/access/permissions.ts';
+import { AppVersionInput, MessageOutput } from './app-packages.ts';
+import { appRemovalProcedures } from './apps-removal.ts';
 import { routesOf } from './procedure-meta.ts';
-import { appRemovalProcedures } from './removals.ts';
 import { Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
 import { AppKey, ByApp, Id, LongIdKey } from './schemas/keys.ts';
 import {
@@ -106,15 +107,6 @@ const AppVersionOutput = Output('AppVersion', {
   /** Whether this version was fetched last, so that the next load applies it. */
   is_staged: z.boolean(),
 });
-
-/** Null and an empty string mean no version: the procedure chooses one. */
-const AppVersionInput = z.object({
-  app_slug: Text(255),
-  app_version: Text(128)
-    .nullish()
-    .transform((version) => version || undefined),
-});
-const MessageOutput = z.object({ message: z.string() });
 
 const packageRoute = routesOf('App fetch and load');
 const route = routesOf('Apps');
@@ -291,35 +283,4 @@ export const appsRouter = router({
     .mutation(({ ctx, input }) => ctx.services.apps.clearCache(ctx.actor, input.app_id)),
 
   ...appRemovalProcedures,
-});
-
-export const appPackagesRouter = router({
-  fetch: packageRoute(staffProcedure, 'POST', '/app/fetch/{app_slug}/', {
-    summary: 'Fetch a package from the store',
-    description:
-      'The given version, or `latest` for the newest version that is not a prerelease. The package is validated but not loaded.',
-    problems: ['invalid-package', 'package-store-unavailable'],
-    handlesIdempotency: true,
-    example: { app_version: 'latest' },
-    legacy: true,
-  })
-    .input(AppVersionInput)
-    .output(MessageOutput)
-    .mutation(async ({ ctx, input: { app_slug: appSlug, app_version: wanted } }) => {
-      // The download may take longer than a request.
-      ctx.timeLimit.lift();
-      const { appPackages } = ctx.services;
-      const { slug, version } = await appPackages.fetch(ctx.actor, appSlug, wanted, ctx.idempotencyKey());
-      return { message: `Loaded ${slug} version ${version}` };
-    }),
-
-  load: packageRoute(staffProcedure, 'POST', '/app/load/{app_slug}/', {
-    summary: 'Load the most recently fetched package',
-    description: 'Does nothing if this version is already loaded.',
-    problems: ['invalid-package'],
-    legacy: true,
-  })
-    .input(AppVersionInput.pick({ app_slug: true }))
-    .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.appPackages.load(ctx.actor, input.app_slug, ctx.host)),
 });

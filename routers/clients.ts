@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { canonicalMailbox } from '../src/lib/email-address.ts';
 import { originOf } from '../src/lib/urls.ts';
 import { AppSummaryOutput } from './apps.ts';
-import { factorPolicyProcedures } from './factor-policies.ts';
+import { branding } from './branding.ts';
+import { factorPolicyProcedures } from './clients-factor-policy.ts';
+import { clientRemovalProcedures } from './clients-removal.ts';
 import { routesOf } from './procedure-meta.ts';
-import { clientRemovalProcedures } from './removals.ts';
-import { EmailAddress, Html, NewEmail, NoInput, OptionalInput, Text } from './schemas/fields.ts';
+import { EmailAddress, Html, NewEmail, OptionalInput, Text } from './schemas/fields.ts';
 import {
   ClientInvitationOutput,
   invitationFilter,
@@ -18,28 +19,7 @@ import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lis
 import { Output } from './schemas/outputs.ts';
 import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas/users.ts';
 import { SiteOutput } from './sites.ts';
-import {
-  adminProcedure,
-  memberProcedure,
-  publicProcedure,
-  router,
-  superuserProcedure,
-  viewerProcedure,
-} from './trpc.ts';
-
-/** What pages show before login, and on errors. */
-const branding = {
-  login_title: z.string().meta({ examples: ['Welcome to Acme Analytics'] }),
-  login_subtitle: z.string().meta({ examples: ['Log in to see your apps.'] }),
-  support_email: z.string(),
-  home_location: z.string(),
-  subtitle_404: z.string().meta({ examples: ['We could not find that page'] }),
-  message_404: z.string().meta({ examples: ['The page may have moved, or the link may be incomplete.'] }),
-  subtitle_500: z.string().meta({ examples: ['Something went wrong on our side'] }),
-  message_500: z.string().meta({ examples: ['Please try again in a moment.'] }),
-};
-
-const BrandingOutput = z.object({ client_name: z.string(), ...branding });
+import { adminProcedure, memberProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 /** What passwords may or must have. */
 const passwordFlags = {
@@ -260,14 +240,4 @@ export const clientsRouter = router({
 
   ...factorPolicyProcedures,
   ...clientRemovalProcedures,
-});
-
-export const brandingRouter = router({
-  get: routesOf('Branding')(publicProcedure, 'GET', '/branding/', {
-    summary: 'Get the texts of public pages',
-    description: 'The texts of the client whose site received the request.',
-  })
-    .input(NoInput)
-    .output(BrandingOutput)
-    .query(({ ctx }) => ctx.services.branding.get(ctx.host)),
 });

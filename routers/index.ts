@@ -1,10 +1,14 @@
 import { accessRouter } from './access.ts';
-import { accessRequestsRouter } from './access-requests.ts';
 import { accessViewsRouter } from './access-views.ts';
-import { appPackagesRouter, appsRouter } from './apps.ts';
+import { appPackagesRouter } from './app-packages.ts';
+import { appsRouter } from './apps.ts';
 import { attentionRouter } from './attention.ts';
-import { auditRouter, eventsRouter } from './audit.ts';
-import { brandingRouter, clientsRouter } from './clients.ts';
+import { auditRouter } from './audit.ts';
+import { brandingRouter } from './branding.ts';
+import { clientsRouter } from './clients.ts';
+import { domainsRouter } from './domains.ts';
+import { environmentRouter } from './environment.ts';
+import { eventsRouter } from './events.ts';
 import { grantsRouter } from './grants.ts';
 import { groupsRouter } from './groups.ts';
 import { installationSsoRouter } from './installation-sso.ts';
@@ -16,15 +20,18 @@ import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
 import { profileRouter } from './profile.ts';
 import { remindersRouter } from './reminders.ts';
+import { requestsRouter } from './requests.ts';
+import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
-import { environmentRouter, sitesRouter } from './sites.ts';
-import { domainsRouter, ssoRouter } from './sso.ts';
-import { signingKeysRouter, ticketsRouter } from './tickets.ts';
+import { signingKeysRouter } from './signing-keys.ts';
+import { sitesRouter } from './sites.ts';
+import { ssoRouter } from './sso.ts';
+import { ticketsRouter } from './tickets.ts';
 import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
 import { usageRouter } from './usage.ts';
-import { rolesRouter, usersRouter } from './users.ts';
+import { usersRouter } from './users.ts';
 import { webhooksRouter } from './webhooks.ts';
 
 export const appRouter = router({
@@ -45,7 +52,7 @@ export const appRouter = router({
   memberships: membershipsRouter,
   grants: grantsRouter,
   groups: groupsRouter,
-  requests: accessRequestsRouter,
+  requests: requestsRouter,
   invitations: invitationsRouter,
   apps: appsRouter,
   usage: usageRouter,

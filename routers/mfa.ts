@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { FACTOR_KINDS } from '../src/services/auth/factor-enrolment.ts';
 import { DEFAULT_FACTOR_NAME } from '../src/services/auth/totp-enrolment.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Name, NoInput, OneTimeCode, OptionalInput, Reason } from './schemas/fields.ts';
-import { EmailKey, LongIdKey } from './schemas/keys.ts';
+import { Name, NoInput, OneTimeCode, OptionalInput } from './schemas/fields.ts';
+import { LongIdKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { CreationOptionsOutput, NewCredential } from './schemas/passkeys.ts';
-import { accountProcedure, adminProcedure, router } from './trpc.ts';
+import { accountProcedure, router } from './trpc.ts';
 
 const route = routesOf('Second factors', { hasSecrets: true });
 
@@ -119,17 +119,3 @@ export const mfaRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.secondFactors.remove(ctx.actor, input.id)),
 });
-
-/** Of the router of users. */
-export const factorProcedures = {
-  resetFactors: route(adminProcedure, 'POST', '/jb/users/{email}/mfa/reset/', {
-    summary: 'Reset the second factors of a user',
-    description:
-      'For users who have lost them: removes all second factors and recovery codes, ends all sessions, and informs the user by email. They log in with their password alone until they enrol again. For those who may change this user. The `reason` is recorded in the audit trail.',
-    problems: ['shared-user', 'self-modification', 'reauthentication-required'],
-    example: { reason: 'Lost the phone' },
-  })
-    .input(z.object({ email: EmailKey, reason: Reason.default('') }))
-    .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.secondFactors.reset(ctx.actor, input.email, input.reason)),
-};

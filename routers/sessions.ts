@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { proofOf } from '../src/services/access/actor.ts';
 import { roleFields } from '../src/services/access/permissions.ts';
 import { logoutUrl, startUrl } from '../src/services/sso/connections.ts';
-import { factorFields, factorIn, loginProcedures } from './logins.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Login, NoInput, OptionalInput } from './schemas/fields.ts';
 import { ByEmail, EmailKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
+import { factorFields, factorIn, loginProcedures } from './sessions-logins.ts';
 import { adminProcedure, memberProcedure, router, visitorProcedure } from './trpc.ts';
 
 const route = routesOf('Sessions', { hasSecrets: true });

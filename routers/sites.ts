@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { Name, NoInput, OptionalInput, Text } from './schemas/fields.ts';
+import { Name, OptionalInput, Text } from './schemas/fields.ts';
 import { ById, IdCursor } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
-import { adminProcedure, memberProcedure, router, superuserProcedure } from './trpc.ts';
+import { memberProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');
 
@@ -35,20 +35,4 @@ export const sitesRouter = router({
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteOutput)
     .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
-});
-
-export const environmentRouter = router({
-  read: routesOf('Environment')(adminProcedure, 'GET', '/jb/env/', {
-    summary: 'Get the running environment',
-    responseTypes: ['text/json', 'application/json'],
-    legacy: true,
-  })
-    .input(NoInput)
-    .output(
-      z.object({
-        environment: z.string().meta({ examples: ['development'] }),
-        upload_bucket_name: z.string().meta({ examples: ['steward-uploads'] }),
-      }),
-    )
-    .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),
 });

@@ -1,19 +1,10 @@
 import { z } from 'zod';
-import { DomainName } from '../src/lib/email-address.ts';
 import { startUrl } from '../src/services/sso/connections.ts';
 import { routesOf } from './procedure-meta.ts';
-import { ByEmail, ById, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
+import { ById, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
-import { Instant, Output } from './schemas/outputs.ts';
-import {
-  ConnectionOutput,
-  connectionChanges,
-  connectionFields,
-  connectionOutput,
-  DomainOutput,
-  domainOutput,
-} from './schemas/sso.ts';
-import { adminProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+import { ConnectionOutput, connectionChanges, connectionFields, connectionOutput } from './schemas/sso.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');
 
@@ -88,100 +79,3 @@ export const ssoRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.connections.remove(ctx.actor, input.id, input.connection_id)),
 });
-
-const ByDomain = ById.extend({ domain_id: IdKey });
-
-export const domainsRouter = router({
-  list: route(viewerProcedure, 'GET', '/jb/clients/{id}/domains/', {
-    summary: 'List the domains of a client',
-    description: 'Oldest first. `cursor` is the id of the last domain of the previous page.',
-  })
-    .input(ById.extend(limitedPagingFields(IdCursor)))
-    .output(z.array(DomainOutput))
-    .query(async ({ ctx, input }) => {
-      const rows = await ctx.services.domains.list(ctx.actor, input.id, toPageRequest(ctx, input));
-      return rows.map(domainOutput);
-    }),
-
-  add: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/', {
-    summary: 'Add a domain',
-    description:
-      'Of email addresses. Publish the TXT record of the response to prove that the client owns it, then verify it.',
-    problems: ['reauthentication-required'],
-    status: 201,
-    example: { domain: 'acme.test' },
-  })
-    .input(ById.extend({ domain: DomainName }))
-    .output(DomainOutput)
-    .mutation(({ ctx, input }) =>
-      ctx.services.domains.add(ctx.actor, input.id, input.domain).then(domainOutput),
-    ),
-
-  verify: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/verify/', {
-    summary: 'Verify a domain',
-    description: 'Looks for the TXT record now. It is looked for once a day afterwards.',
-    handlesIdempotency: true,
-    problems: ['reauthentication-required', 'dns-unavailable'],
-  })
-    .input(ByDomain)
-    .output(DomainOutput)
-    .mutation(({ ctx, input }) =>
-      ctx.services.domains.verify(ctx.actor, input.id, input.domain_id).then(domainOutput),
-    ),
-
-  vouch: route(superuserProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/vouch/', {
-    summary: 'Vouch for a domain',
-    description:
-      'Verifies it without a record. The providers of the client then decide who has its addresses.',
-    problems: ['reauthentication-required'],
-  })
-    .input(ByDomain)
-    .output(DomainOutput)
-    .mutation(({ ctx, input }) =>
-      ctx.services.domains.vouch(ctx.actor, input.id, input.domain_id).then(domainOutput),
-    ),
-
-  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/domains/{domain_id}/', {
-    summary: 'Remove a domain',
-    description:
-      'Its addresses do not lead to the connection any more. Known people can still log in with it.',
-    problems: ['reauthentication-required'],
-  })
-    .input(ByDomain)
-    .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.domains.remove(ctx.actor, input.id, input.domain_id)),
-});
-
-const IdentityOutput = Output('ExternalIdentity', {
-  id: z.int(),
-  connection: z.int(),
-  connection_name: z.string(),
-  /** Null: of the installation. */
-  client: z.int().nullable(),
-  issuer: z.string(),
-  subject: z.string(),
-  /** The address that the provider stated last. */
-  email: z.string(),
-  created_at: Instant,
-  last_login: Instant.nullable(),
-});
-
-/** Of the router of users. */
-export const identityProcedures = {
-  identities: route(adminProcedure, 'GET', '/jb/users/{email}/identities/', {
-    summary: 'List the external identities of a user',
-    description: 'At which identity providers they log in, of the clients that you administer.',
-  })
-    .input(ByEmail)
-    .output(z.array(IdentityOutput))
-    .query(({ ctx, input }) => ctx.services.identities.list(ctx.actor, input.email)),
-
-  unlinkIdentity: route(adminProcedure, 'DELETE', '/jb/users/{email}/identities/{identity_id}/', {
-    summary: 'Unlink an external identity',
-    description:
-      'Of a client that you administer. Ends the sessions that began with it. The next login with the provider connects the account again.',
-  })
-    .input(z.object({ email: EmailKey, identity_id: IdKey }))
-    .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.identities.unlink(ctx.actor, input.email, input.identity_id)),
-};

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { TicketClaims } from '../src/lib/ticket-claims.ts';
 import { routesOf } from './procedure-meta.ts';
-import { NoInput, OptionalInput, Text } from './schemas/fields.ts';
+import { OptionalInput, Text } from './schemas/fields.ts';
 import { AppKey, EmailKey } from './schemas/keys.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+import { adminProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Tickets', { hasSecrets: true });
 
@@ -88,34 +88,4 @@ export const ticketsRouter = router({
     )
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.ticketRevocations.revoke(ctx.actor, input)),
-});
-
-const keyRoute = routesOf('Signing keys');
-
-const SigningKeyOutput = Output('SigningKey', {
-  kid: z.string(),
-  created_at: Instant,
-  signs_from: Instant,
-  state: z.enum(['pending', 'signing', 'retiring', 'retired', 'unreadable']),
-});
-
-const signingKeyOutput = <Key extends { id: string }>({ id: kid, ...key }: Key) => ({ kid, ...key });
-
-export const signingKeysRouter = router({
-  list: keyRoute(superuserProcedure, 'GET', '/jb/signing-keys/', {
-    summary: 'List the keys that sign tickets',
-    description: 'Newest first, without the private keys.',
-  })
-    .input(NoInput)
-    .output(z.object({ keys: z.array(SigningKeyOutput) }))
-    .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyOutput) })),
-
-  rotate: keyRoute(superuserProcedure, 'POST', '/jb/signing-keys/rotate/', {
-    summary: 'Replace the key that signs tickets',
-    description:
-      'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
-  })
-    .input(NoInput)
-    .output(SigningKeyOutput)
-    .mutation(({ ctx }) => ctx.services.keyRotation.rotate(ctx.actor).then(signingKeyOutput)),
 });

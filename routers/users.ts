@@ -7,12 +7,10 @@ import type { UserRow } from '../src/services/accounts/user-rows.ts';
 import type { ChangedField } from '../src/services/users/user-update.ts';
 import { appIdentity } from './apps.ts';
 import type { Context } from './context.ts';
-import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
-import { dataRightsProcedures, personProcedures } from './person.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Extra, NewEmail, OptionalInput, PersonName } from './schemas/fields.ts';
-import { AppIds, ByEmail, EmailKey, Id, IdKey, Slug } from './schemas/keys.ts';
+import { AppIds, ByEmail, EmailKey, Id, Slug } from './schemas/keys.ts';
 import { downloadOf, listOf, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
 import {
@@ -25,11 +23,13 @@ import {
   userOutput,
   userSort,
 } from './schemas/users.ts';
-import { identityProcedures } from './sso.ts';
-import { adminProcedure, memberProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+import { adminProcedure, memberProcedure, router, viewerProcedure } from './trpc.ts';
+import { dataRightsProcedures } from './users-data-rights.ts';
+import { factorProcedures } from './users-factors.ts';
+import { identityProcedures } from './users-identities.ts';
+import { personProcedures } from './users-person.ts';
 
 const route = routesOf('Users');
-const rolesRoute = routesOf('Roles');
 
 const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditions };
 
@@ -277,37 +277,4 @@ export const usersRouter = router({
   ...factorProcedures,
   ...identityProcedures,
   ...dataRightsProcedures,
-});
-
-const UserRolesOutput = z.object({ is_staff: z.boolean(), is_superuser: z.boolean() });
-
-export const rolesRouter = router({
-  get: rolesRoute(superuserProcedure, 'GET', '/jb/users/{email}/roles/', {
-    summary: 'Read the staff and superuser roles',
-  })
-    .input(ByEmail)
-    .output(UserRolesOutput)
-    .query(({ ctx, input }) => ctx.services.roles.get(ctx.actor, input.email)),
-
-  update: rolesRoute(superuserProcedure, 'PATCH', '/jb/users/{email}/roles/', {
-    summary: 'Grant or revoke the staff and superuser roles',
-    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
-    example: { is_staff: true },
-  })
-    .input(UserRolesOutput.partial().extend({ email: EmailKey }))
-    .output(UserOutput)
-    .mutation(({ ctx, input: { email, ...changes } }) =>
-      ctx.services.roles.update(ctx.actor, email, changes).then(userOutput(ctx)),
-    ),
-
-  setClientAdmin: rolesRoute(superuserProcedure, 'PUT', '/jb/clients/{id}/admins/{email}/', {
-    summary: 'Grant or revoke the admin role for a client',
-    problems: ['reauthentication-required'],
-    example: { is_admin: true },
-  })
-    .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
-    .output(UserOutput)
-    .mutation(({ ctx, input: { id, email, is_admin: isAdmin } }) =>
-      ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin).then(userOutput(ctx)),
-    ),
 });

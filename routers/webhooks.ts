@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../src/services/webhooks/deliveries.ts';
 import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
-import { EventType } from './audit.ts';
+import { EventType } from './events.ts';
 import { routesOf } from './procedure-meta.ts';
 import { BodyInstant, changesOf, OptionalInput, Text } from './schemas/fields.ts';
 import { ById, distinct, Id, IdCursor, LongIdKey } from './schemas/keys.ts';

@@ -182,6 +182,30 @@ for (const [room, below] of Object.entries(ROOMS)) {
 }
 
 boundaries(
+  'declares the procedures of a noun in the file that is named after it, or in parts of it',
+  async () => {
+    const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const index = await readFile(join(PROJECT, 'routers/index.ts'), 'utf8');
+    const nouns = [...index.matchAll(/^ {2}(\w+): (\w+),$/gm)].map(([, noun = '', router]) => ({
+      noun,
+      router,
+    }));
+    const strays: string[] = [];
+    for (const { noun, router } of nouns) {
+      const file = `./${kebab(noun)}.ts`;
+      if (!index.includes(`import { ${router} } from '${file}';`)) strays.push(`${noun} is not in ${file}`);
+      const source = await readFile(join(PROJECT, 'routers', file), 'utf8');
+      for (const [, part] of source.matchAll(/^ {2}\.\.\.(\w+Procedures),$/gm))
+        if (!new RegExp(`\\b${part}\\b[^;]* from './${kebab(noun)}-`).test(source))
+          strays.push(`${part} of ${noun}`);
+    }
+
+    assert.ok(nouns.length > 30);
+    assert.equal(strays, []);
+  },
+);
+
+boundaries(
   'keeps the packages of HTTP, tRPC, the database, S3 and OpenTelemetry in their folders',
   async () => {
     const imports = await importsOf('{entities,migrations,routers,src,tests}/**/*.ts');

@@ -51,7 +51,7 @@ const Decision = ById.extend({ version: Id, reason: Reason.default('') });
 
 const decisionProblems = ['self-modification', 'request-decided'] as const;
 
-export const accessRequestsRouter = router({
+export const requestsRouter = router({
   requestable: route(memberProcedure, 'GET', '/jb/requestable-apps/', {
     summary: 'List the apps that you can ask for',
     description:
