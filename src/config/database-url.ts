@@ -9,7 +9,7 @@ import type { Connection, DatabaseTls } from './connection.ts';
 
 const SCHEME = /^postgres(ql)?:\/\//;
 /** Of an unencoded password, a part seems to be the path, parameters or a fragment. `parse` guesses at spaces and `%`. */
-const UNENCODED = /#|[/?].*@|^[^?]*(\s|%(?![\da-f]{2})|%00)/i;
+const UNENCODED = /#|^[^/?]*[/?].*@|^[^?]*(\s|%(?![\da-f]{2})|%00)/i;
 const MALFORMED =
   'must have the form postgres://user:password@host:port/database; the port must be 1 to 65535, and / ? # @ : % and spaces within the password must be percent-encoded';
 const ONE_HOST =
@@ -26,7 +26,7 @@ export const parseDatabaseUrl = (url: string): Connection => {
   const [address = '', query = ''] = rest.split(/\?(.*)/s);
   // A plus sign is no space here.
   const parameters = Object.fromEntries(new URLSearchParams(query.replaceAll('+', '%2B')));
-  const hosts = [address.replace(/\/.*/s, '').replace(/.*@/s, ''), parameters.host, parameters.port];
+  const hosts = [address.replace(/\/.*/s, '').replace(/^.*@/s, ''), parameters.host, parameters.port];
   if ('target_session_attrs' in parameters || hosts.some((part) => part?.includes(',')))
     throw new TypeError(ONE_HOST);
   const given = { ...readAddress(address), ...parameters };
