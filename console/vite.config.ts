@@ -11,25 +11,6 @@ const SERVICE = process.env.STEWARD_URL ?? 'http://127.0.0.1:8000';
 /** The paths that the service answers during development. */
 const PROXIED = ['/api', '/trpc', '/avatars', '/launch', '/login', '/password'];
 
-const OPENAPI = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
-const REST_PATHS = 'virtual:rest-paths';
-
-type OpenApi = { paths: Record<string, { get?: { operationId: string } }> };
-
-/** A module with the REST path of each query, from the OpenAPI document. */
-const restPaths = (): Plugin => ({
-  name: 'rest-paths',
-  resolveId: (id) => (id === REST_PATHS ? `\0${REST_PATHS}` : null),
-  load: async (id) => {
-    if (id !== `\0${REST_PATHS}`) return null;
-    const { paths }: OpenApi = JSON.parse(await readFile(OPENAPI, 'utf8'));
-    const queries = Object.entries(paths).flatMap(([path, { get }]) =>
-      get ? [[get.operationId, path]] : [],
-    );
-    return `export default ${JSON.stringify(Object.fromEntries(queries))}`;
-  },
-});
-
 /** Writes a compressed copy beside each text file, so that the service compresses nothing per request. */
 const precompress = (): Plugin => ({
   name: 'precompress',
@@ -81,7 +62,7 @@ const fontLicense = (): Plugin => ({
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [react(), restPaths(), splitSubscriptions(), fontLicense(), precompress()],
+  plugins: [react(), splitSubscriptions(), fontLicense(), precompress()],
   resolve: {
     alias: { '@steward/client': fileURLToPath(new URL('../src/client.ts', import.meta.url)) },
   },

@@ -122,11 +122,8 @@ export const usageReportProcedures = {
       ctx.services.usageReports.summarize(ctx.actor, client, window),
     ),
 
-  topApps: route(viewerProcedure, 'GET', '/jb/usage/top-apps/', {
-    summary: 'Get the most used apps',
-    description: 'Of a client, or of all apps whose usage you can see.',
-    problems: ['not-found'],
-  })
+  /** The most used apps of a client, or of all apps whose usage the caller sees. Has no REST path: for screens. */
+  topApps: viewerProcedure
     .input(
       OptionalInput({
         client: Id.optional(),
@@ -139,11 +136,8 @@ export const usageReportProcedures = {
       apps: await ctx.services.usageStats.topApps(ctx.actor, client, window, limit),
     })),
 
-  dailyByApp: route(viewerProcedure, 'GET', '/jb/usage/apps/', {
-    summary: 'Get the daily actions of apps',
-    description:
-      'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
-  })
+  /** The daily actions of apps; the last day is today. Has no REST path: for screens. */
+  dailyByApp: viewerProcedure
     .input(
       OptionalInput({
         ...appFilter,
@@ -156,10 +150,8 @@ export const usageReportProcedures = {
       ctx.services.usageStats.dailyByApp(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
 
-  idleApps: route(viewerProcedure, 'GET', '/jb/usage/idle-apps/', {
-    summary: 'List idle apps',
-    description: 'Apps that are older than `days` and were not used in these days, oldest first.',
-  })
+  /** Apps that are older than `days` and were not used in these days, oldest first. Has no REST path: for screens. */
+  idleApps: viewerProcedure
     .input(
       OptionalInput({
         days: WindowDays.default(UNUSED_DAYS),
@@ -177,12 +169,8 @@ export const usageReportProcedures = {
       ),
     ),
 
-  idleUsers: routesOf('Users')(viewerProcedure, 'GET', '/jb/usage/idle-users/', {
-    summary: 'List idle users',
-    description:
-      'Active users who joined, last logged in and last used an app more than `days` ago, as far as you can see. Those who never logged in come first.',
-    problems: ['not-found'],
-  })
+  /** Active users who neither logged in nor used an app for `days`; those who never logged in come first. Has no REST path: for screens. */
+  idleUsers: viewerProcedure
     .input(
       OptionalInput({
         days: WindowDays.default(90),

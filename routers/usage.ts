@@ -195,11 +195,8 @@ export const usageRouter = router({
       return { items: rows, next_cursor: next && usageCursor(next) };
     }),
 
-  series: route(viewerProcedure, 'GET', '/jb/usage/series/', {
-    summary: 'Get usage by day',
-    description: 'Of an app, of a user, or of a user in an app. Days without usage are included.',
-    problems: ['not-found'],
-  })
+  /** Usage by day, of an app, of a user, or of a user in an app. Has no REST path: for screens. */
+  series: viewerProcedure
     .input(
       OptionalInput({
         app_id: AppKey.optional(),
@@ -214,9 +211,8 @@ export const usageRouter = router({
       return ctx.services.usageStats.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
     }),
 
-  top: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/top/', {
-    summary: 'Get the most active users and stacks of an app',
-  })
+  /** The most active users and stacks of an app. Has no REST path: for screens. */
+  top: viewerProcedure
     .input(z.object({ app_id: AppKey, window: UsageWindow, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserOutput), stacks: z.array(TopStackOutput) }))
     .query(({ ctx, input }) =>

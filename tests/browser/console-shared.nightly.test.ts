@@ -1,64 +1,14 @@
-import { spawnSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { createStewardClient, type StewardClientOptions } from '../../src/client.ts';
 import { browserSuite, logIn, waitForHeading } from '../support/browser.ts';
-import { chooseFromMenu, goTo, openConsole, waitForData } from '../support/console.ts';
-import { invite } from '../support/mails.ts';
+import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import { ACME, ADA, createInjectFetch, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
-
-/** Opens the code samples of the screen, and closes them again. */
-const readSamples = async (page: Page, path: string): Promise<{ typescript: string; curl: string }> => {
-  await chooseFromMenu(page, 'Call it from code');
-  const dialog = page.getByRole('dialog', { name: 'Call it from code' });
-  const codeOf = async (name: string) =>
-    (await dialog.getByRole('region', { name }).locator('pre').textContent()) ?? '';
-  const samples = { typescript: await codeOf('TypeScript'), curl: await codeOf('curl') };
-  if (path === '/console/clients') await assertLooksGood(page, 'console-code');
-  await dialog.getByRole('button', { name: 'Close' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  return samples;
-};
-
-/** Prints its arguments, one a line. */
-const CURL = 'curl() { printf "%s\\n" "$@"; }';
-
-/** The responses to curl commands. A shell reads them. */
-const runCurl = async (app: TestApp, commands: string, token: string): Promise<unknown[]> => {
-  const shell = spawnSync('sh', ['-c', `${CURL}\n${commands}`], {
-    env: { STEWARD_TOKEN: token },
-    encoding: 'utf8',
-  });
-  const responses: unknown[] = [];
-  for (const [, authorization, url] of shell.stdout.matchAll(/^-H\nAuthorization: (.*)\n(http.*)$/gm)) {
-    const response = await app.server.inject({ url: url ?? '', headers: { authorization } });
-    assert.is(response.statusCode, 200, url);
-    responses.push(response.json());
-  }
-  return responses;
-};
-
-/** What a TypeScript sample prints. */
-const runTypescript = async (app: TestApp, code: string, token: string): Promise<unknown[]> => {
-  const printed: unknown[] = [];
-  const globals = {
-    createStewardClient: (options: StewardClientOptions) =>
-      createStewardClient({ ...options, fetch: createInjectFetch(app.server) }),
-    process: { env: { STEWARD_TOKEN: token } },
-    console: { log: (value: unknown) => printed.push(value) },
-  };
-  const body = code.replace(/^import .*$/m, '');
-  await new Function(...Object.keys(globals), `return (async () => {${body}})()`)(...Object.values(globals));
-  return printed;
-};
+import { ACME, ADA, GRACE } from '../support/test-app.ts';
 
 const shared = browserSuite('what the screens of the console share');
 
 const REFUSED = /responded with a status of 4/;
 const INVALID = '/console/people?client=0';
-const OBRIEN = "o'brien@acme.test";
 
 shared('the name of the service is shown before any script has arrived', async ({ browser }) => {
   await using visit = await browser.open();
@@ -68,49 +18,6 @@ shared('the name of the service is shown before any script has arrived', async (
   await page.goto('/console/', { waitUntil: 'commit' });
 
   await page.getByText('Steward', { exact: true }).waitFor();
-});
-
-/** Screens with a filter, and the field of each row that they show. */
-const SCREENS: [path: string, field: string][] = [
-  ['/console/people?search=acme&sort=-email&is_active=true', 'email'],
-  ['/console/apps', 'label'],
-  ['/console/clients', 'name'],
-  ['/console/mails?status=queued', 'recipient'],
-  ['/console/invitations?status=all&search=guest', 'email'],
-  ['/console/audit?action=user.update&from=2026-11-01&actor=admin@acme.test', 'target'],
-  [`/console/usage?app=${SALES}&email=${GRACE}&periods=84`, 'action_description'],
-  [`/console/people/${OBRIEN}`, 'email'],
-  [`/console/apps/${SALES}`, 'label'],
-  ['/console/clients/1', 'name'],
-];
-
-/** The rows in the response of a list, a page of entries, or a single object. */
-const rowsOf = (response: unknown): Record<string, unknown>[] => {
-  if (Array.isArray(response)) return response;
-  const { items = [response] } = Object(response);
-  return items;
-};
-
-shared('the code samples of each screen return what it shows', async ({ app, browser }) => {
-  await invite(app, 2);
-  await app.as(ACME).users.create({ email: OBRIEN });
-  await app.as(ACME).users.update({ email: OBRIEN, last_name: "O'Brien" });
-  const token = await app.tokenOf(ROOT);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, '/console/account', ROOT);
-  await waitForHeading(page, 'Account');
-
-  for (const [path, field] of SCREENS) {
-    await goTo(page, path);
-    const shown = await page.locator('main').innerText();
-    const { typescript, curl } = await readSamples(page, path);
-    const responses = await runCurl(app, curl, token);
-    assert.equal(JSON.parse(JSON.stringify(await runTypescript(app, typescript, token))), responses, path);
-    const [first] = rowsOf(responses.at(-1));
-    assert.ok(shown.includes(String(first?.[field])), `${path} shows ${first?.[field]}`);
-    assert.not.match(typescript + curl, token);
-  }
 });
 
 /** Lists with a filter that nothing matches, and what they say then. */

@@ -146,7 +146,7 @@ export const exchanges: Record<string, Exchange> = {
     const token = await tokenOf(first, ACME);
     const body = [1, 2].map((mark) => ({ email: ADA, action: 'STACK_ACCESS', extra: { name, mark } }));
     const actionsOf = async (instance: Instance): Promise<number> => {
-      const [today] = await call(instance, `GET /jb/usage/series/?app_id=${APP}&email=${ADA}&window=1`, {
+      const [today] = await call(instance, `GET /jb/usage/report/?app_id=${APP}&email=${ADA}&periods=1`, {
         token,
       });
       return today.actions;

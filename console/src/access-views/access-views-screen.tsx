@@ -48,7 +48,6 @@ export const AccessViewsScreen = () => {
             </Link>
           </>
         }
-        procedures={['accessViews.screen']}
         actions={may.can_update && <Button onClick={creating.open}>New share link</Button>}
       />
       <AddressNotice id={app.id} />

@@ -80,11 +80,7 @@ const ClientAccess = ({ client }: { client: Client }) => {
   const columns = useShownGroups(groups);
   return (
     <>
-      <ScreenHeader
-        title="Access"
-        procedures={['access.matrix']}
-        lead={`Who may open which app of ${client.name}, and why.`}
-      />
+      <ScreenHeader title="Access" lead={`Who may open which app of ${client.name}, and why.`} />
       <Group mb="md">
         <TextInput
           type="search"

@@ -13,11 +13,7 @@ export const AccountScreen = () => {
   const { user, confined_to: confinedTo, sso } = useSession();
   return (
     <>
-      <ScreenHeader
-        title="Account"
-        lead={user.email}
-        procedures={['mfa.list', 'sessions.list', 'tokens.list']}
-      />
+      <ScreenHeader title="Account" lead={user.email} />
       <Stack>
         {confinedTo === null ? (
           <SimpleGrid cols={{ base: 1, lg: 2 }}>

@@ -49,7 +49,6 @@ export const AppAccessScreen = () => {
             </Link>
           </>
         }
-        procedures={['access.effective']}
         actions={
           <HeaderLink to="/people" search={{ app: app.slug }}>
             Open in People

@@ -61,7 +61,6 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
     <>
       <ScreenHeader
         title={app.label}
-        procedures={['apps.get']}
         lead={
           <Group component="span" gap="sm">
             <ClientOfApp app={app} />

@@ -38,11 +38,7 @@ export const AppsScreen = () => {
   const daily = useDailyUsage(filter, apps.data?.pages ?? [], PAGE_SIZE);
   return (
     <>
-      <ScreenHeader
-        title="Apps"
-        lead="Texts, maintenance, versions and usage of each app."
-        procedures={['apps.list', 'usage.dailyByApp']}
-      />
+      <ScreenHeader title="Apps" lead="Texts, maintenance, versions and usage of each app." />
       <FilterBar
         search={{
           label: 'Search apps',

@@ -45,7 +45,6 @@ export const AuditScreen = () => {
     <>
       <ScreenHeader
         title="Audit trail"
-        procedures={['audit.list']}
         lead="Who changed what, newest first."
         menu={<CsvItem filter={filter} />}
       />

@@ -76,7 +76,6 @@ export const ClientScreen = () => {
             {gate.data?.is_open === false && <StatusText label="Closed" color="gray" />}
           </Group>
         }
-        procedures={['clients.get']}
         actions={
           <>
             <HeaderLink to="/people" search={{ client: id }}>

@@ -49,7 +49,6 @@ export const ClientsScreen = () => {
     <>
       <ScreenHeader
         title="Clients"
-        procedures={['clients.list']}
         lead="Each client has its own people, apps, texts and password policy."
         actions={is_superuser && <Button onClick={open}>New client</Button>}
       />

@@ -1,9 +1,8 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import type { Procedure } from '../code/calls-of.ts';
 import { useFocusedHeading } from './focused-heading.ts';
-import { HeaderMenu } from './header-menu.tsx';
+import { MoreMenu } from './more-menu.tsx';
 import classes from './screen-header.module.css';
 
 type Props = {
@@ -16,12 +15,10 @@ type Props = {
   actions?: ReactNode;
   /** What there is besides, as items of a menu. */
   menu?: ReactNode;
-  /** The procedures whose results the screen shows. */
-  procedures?: readonly Procedure[];
 };
 
 /** The heading of a screen, which is also the title of the tab. */
-export const ScreenHeader = ({ title, count, lead, actions, menu, procedures = [] }: Props) => {
+export const ScreenHeader = ({ title, count, lead, actions, menu }: Props) => {
   useDocumentTitle(`${title} – Steward`);
   const heading = useFocusedHeading();
   return (
@@ -36,7 +33,7 @@ export const ScreenHeader = ({ title, count, lead, actions, menu, procedures = [
         {lead !== undefined && <Text c="dimmed">{lead}</Text>}
       </Stack>
       {actions && <div className={classes.actions}>{actions}</div>}
-      <HeaderMenu procedures={procedures}>{menu}</HeaderMenu>
+      {menu && <MoreMenu>{menu}</MoreMenu>}
     </div>
   );
 };

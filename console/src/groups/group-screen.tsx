@@ -49,7 +49,6 @@ export const GroupScreen = () => {
             </Link>
           </>
         }
-        procedures={['groups.get']}
         menu={
           mayChange && (
             <Menu.Item color="red" onClick={removing.open}>

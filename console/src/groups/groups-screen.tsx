@@ -40,7 +40,6 @@ export const GroupsScreen = () => {
     <>
       <ScreenHeader
         title="Groups"
-        procedures={['groups.list']}
         lead={`Teams of ${client.name}. Members have the apps of their groups.`}
         actions={mayChange && <Button onClick={open}>New group</Button>}
       />

@@ -29,11 +29,7 @@ export const HomeScreen = () => {
   const own = canOperate(roles) ? apps.filter(({ id }) => user.apps.includes(id)) : apps;
   return (
     <>
-      <ScreenHeader
-        title={`Hello ${user.first_name}`.trim()}
-        lead={`You are logged in as ${user.email}.`}
-        procedures={['apps.list', 'attention.get', 'requests.list', 'usage.summary', 'usage.report']}
-      />
+      <ScreenHeader title={`Hello ${user.first_name}`.trim()} lead={`You are logged in as ${user.email}.`} />
       {canView(roles) && (
         <>
           <Title order={2} mb="sm">

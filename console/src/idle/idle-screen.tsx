@@ -22,7 +22,6 @@ export const IdleScreen = () => {
     <>
       <ScreenHeader
         title="Inactive"
-        procedures={['usage.idleUsers', 'usage.idleApps']}
         lead={
           kind === 'people'
             ? `People who neither logged in nor used an app for ${days} days, and still may.`

@@ -72,7 +72,6 @@ export const InvitationsScreen = () => {
     <>
       <ScreenHeader
         title="Invitations"
-        procedures={['invitations.search']}
         actions={
           isAdmin && (
             <Button

@@ -42,7 +42,6 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
     <>
       <ScreenHeader
         title="Invitations created"
-        procedures={['invitations.search']}
         lead={
           <>
             <span role="status">{sent.isSuccess ? countsOf(invitations) : 'Loading…'}</span> ·{' '}

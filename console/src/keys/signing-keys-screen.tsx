@@ -59,7 +59,6 @@ export const SigningKeysScreen = () => {
       <ScreenHeader
         title="Signing keys"
         lead="Apps check with these keys who opens them. Steward replaces old keys by itself."
-        procedures={['signingKeys.list']}
         actions={
           <Button loading={rotate.isPending} onClick={asking.open}>
             Rotate

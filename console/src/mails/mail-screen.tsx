@@ -40,7 +40,6 @@ export const MailScreen = () => {
       <ScreenHeader
         title={mail.subject}
         lead={`To ${mail.recipient}`}
-        procedures={['mail.get']}
         menu={
           canAdminister(useSession().roles) && (
             <Menu.Item onClick={() => void navigate({ to: '/audit', search: { target: mail.recipient } })}>

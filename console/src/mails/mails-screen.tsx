@@ -47,11 +47,7 @@ export const MailsScreen = () => {
   );
   return (
     <>
-      <ScreenHeader
-        title="Mails"
-        lead="Invitations and password mails, newest first."
-        procedures={['mail.list']}
-      />
+      <ScreenHeader title="Mails" lead="Invitations and password mails, newest first." />
       <FilterBar
         search={{
           label: 'Search by email address',

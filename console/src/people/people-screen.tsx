@@ -52,7 +52,6 @@ export const PeopleScreen = () => {
     <>
       <ScreenHeader
         title="People"
-        procedures={['users.people']}
         count={<RowCount total={total} one="person" many="people" />}
         actions={
           <>

@@ -1,8 +1,7 @@
-import { Menu, Skeleton } from '@mantine/core';
+import { Menu } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import type { Outputs } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
 import { MoreMenu } from '../components/more-menu.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { ChangeAddressDialog } from './change-address-dialog.tsx';
@@ -12,11 +11,7 @@ import { PasswordLinkDialog } from './password-link-dialog.tsx';
 import { ResendDialog, useResendable } from './resend-dialog.tsx';
 import type { Person } from './use-person-form.ts';
 
-const CodeSamples = lazy(async () => ({
-  default: (await import('../code/code-samples.tsx')).CodeSamples,
-}));
-
-type Opened = 'password-link' | 'resend' | 'log-out' | 'address' | 'code' | 'erase' | null;
+type Opened = 'password-link' | 'resend' | 'log-out' | 'address' | 'erase' | null;
 
 type Props = {
   person: Person;
@@ -60,7 +55,6 @@ export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props)
         >
           {may.can_update ? 'Edit the profile' : 'Show the profile'}
         </Menu.Item>
-        <Menu.Item onClick={() => setOpened('code')}>Call it from code…</Menu.Item>
         {mayErase && (
           <>
             <Menu.Divider />
@@ -78,11 +72,6 @@ export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props)
       <LogOutDialog {...isOpen('log-out')} />
       <ChangeAddressDialog {...isOpen('address')} />
       <EraseDialog {...isOpen('erase')} />
-      <Dialog isOpen={opened === 'code'} onClose={close} title="Call it from code" size="lg">
-        <Suspense fallback={<Skeleton height={300} />}>
-          <CodeSamples procedures={['users.get']} />
-        </Suspense>
-      </Dialog>
     </>
   );
 };

@@ -27,7 +27,6 @@ export const UsageScreen = () => {
     <>
       <ScreenHeader
         title="Usage"
-        procedures={['usage.report', 'usage.topApps', 'usage.top', 'usage.list']}
         lead="Actions of people in apps, compared with the period before."
         actions={
           <HeaderLink to="/idle" search={{ client }}>

@@ -42,7 +42,6 @@ export const WebhookScreen = () => {
             <WebhookState webhook={webhook} />
           </Group>
         }
-        procedures={['webhooks.get', 'webhooks.deliveries']}
         actions={
           <>
             <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ id })}>

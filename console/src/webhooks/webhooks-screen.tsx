@@ -25,7 +25,6 @@ export const WebhooksScreen = () => {
       <ScreenHeader
         title="Webhooks"
         lead="URLs to which events are sent as they happen."
-        procedures={['webhooks.list']}
         actions={<Button onClick={open}>New webhook</Button>}
       />
       <FilterBar>{null}</FilterBar>

@@ -466,15 +466,9 @@ const aboutApps: Row[] = [
   { line: 'POST /app/rollback/sales/', as: ROOT, body: { app_version: '1.1.0' } },
   { line: `GET /jb/users/${ADA}/usage/?window=7`, as: ACME },
   { line: `GET /jb/apps/${SALES}/usage/entries/?limit=2`, as: ACME },
-  { line: `GET /jb/usage/series/?app_id=${SALES}&window=7`, as: ACME },
-  { line: `GET /jb/apps/${SALES}/usage/top/`, as: ACME },
   { line: `GET /jb/usage/report/?app_id=${SALES}&interval=week&periods=4`, as: ACME },
   { line: 'GET /jb/usage/report/?client=1&periods=4', as: ACME },
   { line: 'GET /jb/usage/summary/?client=1', as: ACME },
-  { line: 'GET /jb/usage/top-apps/?client=1', as: ACME },
-  { line: 'GET /jb/usage/apps/', as: ACME },
-  { line: 'GET /jb/usage/idle-apps/', as: ACME },
-  { line: 'GET /jb/usage/idle-users/', as: ACME },
   { line: `POST /jb/apps/${SALES}/usage/`, as: ACME, body: { email: ADA, action: 'STACK_ACCESS' } },
 ];
 
