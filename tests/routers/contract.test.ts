@@ -14,8 +14,20 @@ const procedures = Object.entries(appRouter._def.procedures as unknown as Record
 
 /** For screens only: they may change with the screen, and no script depends on them. */
 const WITHOUT_REST_PATH = [
-  ...['access.grid', 'access.ofPerson', 'accessViews.screen', 'groups.edit', 'groups.screen'],
-  ...['users.activity', 'users.people', 'users.screen'],
+  'access.grid',
+  'access.ofPerson',
+  'accessViews.screen',
+  'groups.edit',
+  'groups.screen',
+  'users.activity',
+  'users.people',
+  'users.screen',
+  'usage.series',
+  'usage.top',
+  'usage.topApps',
+  'usage.dailyByApp',
+  'usage.idleApps',
+  'usage.idleUsers',
 ];
 
 /** Private in tRPC's types. */
