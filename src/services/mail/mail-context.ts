@@ -93,7 +93,7 @@ const HAS_LEFT = sql`when not exists (select from memberships m
     then 'The person does not belong to the client any more.'`;
 
 /** The reason not to inform a person that their password expires. */
-const whyUntold = sql`case
+const obsoleteExpiry = sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
   when person.last_password_set > mail.created_at then 'The password has been changed.'
@@ -101,7 +101,7 @@ const whyUntold = sql`case
 end`;
 
 /** The reason not to tell a person of a policy for second factors. */
-const whyFactorIsFine = sql`case
+const obsoleteFactor = sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
   when ${factorDueToday} is null then 'A second factor has been set up, or is not required any more.'
@@ -110,7 +110,7 @@ const whyFactorIsFine = sql`case
 end`;
 
 /** A mail to an admin also stands for later requests for the same app. */
-const whyRequestIsOver = sql`case
+const obsoleteRequest = sql`case
   ${HAS_LEFT}
   when request.id is null then 'The person who asked was erased.'
   when not person.is_active then 'The account has been deactivated.'
@@ -122,7 +122,7 @@ const whyRequestIsOver = sql`case
     then 'No request for this app is pending any more.'
 end`;
 
-const whyWebhookIsFine = sql`case
+const obsoleteWebhook = sql`case
   when not exists (select from webhooks w where w.id = mail.webhook_id and not w.is_active)
     then 'The webhook is active again, or was removed.'
   when not person.is_active then 'The account has been deactivated.'
@@ -132,7 +132,7 @@ const whyWebhookIsFine = sql`case
 end`;
 
 /** The reason not to send a reminder. */
-const whyReminderIsOver = (now: Date) => sql`case
+const obsoleteReminder = (now: Date) => sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
   when ${reminderToday(now)} is null then 'There is nothing to remind of any more.'
@@ -151,16 +151,16 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
     when invitation.status = 'pending' and invitation.expires_at > ${now} then null
     else 'The invitation has expired.'
   end
-  when mail.kind = 'password-expiry' then ${whyUntold}
-  when mail.kind in ('second-factor-required', 'second-factor-reminder') then ${whyFactorIsFine}
+  when mail.kind = 'password-expiry' then ${obsoleteExpiry}
+  when mail.kind in ('second-factor-required', 'second-factor-reminder') then ${obsoleteFactor}
   when mail.kind = 'email-confirmation' then case
     when change.id is null or change.changed_at is not null then 'The link has been used or replaced.'
     when not person.is_active then 'The account has been deactivated.'
     when ${confirmationEnds} <= ${now} then 'The link has expired.'
   end
-  when mail.kind in ('access-requested', 'access-decided') then ${whyRequestIsOver}
-  when mail.kind = 'webhook-disabled' then ${whyWebhookIsFine}
-  when mail.kind in ${REMINDER_KINDS} then ${whyReminderIsOver(now)}
+  when mail.kind in ('access-requested', 'access-decided') then ${obsoleteRequest}
+  when mail.kind = 'webhook-disabled' then ${obsoleteWebhook}
+  when mail.kind in ${REMINDER_KINDS} then ${obsoleteReminder(now)}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'

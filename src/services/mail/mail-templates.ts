@@ -134,7 +134,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
     ],
   }),
   'password-changed': (mail) => ({
-    opening: [`The password of ${mail.account} was changed ${whenAndWhence(mail)}.`],
+    opening: [`The password of ${mail.account} was changed ${whenAndWhere(mail)}.`],
     closing: [
       IF_YOU,
       'If this was not you, someone else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Also change the password of your mailbox and inform your administrator.',
@@ -163,25 +163,25 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   }),
   'second-factor-added': (mail) => ({
     opening: [
-      `An authenticator app was added to ${mail.account} ${whenAndWhence(mail)}. From now on, a login asks for its code after the password.`,
+      `An authenticator app was added to ${mail.account} ${whenAndWhere(mail)}. From now on, a login asks for its code after the password.`,
       'Keep your recovery codes in a safe place: they are the way in if you lose the app.',
     ],
     closing: NOT_YOU,
   }),
   'second-factor-removed': (mail) => ({
-    opening: [`An authenticator app was removed from ${mail.account} ${whenAndWhence(mail)}.`],
+    opening: [`An authenticator app was removed from ${mail.account} ${whenAndWhere(mail)}.`],
     closing: NOT_YOU,
   }),
   'passkey-added': (mail) => ({
     opening: [
-      `A passkey was added to ${mail.account} ${whenAndWhence(mail)}. It logs in alone, and from now on, a login with the password asks for it or another second factor.`,
+      `A passkey was added to ${mail.account} ${whenAndWhere(mail)}. It logs in alone, and from now on, a login with the password asks for it or another second factor.`,
       'Keep your recovery codes in a safe place: they are the way in if you lose the device with the passkey.',
     ],
     closing: NOT_YOU,
   }),
   'passkey-removed': (mail) => ({
     opening: [
-      `A passkey was removed from ${mail.account} ${whenAndWhence(mail)}. It cannot log in any more; you can also delete it on the device.`,
+      `A passkey was removed from ${mail.account} ${whenAndWhere(mail)}. It cannot log in any more; you can also delete it on the device.`,
     ],
     closing: NOT_YOU,
   }),
@@ -195,7 +195,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   }),
   'recovery-code-used': (mail) => ({
     opening: [
-      `A recovery code of ${mail.account} was used ${whenAndWhence(mail)}. It cannot be used again.`,
+      `A recovery code of ${mail.account} was used ${whenAndWhere(mail)}. It cannot be used again.`,
       'If you have lost your authenticator app or passkey, remove it in your account and set up another one. New recovery codes replace all old ones.',
     ],
     closing: NOT_YOU,
@@ -255,7 +255,7 @@ const NOT_YOU = [
 const expiryOf = (at: string): string => `This invitation expires on ${momentOf(at)}.`;
 
 /** When it was done, and by a request from where, if that is known. */
-const whenAndWhence = (mail: Facts): string =>
+const whenAndWhere = (mail: Facts): string =>
   `on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}`;
 
 const changeOf = ({ sender, recipient }: Facts): string =>
@@ -263,7 +263,7 @@ const changeOf = ({ sender, recipient }: Facts): string =>
 
 const changedByRequest = (mail: Facts): Content => ({
   opening: [
-    `${changeOf(mail)} ${whenAndWhence(mail)}.`,
+    `${changeOf(mail)} ${whenAndWhere(mail)}.`,
     IF_YOU,
     `If this was not you, someone else may have access to your account. Undo the change within ${UNDO_DAYS} days: it also logs the account out everywhere.`,
   ],
