@@ -34,6 +34,20 @@ keys('are created once by instances that start at the same time', async ({ app }
   }
 });
 
+keys('sign at once for a caller whose time is earlier than that of the first key', async ({ app }) => {
+  await app.db().deleteFrom('signing_keys').execute();
+  const twin = await app.startTwin();
+  try {
+    app.clock.advance(1_000);
+    await publishedBy(twin);
+    app.clock.advance(-1_000);
+
+    assert.ok(await kidOf({ ...app, ...twin }));
+  } finally {
+    await twin.close();
+  }
+});
+
 keys('are stored encrypted', async ({ app }) => {
   const [row] = await app.db().selectFrom('signing_keys').selectAll().execute();
   const stored = Buffer.from(row?.sealed_key ?? []).toString('latin1');

@@ -65,7 +65,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     // One of several instances that start together creates the first key.
     await em.fork().transactional(async (tx) => {
       await lockSigningKeys(tx);
-      if (!(await read(tx)).some(isReadable)) await insertKey(tx, secretKey, clock.now());
+      if (!(await read(tx)).some(isReadable)) await insertKey(tx, secretKey, clock.now(), AT_ONCE_MS);
     });
     return read(em);
   };
@@ -86,7 +86,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     const keys = await list(tx);
     const pending = keys.find(({ state }) => state === 'pending');
     if (pending) return pending;
-    const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : 0;
+    const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : AT_ONCE_MS;
     const id = await insertKey(tx, secretKey, clock.now(), delayMs);
     known = null;
     await audit.record(tx, [
@@ -153,6 +153,8 @@ export const JWKS_MAX_AGE_SECONDS = 300;
 const REREAD_MS = 30_000;
 /** From its creation until a key signs. By then, each cache of the published keys has it. */
 const PUBLISHED_FIRST_MS = JWKS_MAX_AGE_SECONDS * 1000 + REREAD_MS;
+/** Of a first key, also for a caller or an instance whose time is a little earlier. */
+const AT_ONCE_MS = -60_000;
 /** How far the clock of a verifier may be behind, twice the default tolerance. */
 const VERIFIER_DELAY_MS = 60_000;
 /** From the first signature of the next key until the last ticket of a key has expired. */
@@ -189,7 +191,7 @@ type SigningKey = Awaited<ReturnType<typeof readSigningKeys>>[number];
 const isReadable = ({ privateKey }: SigningKey): boolean => privateKey !== null;
 
 /** Returns its id. @param delayMs from its creation until it signs */
-const insertKey = async (tx: Em, secretKey: string, now: Date, delayMs = 0): Promise<string> => {
+const insertKey = async (tx: Em, secretKey: string, now: Date, delayMs: number): Promise<string> => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = privateKey.export({ format: 'jwk' });
   const { kty, crv, x, y } = jwk;
