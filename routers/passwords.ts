@@ -99,7 +99,7 @@ export const passwordsRouter = router({
   previewExpiry: route(viewerProcedure, 'GET', '/jb/clients/{id}/password-expiry/', {
     summary: 'Preview which users a password expiry would affect',
     description:
-      'The users whose passwords would have expired if `password_expiration_days` were `days`. For admins, `last_password_set` is null if it was set before the person joined the client, and people who also belong to other clients are listed whether they have a password or not.',
+      'The users whose passwords would have expired if `password_expiration_days` were `days`. For admins, `last_password_set` is null if it was set before the person joined the client, and people who have belonged to another client are listed whether they have a password or not.',
   })
     .input(
       z.object({

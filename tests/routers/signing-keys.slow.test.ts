@@ -42,7 +42,7 @@ keys('sign at once for a caller whose time is earlier than that of the first key
     await publishedBy(twin);
     app.clock.advance(-1_000);
 
-    assert.ok(await kidOf({ ...app, ...twin }));
+    assert.ok(await kidOf({ ...app, ...twin, clock: app.clock }));
   } finally {
     await twin.close();
   }

@@ -29,10 +29,10 @@ const OWN_LOCKOUT = {
 /** The policies of clients for second factors. */
 export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) => ({
   /**
-   * Ends no session. A policy that demands more than before begins now, and so does its grace. Those who have to set up a second factor are
-   * mailed, unless the client does not want it.
+   * Ends no session. If a policy requires more than before, it and its grace period begin now. People who must set up a second factor are
+   * mailed, unless the client has turned that off.
    * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once; `throttled`,
-   *   `passkeys-unavailable`
+   * `passkeys-unavailable`
    */
   update: (actor: Actor, id: number, changes: PolicyChanges) =>
     em.transactional(async (tx) => {
@@ -41,7 +41,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
       const now = clock.now();
       const details = editEntity(tx, Client, client, changes);
       const { factorPolicy, factorGraceDays, factorMails } = client;
-      // Browsers have none for this address of the service: nobody could log in.
+      // If browsers have no passkeys for this address of the service, nobody could log in.
       if (factorPolicy === 'passkey' && before !== factorPolicy) relyingPartyOf(baseUrl);
       client.factorPolicySince = policySince(row.factor_policy_since, before, factorPolicy, now);
       await tx.flush();
@@ -56,16 +56,16 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
     }),
 
   /**
-   * Whom a policy would concern: how many have what it demands, and who has not. Nobody is locked out: those who have not set up a second
-   * factor by the end of the grace do so at their next login. What people who also belong to other clients have is for superusers and staff only:
-   * others see them among those without one.
+   * The people whom a policy would concern: how many have the required factor, and who lacks it. Nobody is locked out: people without a
+   * second factor at the end of the grace period set one up at their next login. Only superusers and staff see the factors of people who
+   * also belong to other clients; for other viewers, these people count as having none.
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, policy: FactorPolicy, graceDays: number, limit: number) => {
     const client = await readManagedClient(em, actor, id);
     const now = clock.now();
     const since = policySince(client.factor_policy_since, client.factor_policy, policy, now) ?? now;
-    const isShared = condition`users.id in (select user_id from memberships where client_id <> ${id})`;
+    const isShared = condition`users.was_shared`;
     const isKnown = canViewAll(actor) ? condition`true` : condition`not ${isShared}`;
     const isEnough = condition`(${hasFactorOf(STRENGTH_OF_POLICY[policy] || 1)} and ${isKnown})`;
     const members = activeMembers(em, id);
@@ -97,7 +97,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
   },
 });
 
-/** When a policy began to demand what it demands; null if it demands nothing. */
+/** When the present requirement began; null if nothing is required. */
 const policySince = (since: Date | null, before: FactorPolicy, after: FactorPolicy, now: Date) => {
   if (STRENGTH_OF_POLICY[after] === 0) return null;
   return isStricter(before, after) ? now : since;
@@ -110,8 +110,8 @@ type Change<T> = { from: T; to: T };
 type RecordedChanges = { factor_policy?: Change<FactorPolicy>; factor_grace_days?: Change<number> };
 
 /**
- * Changing a policy to and fro would mail members each time. Counts the changes, not the mails: those would show whether a person, who may also
- * belong to other clients, has a second factor. The client must be locked.
+ * Without this limit, changing a policy back and forth would mail the members each time. Counts the changes, not the mails: the number of
+ * mails would reveal whether a person, who may also belong to other clients, has a second factor. The client must be locked.
  * @throws Problem `throttled`
  */
 const requireFewChanges = async (tx: Em, clientId: number, now: Date): Promise<void> => {
@@ -142,12 +142,12 @@ const activeMembers = (em: Em, clientId: number) =>
     .where('users.is_active', '=', true)
     .where(isNotErased);
 
-/** Links that open an app as a person without a login: then, they ask for it. */
+/** Links that open an app as a person without a login. Under the policy, they ask for one. */
 const isUserViewOf = (clientId: number, now: Date) => condition`
   app_id in (select id from apps where client_id = ${clientId})
     and user_id is not null and is_active and ${isListedView(now)}`;
 
-/** An admin must not have to enrol by surprise. */
+/** An admin must not be forced to enrol by surprise. */
 const requireOwnFactor = async (tx: Em, actor: Actor, clientId: number, now: Date): Promise<void> => {
   const due = await kysely(tx)
     .selectFrom('memberships as m')

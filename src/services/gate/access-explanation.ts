@@ -27,10 +27,10 @@ import {
   openingWithin,
 } from './app-access.ts';
 
-/** A way in which a person has an app. Times and people are null where nothing recorded them, and for roles. */
+/** A way in which a person has an app. Times and people are null if they were not recorded, and for roles. */
 type AccessPath = {
   kind: 'grant' | 'group' | 'role';
-  /** Of a role: `superuser`, `staff` or `client-admin`. */
+  /** For a role: `superuser`, `staff` or `client-admin`; otherwise null. */
   role: string | null;
   group: { id: number; name: string } | null;
   since: Date | null;
@@ -41,12 +41,12 @@ type AccessPath = {
 
 const CLIENT_ADMINS = 'admins of the client, and superusers';
 
-/** What keeps a person out, what changes it, and who may change it. */
+/** What keeps a person from opening an app, which change fixes it, and who may make the change. */
 const BLOCKERS = {
   'user-inactive': {
     detail: 'The account is inactive.',
     fix: 'Reactivate the account.',
-    fixed_by: 'superusers, and client admins who administer all clients of the person',
+    fixed_by: 'superusers, and client admins if the person never belonged to another client',
   },
   'member-suspended': {
     detail: 'The person is suspended in the client of the app.',
@@ -74,10 +74,10 @@ const BLOCKERS = {
 type BlockerCode = keyof typeof BLOCKERS;
 export const BLOCKER_CODES = Object.keys(BLOCKERS) as BlockerCode[]; // its keys are literals
 
-/** Why a person may open an app, or not: by the condition that decides it for launches, tickets and the gate. */
+/** Explains why a person may or may not open an app, with the condition that launches, tickets and the gate use. */
 export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
   /**
-   * For those who see the person and the client of the app, and for people themselves in clients that they belong to.
+   * For viewers who see the person and the client of the app, and for people themselves in their clients.
    * @throws Problem `not-found`
    */
   explain: async (actor: Actor, email: string, appId: string) => {
@@ -101,9 +101,9 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
   },
 
   /**
-   * The active people who have an app, by email address, and what gives it to them. A closed client and maintenance are left out of
-   * account: they keep all out.
-   * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
+   * The active people who have an app, by email address, and the grants, groups and roles that give it to them. Ignores a closed client and
+   * maintenance, which keep everyone out.
+   * @throws Problem `not-found`, `forbidden` if the actor may only open the app, `invalid-input` on `cursor`
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
     const { client_id } = await requireViewableApp(em, actor, clock.now(), appId);
@@ -116,7 +116,7 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
   },
 
   /**
-   * The apps that a person sees on their home page, as far as they are of clients that the actor may see. Records the look.
+   * The apps on a person's home page, limited to clients that the actor may see. Records this in the audit trail.
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, email: string) => {
@@ -127,7 +127,7 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     const { is_active } = await user.executeTakeFirstOrThrow();
     const clients = person.clientIds.filter((id) => administersClient(actor, id));
     await audit.record(em, [{ action: 'user.preview', actor, target: ofUser(person), clients }]);
-    // Those who see all apps of all clients have only the granted ones on their home page.
+    // For people who see all apps of all clients, the home page shows only the granted ones.
     const isOwn = canViewAll(person)
       ? condition`exists (select from ${appAccess(now)} g where g.user_id = ${person.id} and g.app_id = apps.id)`
       : condition`true`;
@@ -182,7 +182,7 @@ const rolePaths = ({ roles }: Opening): AccessPath[] =>
     reason: '',
   }));
 
-/** The grant of the app, also one that has expired, and the groups that give it. */
+/** The grant of the app, even an expired one, and the groups that give it. */
 const readGrantAndGroups = async (em: Em, actor: Actor, { user_id, app_id }: Opening, now: Date) => {
   const adderId = sql`case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end`;
   const adder = addressOf(actor, adderId, sql`greatest(gm.added_at, ga.added_at)`);

@@ -30,13 +30,13 @@ import { closeRequestsOf } from './request-closing.ts';
 const DATA_FIELDS = ['extra', 'is_demo_user'] as const;
 const MEMBERSHIP_FIELDS = [...DATA_FIELDS, 'is_active'] as const;
 
-/** The columns that an update sets as they are sent. */
-const PROFILE_FIELDS = ['first_name', 'last_name', ...DATA_FIELDS] as const;
+/** What the account has, and the person alone changes once it was shared. */
+const ACCOUNT_FIELDS = ['first_name', 'last_name'] as const;
 
 /** Those whose values the audit trail records. Of others, which are personal or may be large, it records only that they changed. */
 const RECORDED_FIELDS: readonly string[] = ['is_demo_user'];
 
-type ProfileField = (typeof PROFILE_FIELDS)[number];
+type ProfileField = (typeof ACCOUNT_FIELDS | typeof DATA_FIELDS)[number];
 /** What callers may send. */
 export type ChangedField = ProfileField | 'is_active' | 'apps';
 
@@ -192,10 +192,10 @@ type Edited = { isActive: boolean | null; switched: number[]; details: Changes }
  * @throws Problem `shared-user`
  */
 const updateMemberships = async (edit: Edit): Promise<Edited> => {
-  const { user, memberships, changes } = edit;
-  const { is_active, first_name = user.firstName, last_name = user.lastName } = changes;
-  const isNamed = first_name !== user.firstName || last_name !== user.lastName;
-  if (isNamed || (is_active && !user.isActive && !changes.members_of)) throw new Problem('shared-user');
+  const { tx, user, memberships, changes } = edit;
+  const { is_active } = changes;
+  const isEdited = !isEmpty(editEntity(tx, User, user, fieldsIn(changes)));
+  if (isEdited || (is_active && !user.isActive && !changes.members_of)) throw new Problem('shared-user');
   const isSeenActive = user.isActive && memberships[0]?.is_active !== false;
   const isSwitched = is_active !== undefined && (changes.members_of || is_active !== isSeenActive);
   const switched = isSwitched ? await switchMemberships(edit, is_active) : [];
@@ -206,16 +206,16 @@ const updateMemberships = async (edit: Edit): Promise<Edited> => {
 /** An admin who reactivates the account means the memberships in their clients, too. */
 const updateAccount = async (edit: Edit): Promise<Edited> => {
   const { tx, actor, user, changes, now } = edit;
-  const { is_active, first_name, last_name } = changes;
+  const { is_active } = changes;
   const isActive = is_active === user.isActive ? null : (is_active ?? null);
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
-  const names = editEntity(tx, User, user, { first_name, last_name });
+  const fields = editEntity(tx, User, user, fieldsIn(changes));
   const isOfAccount = changes.isUndo || can(actor, 'administer');
   const switched = is_active && !isOfAccount ? await switchMemberships(edit, true) : [];
   const data = await setData(edit, can(actor, 'administer') ? user : undefined);
   await tx.flush();
-  return { isActive, switched, details: { ...names, ...data } };
+  return { isActive, switched, details: { ...fields, ...data } };
 };
 
 /** @returns the clients whose memberships it suspended or reactivated */
@@ -225,6 +225,10 @@ const switchMemberships = async (edit: Edit, isActive: boolean): Promise<number[
   await (isActive ? reactivateMemberships : suspendMemberships)(tx, user.id, switched, now);
   return switched;
 };
+
+/** What the changes have of the account's own fields. */
+const fieldsIn = (changes: UserChanges) =>
+  Object.fromEntries(ACCOUNT_FIELDS.map((field) => [field, changes[field]]));
 
 /** Sets the data that differ from those that the actor sees: other clients may have others. Also of the account, if one is given. */
 const setData = async ({ tx, memberships, user, changes }: Edit, account?: User): Promise<Changes> => {
