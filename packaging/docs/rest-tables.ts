@@ -73,9 +73,16 @@ const rowOf = (endpoint: Endpoint, document: Document): string[] => {
   ];
 };
 
+/** Who may call a path, in one word each: the head of docs/rest.md explains them. */
+const CALLERS: Record<string, string> = {
+  'client admin or superuser': 'admin',
+  'client admin, staff or superuser': 'viewer',
+  'staff or superuser': 'staff',
+};
+
 const callersOf = ({ isPublic, role }: Endpoint): string => {
   if (isPublic) return 'public';
-  return role ?? 'any user';
+  return role === undefined ? 'user' : (CALLERS[role] ?? role);
 };
 
 /** Query parameters as `?name`, then the fields of the body. Required ones are bold. */
