@@ -6,13 +6,13 @@ import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientManagedBy, clientVisibleTo } from '../access/visibility.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
-import { clientsOf } from '../clients/domains.ts';
+import { clientsOf, isOfClient } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-/** Who users are at the identity providers of their clients. */
+/** The accounts of users at the identity providers of their clients. */
 export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) => ({
   /**
-   * Those of the clients that the actor may see.
+   * The identities at providers of clients that the actor may see.
    * @throws Problem `not-found`, `forbidden`
    */
   list: async (actor: Actor, email: string): Promise<IdentityRow[]> => {
@@ -25,7 +25,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
   },
 
   /**
-   * Ends what began with an identity of a client of the actor, too.
+   * Removes an identity. Sessions and tokens that began with it end, too.
    * @throws Problem `not-found`, `forbidden`
    */
   unlink: (actor: Actor, email: string, id: number): Promise<void> =>
@@ -37,9 +37,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
         .where(clientManagedBy(actor, sql`c.client_id`))
         .executeTakeFirstOrThrow(() => notFound('identity'));
       await tx.remove(tx.getReference(ExternalIdentity, id)).flush();
-      await endConnectionSessions(tx, row.connection, { userIds: [user.id] });
-      const own = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', user.id);
-      await own.where('connection_id', '=', row.connection).execute();
+      await endConnectionAccess(tx, row.connection, [user.id]);
       const details = { connection: row.connection, name: row.connection_name };
       const about = { actor, target: ofUser(user), clients: clientsOf(row.client) };
       await audit.record(tx, [{ action: 'identity.unlink', ...about, details }]);
@@ -56,7 +54,7 @@ const identityRows = (em: Em) =>
 
 type IdentityRow = InferResult<ReturnType<typeof identityRows>>[number];
 
-/** Ends the sessions that began with a connection, of these users or all, and the logins that wait for a second factor. */
+/** Ends sessions that began by a connection, and logins that wait for a second factor, of these users or of all. */
 export const endConnectionSessions = async (
   tx: Em,
   connectionId: number,
@@ -70,14 +68,27 @@ export const endConnectionSessions = async (
   }
 };
 
-/** Ends what a locked user has by the connections of a client that they leave: identities, and the sessions and tokens that began with them. */
-export const unlinkFromClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
+/** Ends sessions and tokens that began by a connection, of these users or of all. */
+export const endConnectionAccess = async (
+  tx: Em,
+  connectionId: number,
+  userIds: readonly number[] | null = null,
+): Promise<void> => {
+  await endConnectionSessions(tx, connectionId, { userIds });
+  const tokens = kysely(tx).deleteFrom('api_tokens').where('connection_id', '=', connectionId);
+  await (userIds === null ? tokens : tokens.where(isAnyOf('user_id', userIds, 'int'))).execute();
+};
+
+/**
+ * Ends what a locked user has by the connections of a client that they leave: identities, and the sessions and tokens that began with them.
+ */
+export const unlinkFromClient = async (tx: Em, userId: number, clientId: number | null): Promise<void> => {
   for (const table of ['external_identities', 'sessions', 'api_tokens', 'login_challenges'] as const)
     await kysely(tx)
       .deleteFrom(table)
       .where('user_id', '=', userId)
       .where('connection_id', 'in', (query) =>
-        query.selectFrom('sso_connections').select('id').where('client_id', '=', clientId),
+        query.selectFrom('sso_connections').select('id').where(isOfClient('sso_connections', clientId)),
       )
       .execute();
 };

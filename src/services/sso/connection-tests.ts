@@ -10,7 +10,7 @@ import { SsoFailure } from './failures.ts';
 import { type Decision, decideLogin } from './login-decision.ts';
 import type { Stated } from './stated.ts';
 
-/** What a login would have done. */
+/** What a login would do. */
 export type TestedLogin = {
   connection: ConnectionRow;
   claims: Assertion['claims'];
@@ -20,7 +20,7 @@ export type TestedLogin = {
   refusal: string | null;
 };
 
-/** What a login would do with these claims. Records the test of a connection whose provider states an address. */
+/** Determines what a login would do with these claims. If the provider states an address, records that the connection was tested. */
 export const testLogin = async (
   { em, clock, audit }: UnitOfWork,
   tester: Actor,
@@ -30,7 +30,7 @@ export const testLogin = async (
   const { id, issuer, client_id: registeredAs, client, name } = connection;
   if (login.stated.email !== null)
     await em.transactional(async (tx) => {
-      // It may have been changed since the test began.
+      // The connection may have changed since the test began.
       const lockMode = LockMode.PESSIMISTIC_WRITE;
       const tested = await tx.findOne(SsoConnection, { id, issuer, registeredAs }, { lockMode });
       if (tested) tested.testedAt = clock.now();
@@ -49,7 +49,7 @@ export const testLogin = async (
 };
 
 /**
- * @param startedBy who must have started the test
+ * @param startedBy the user who started the test
  * @throws SsoFailure
  */
 export const requireTester = (

@@ -10,13 +10,13 @@ import { createSealedSecrets } from '../../lib/sealed-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { type ActionOn, diffColumns, isEmpty, ofConnection } from '../audit/audit.ts';
-import { endConnectionSessions } from '../auth/identities.ts';
+import { endConnectionAccess } from '../auth/identities.ts';
 import { readClient } from '../clients/clients.ts';
 import { clientsOf, isOfClient, lockOwner, managesConnections, requireManager } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { failureOf, SsoFailure } from './failures.ts';
 
-/** A group for those whose groups claim has the value. */
+/** A group for people whose groups claim has the value. */
 type MappedGroup = { claim: string; group: number };
 
 export type ConnectionInput = {
@@ -30,7 +30,7 @@ export type ConnectionInput = {
   first_name_claim: string;
   last_name_claim: string;
   groups_claim: string;
-  /** A claim that accounts of the organization have, and its value. Empty: none. */
+  /** A claim that only accounts of the organization have, and its required value. Empty: no check. */
   required_claim: string;
   required_value: string;
   provisions: boolean;
@@ -44,7 +44,7 @@ export type ConnectionChanges = {
 
 const MAX_CONNECTIONS = 20;
 
-/** Connections of a client to its identity providers; with the client null, those of the installation, for superusers and staff. */
+/** Connections of a client to its identity providers. Without a client: the connection of the installation, for superusers and staff. */
 export const createConnections = (unit: UnitOfWork) => {
   const { em, clock, audit, connectionSecrets, identityProvider } = unit;
 
@@ -59,7 +59,7 @@ export const createConnections = (unit: UnitOfWork) => {
       },
     ]);
 
-  /** Bound by Kysely, because MikroORM writes values into the text of its statements. */
+  /** Uses Kysely, which binds the value: MikroORM writes values into the text of its statements. */
   const setSecret = (tx: Em, id: number, secret: string | null) =>
     kysely(tx)
       .updateTable('sso_connections')
@@ -109,9 +109,9 @@ export const createConnections = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Another issuer or `client_id` needs another test, before which the connection is not active. Sessions that began with a connection
-     * end when it is not active any more.
-     * @throws Problem as `create`, and `invalid-input` on `is_active`, `is_required`
+     * A change of the issuer or `client_id` requires a new test; until then, the connection is inactive. When a connection becomes
+     * inactive, the sessions and tokens that began with it end.
+     * @throws the problems of `create`, and `invalid-input` on `is_active`, `is_required`
      */
     update: (actor: Actor, clientId: number | null, id: number, changes: ConnectionChanges) =>
       em.transactional(async (tx) => {
@@ -122,7 +122,7 @@ export const createConnections = (unit: UnitOfWork) => {
         const isMoved = connection.issuer !== before.issuer;
         if (isMoved || connection.registeredAs !== before.client_id) {
           Object.assign(connection, { testedAt: null, isActive: false, isRequired: false });
-          // Another provider names other people.
+          // At another provider, the ids belong to other people.
           if (isMoved)
             await kysely(tx).deleteFrom('external_identities').where('connection_id', '=', id).execute();
         }
@@ -131,8 +131,8 @@ export const createConnections = (unit: UnitOfWork) => {
         if (connection.isActive && !before.is_active) await requireActivatable(tx, connection);
         await tx.flush();
         if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
-        if (before.is_active && !connection.isActive) await endConnectionSessions(tx, id);
-        // It is for the provider to which it was given.
+        if (before.is_active && !connection.isActive) await endConnectionAccess(tx, id);
+        // The secret must not be sent to another provider.
         if (secret !== undefined || isMoved) await setSecret(tx, id, secret ?? null);
         await setGroups(tx, clientId, id, changes);
         const after = await readConnection(tx, clientId, id);
@@ -155,7 +155,7 @@ export const createConnections = (unit: UnitOfWork) => {
       });
     },
 
-    /** Ends the connection, with its sessions and tokens and the identities of its people. @throws as `create` */
+    /** Removes the connection, with its sessions and tokens and the identities of its people. @throws the problems of `create` */
     remove: (actor: Actor, clientId: number | null, id: number): Promise<void> =>
       em.transactional(async (tx) => {
         const connection = await lock(tx, actor, clientId, id);
@@ -196,7 +196,7 @@ const requireActivatable = async (tx: Em, connection: SsoConnectionRecord): Prom
 type SsoConnectionRecord = InferEntity<typeof SsoConnection>;
 
 /**
- * Call it when the connection is required: actors who must not use their password any more need another way in.
+ * Call it when the connection becomes required: actors who can then no longer use their password need another way to log in.
  * @throws Problem `invalid-input` on `is_required`
  */
 const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, client }: SsoConnectionRecord) => {
@@ -210,7 +210,7 @@ const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, client }:
     });
 };
 
-/** @throws Problem `invalid-input` on the fields with groups that are not of the client */
+/** @throws Problem `invalid-input` on the fields with groups that do not belong to the client */
 const setGroups = async (
   tx: Em,
   clientId: number | null,
@@ -284,7 +284,7 @@ export const startUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso
 /** The page that leads to the logout at the provider. */
 export const logoutUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/logout/`;
 
-/** What is entered at a provider. */
+/** The URLs to enter at a provider. */
 export const providerPaths = (baseUrl: string, id: number) => ({
   redirect_uri: callbackUrl(baseUrl, id),
   backchannel_logout_uri: `${baseUrl}/sso/${id}/backchannel-logout/`,
@@ -292,15 +292,15 @@ export const providerPaths = (baseUrl: string, id: number) => ({
   post_logout_redirect_uri: postLogoutUrl(baseUrl),
 });
 
-/** The login page, to which a provider sends the browser after a logout there. It must be registered there. */
+/** The login page, to which a provider redirects the browser after a logout there. It must be registered at the provider. */
 export const postLogoutUrl = (baseUrl: string): string => `${baseUrl}/login/`;
 
-/** The address to which a provider sends the browser back. It must be registered there. */
+/** The URL to which a provider redirects the browser. It must be registered at the provider. */
 export const callbackUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/callback/`;
 
 /**
- * A connection, with how the service is registered at its provider.
- * @param isForTest whether it may be inactive
+ * A connection with its registration at the provider.
+ * @param isForTest whether the connection may be inactive
  * @throws SsoFailure
  */
 export const openConnection = async (
@@ -321,7 +321,7 @@ export const openConnection = async (
 export const createConnectionSecrets = (secretKey: string) =>
   createSealedSecrets(secretKey, 'steward single sign-on', 'secret of connection');
 
-/** How many connections cannot be used, because their secrets were stored with another secret key. */
+/** The number of connections that cannot be used, because their secrets were stored with another secret key. */
 export const countUnreadableConnections = async (em: Em, secretKey: string): Promise<number> => {
   const rows = kysely(em).selectFrom('sso_connections').select(['id', 'sealed_secret']);
   return createConnectionSecrets(secretKey).countUnreadable(await rows.execute());

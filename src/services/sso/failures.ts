@@ -1,7 +1,7 @@
 import { Problem } from '../../lib/problems.ts';
 import type { ProviderError } from '../../lib/provider-error.ts';
 
-/** Why a person cannot log in with a connection, and what the person is told. */
+/** Why a person cannot log in with a connection, and the message for the person. */
 const FAILURES = {
   'provider-unavailable': 'Your identity provider does not answer at the moment. Try again in a few minutes.',
   'provider-denied':
@@ -23,7 +23,8 @@ const FAILURES = {
     'The proof that your organization owns the domain of your email address has lapsed. Ask your administrator.',
   'unknown-person': 'You have no access yet. Ask your administrator to invite you.',
   'inactive-person': 'Your access has been deactivated. Ask your administrator.',
-  'operators-only': 'This connection is for superusers and staff. Log in with that of your organization.',
+  'operators-only':
+    'This connection is for superusers and staff. Log in with the identity provider of your organization.',
   'second-factor':
     'Your organization requires a second factor. Log in at your identity provider with one, or add one here after a login with your password.',
   'not-your-test': 'This test belongs to another administrator. Log in here, then start the test again.',
@@ -48,6 +49,6 @@ export class SsoFailure extends Problem {
   }
 }
 
-/** The failure of a login or a test, for what a provider did. A test also says what operators read. */
+/** The failure of a login or a test because of the provider. A test also shows the reason for operators. */
 export const failureOf = (error: ProviderError, isForAdmin = false): SsoFailure =>
   new SsoFailure(`provider-${error.failure}`, { cause: error, ...(isForAdmin && { detail: error.message }) });

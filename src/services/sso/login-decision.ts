@@ -5,11 +5,11 @@ import type { ConnectionRow } from './connections.ts';
 import type { SsoReason } from './failures.ts';
 import type { Stated } from './stated.ts';
 
-/** What a login does, depending on who the person is here. */
+/** What a login does, depending on the user who the person is here. */
 export type Decision =
   /** Their identity is known. */
   | { kind: 'log-in'; user: KnownUser; identityId: number }
-  /** Their address has an account, which gets the identity. `joins`: how they become a member; null: they are one. */
+  /** Their address has an account, which gets the identity. `joins`: how they become a member; null if they are one already. */
   | { kind: 'link'; user: KnownUser; joins: 'invitation' | 'provision' | null }
   | { kind: 'accept-invitation'; email: string }
   | { kind: 'create'; email: string }
@@ -18,8 +18,8 @@ export type Decision =
 export type KnownUser = NonNullable<Awaited<ReturnType<typeof findUser>>>;
 
 /**
- * Decides what a login with these claims does. Changes nothing. The session that it opens is confined to the client, so what its provider
- * states counts there alone. That of the installation logs in superusers and staff.
+ * Decides what a login with these claims does. Changes nothing. The session will be confined to the client, so that the provider's claims
+ * count only there. The provider of the installation logs in superusers and staff.
  */
 export const decideLogin = async (
   em: Em,
@@ -37,7 +37,7 @@ export const decideLogin = async (
   return { kind: 'log-in', user, identityId: identity.id };
 };
 
-/** The client has verified the domain of the address, so its provider says whose it is. */
+/** The client has verified the domain of the address, so its provider may vouch for the address. */
 const decideByAddress = async (
   em: Em,
   { client, provisions }: ConnectionRow,
@@ -57,7 +57,7 @@ const decideByAddress = async (
     if (isInvited) return { kind: 'accept-invitation', email };
     return provisions ? { kind: 'create', email } : refuse('unknown-person');
   }
-  // An invitation brings a suspended member back.
+  // An invitation reactivates a suspended member.
   if (!user.isActive || (user.isSuspended && !isInvited)) return refuse('inactive-person');
   if (isInvited) return { kind: 'link', user, joins: 'invitation' };
   if (user.isMember || client === null) return { kind: 'link', user, joins: null };

@@ -10,11 +10,11 @@ import { SsoFailure } from './failures.ts';
 const LoginKind = z.enum(['login', 'confirm', 'test']);
 export type LoginKind = z.infer<typeof LoginKind>;
 
-/** A login that is under way at a provider. */
+/** An unfinished login at a provider. */
 const StartedLogin = z.object({
   connection: z.int(),
   kind: LoginKind,
-  /** Who tests. */
+  /** The id of the user who tests the connection. */
   tester: z.int().nullable(),
   /** The page that required the login. */
   next: z.string().nullable(),
@@ -23,14 +23,14 @@ const StartedLogin = z.object({
 });
 type StartedLogin = z.infer<typeof StartedLogin>;
 
-/** Minutes that a person may take at the provider. */
+/** How long a person may take at the provider, in minutes. */
 const LOGIN_MINUTES = 15;
 
 export type LoginStates = ReturnType<typeof createLoginStates>;
 
 /**
- * The `state` of logins: the login itself, encrypted for the browser that started it, so that nothing is stored. Only that browser has the secret
- * in its cookie. The provider takes the code that comes back beside it once.
+ * The `state` of logins: the login itself, encrypted for the browser that started it, so that nothing is stored. Only that browser has the
+ * secret in its cookie. The provider accepts the code that comes back with it once.
  */
 export const createLoginStates = (secretKey: string) => {
   const box = createSealedBox(deriveKey(secretKey, 'steward single sign-on logins'));
@@ -55,11 +55,11 @@ const openFor = (box: ReturnType<typeof createSealedBox>, state: string, browser
   }
 };
 
-/** The secret of the browser: the one that its cookie has, or a new one. Logins in several tabs share it. */
+/** The secret of the browser: from its cookie, or a new one. Logins in several tabs share it. */
 export const browserSecret = (cookie: string | null): string =>
   cookie !== null && isSecret(cookie) ? cookie : newSecret();
 
-/** What protects a login. The nonce and the PKCE verifier are made from the secret of the browser. */
+/** The nonce and the PKCE verifier of a login, derived from the secret of the browser. */
 export const secretsOf = (browser: string, state: string): LoginSecrets => {
   const derive = (purpose: string) =>
     createHmac('sha256', browser).update(`${purpose}\0${state}`).digest('base64url');

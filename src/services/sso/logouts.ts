@@ -11,17 +11,20 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, openConnection, postLogoutUrl } from './connections.ts';
 import { failureOf, SsoFailure } from './failures.ts';
 
-/** Whose sessions end. Names one of them at least. */
+/** Whose sessions end: the person, the session at the provider, or both. */
 type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;
 
 const NO_SESSION = 'The parameters iss and sid name no session of this connection.';
 
-/** Ends sessions that began with a connection when the person logs out at the provider, and leads to the logout there after one here. */
+/**
+ * Ends sessions that began with a connection when the person logs out at the provider, and finds the URL for the logout there after one
+ * here.
+ */
 export const createProviderLogouts = (unit: UnitOfWork) => {
   const { em, clock, audit, logger, identityProvider, anonymousLimits, origin, baseUrl } = unit;
   const address = origin.address ?? '';
 
-  /** @returns how many people were logged out */
+  /** @returns the number of people who were logged out */
   const endSessions = async (
     tx: Em,
     connection: ConnectionRow,
@@ -40,7 +43,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
           union all
           select user_id from login_challenges where connection_id = ${connection.id} and sid = ${sid})`,
       );
-    // Waits for their logins that are about to be completed.
+    // Waits for unfinished logins of these people that are about to be completed.
     const users = await owners.orderBy('users.id').forUpdate('users').execute();
     await endConnectionSessions(tx, connection.id, { userIds: users.map(({ id }) => id), sid });
     const details = { connection: connection.id, name: connection.name };
@@ -54,7 +57,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Back-channel logout: the provider sends a signed token, which counts once.
+     * Back-channel logout: the provider sends a signed token, which is accepted once.
      * @throws Problem `sso-failed`, `provider-unavailable`, `throttled`
      */
     byToken: async (connectionId: number, token: string): Promise<void> => {
@@ -84,8 +87,8 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     },
 
     /**
-     * Front-channel logout: the provider opens a page in the browser of the person. The cookie of the session is not sent to a page in a
-     * frame, so the session is found by its id at the provider.
+     * Front-channel logout: the provider opens a page in the browser of the person. Browsers do not send the cookie of the session to a
+     * page in a frame, so the session is found by its id at the provider.
      * @throws Problem `sso-failed`, `throttled`
      */
     bySession: async (connectionId: number, issuer: string, sid: string): Promise<void> => {
@@ -97,8 +100,8 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     },
 
     /**
-     * The URL at which the provider ends its own session in the browser, which comes back to the login page. Null if the provider has no
-     * logout or does not answer, or the connection is not active. Changes nothing here.
+     * The URL at which the provider ends its own session in the browser and then redirects to the login page. Null if the provider has no
+     * logout or does not answer, or if the connection is inactive. Changes nothing here.
      */
     findUrlAtProvider: async (connectionId: number): Promise<string | null> => {
       try {

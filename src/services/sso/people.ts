@@ -25,9 +25,9 @@ import type { Stated } from './stated.ts';
 type Deps = { tx: Em; audit: Audit; now: Date };
 
 /**
- * Locks what a login may change and decides again what it does: connection, invitation, groups, person, in the order of other changes.
+ * Locks everything that a login may change, and decides again: connection, invitation, groups, person, in the order of other changes.
  * Concurrent logins of a new person wait for each other.
- * @throws SsoFailure if the connection is that of another provider, or not active, by now
+ * @throws SsoFailure if by now the connection is inactive, or belongs to another provider
  */
 export const lockAndDecide = async (
   { tx, now }: Pick<Deps, 'tx' | 'now'>,
@@ -36,7 +36,7 @@ export const lockAndDecide = async (
 ): Promise<Decision> => {
   const db = kysely(tx);
   const { email, subject } = stated;
-  // A change of the connection ends its sessions: it must see the one that is about to begin.
+  // A change of the connection ends its sessions, so it must see the session that is about to begin.
   await db
     .selectFrom('sso_connections')
     .select('id')
@@ -50,16 +50,16 @@ export const lockAndDecide = async (
     await lockInvitation(tx, { clientId: connection.client, email });
   await sql`select from groups where id in (select group_id from sso_groups where connection_id = ${connection.id})
     order by id for key share`.execute(db);
-  // As accepting an invitation does.
+  // The same lock as when an invitation is accepted.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email ?? subject}`}, 0))`.execute(db);
   const before = await decideLogin(tx, connection, stated, now);
   if (!('user' in before)) return before;
   await db.selectFrom('users').select('id').where('id', '=', before.user.id).forUpdate().execute();
-  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+  // A separate statement: a statement that waits for a lock sees the other tables as they were before it waited.
   return decideLogin(tx, connection, stated, now);
 };
 
-/** Carries out the decision about a person who may log in, and returns their user. @throws SsoFailure if it is to refuse them */
+/** Carries out the decision about a person who may log in, and returns their user. @throws SsoFailure if the decision is to refuse them */
 export const admitPerson = async (
   deps: Deps,
   connection: ConnectionRow,
@@ -117,7 +117,7 @@ const createPerson = async (
 ) => {
   const { tx, audit, now } = deps;
   const { id, client, name } = connection;
-  // The address is that of another account for now: its change can still be undone.
+  // For now, the address is reserved for another account, which can still undo its change.
   const user = await addUser(tx, { email, firstName, lastName, isEmailVerified: true }, now).catch(
     (cause: unknown) => {
       if (cause instanceof Problem) throw new SsoFailure('unknown-person', { email, cause });
@@ -136,7 +136,7 @@ const createPerson = async (
   return { id: user.id, email };
 };
 
-/** Makes a person a member of the client, in the groups of people whom the connection adds. */
+/** Makes a person a member of the client, and adds them to the groups for new people of the connection. */
 const join = async ({ tx, now }: Deps, { client, default_groups }: ConnectionRow, userId: number) => {
   await changeAccess(tx, { by: userId, now }, [
     { userId, granted: [], revoked: [], joined: clientsOf(client) },
@@ -159,7 +159,7 @@ const addIdentity = async (
   await audit.record(tx, [{ action: 'identity.link', ...about, details: { connection: id, name } }]);
 };
 
-/** Another address is recorded when the provider states it for the first time; the account keeps its own. */
+/** Records a new address when the provider states it for the first time; the account keeps its own. */
 const recordLogin = async (
   { tx, audit, now }: Deps,
   { client }: ConnectionRow,
@@ -176,7 +176,7 @@ const recordLogin = async (
   await audit.record(tx, [{ action: 'identity.note-address', ...about }]);
 };
 
-/** Adds the person to the groups that the mapping names for them, and takes them out of its others. */
+/** Adds the person to the groups that the mapping yields for them, and removes them from the other groups of the mapping. */
 const syncGroups = async (
   { tx, audit, now }: Deps,
   { client, group_mapping: mapping }: ConnectionRow,
@@ -211,7 +211,7 @@ const syncGroups = async (
   ]);
 };
 
-/** How and in which session a person has logged in at a provider. `hasConfirmed`: there, just now. */
+/** How and in which session a person has logged in at a provider. `hasConfirmed`: whether they have just logged in there. */
 export type Entry = {
   connection: ConnectionRow;
   proof: { sid: string | null; amr: string[]; authTime: Date | null };

@@ -17,7 +17,7 @@ import { type Stated, statedBy } from './stated.ts';
 type Start = {
   connectionId: number;
   kind: LoginKind;
-  /** Who tests. */
+  /** The user who tests the connection. */
   actor: Actor | null;
   next: string | null;
   /** The address that the person has entered. */
@@ -28,20 +28,19 @@ type Start = {
 
 type Answer = {
   connectionId: number;
-  /** The query of the URL to which the provider has sent the browser. */
+  /** The query of the URL to which the provider has redirected the browser. */
   query: string;
   browser: string | null;
   userAgent: string;
   actor: Actor | null;
 };
 
-/** What a login leads to. */
 export type SsoResult =
   | { kind: 'session'; session: string; next: string | null }
   | { kind: 'challenge'; challenge: string; step: LoginStep; minutes: number; next: string | null }
   | { kind: 'test'; test: TestedLogin };
 
-/** Logs people in with the identity providers of their clients, and superusers and staff with that of the installation. */
+/** Logs people in with the identity providers of their clients, and superusers and staff with the provider of the installation. */
 export const createSsoLogins = (unit: UnitOfWork) => {
   const { em, clock, baseUrl, identityProvider, loginStates } = unit;
 
@@ -64,11 +63,11 @@ export const createSsoLogins = (unit: UnitOfWork) => {
 
   return {
     /**
-     * The connection with which the session of the actor began, where they can confirm it by another login. Null without one, or if it is
-     * not active any more.
+     * The connection by which the actor's session began, where the actor can confirm it by another login. Null if there is none, or if it
+     * is inactive by now.
      */
     findOwn: async ({ credential }: Actor): Promise<{ id: number; name: string } | null> => {
-      // Most sessions began with a password: they need no query.
+      // Most sessions began with a password: these need no query.
       if (credential?.kind !== 'session' || !credential.proof?.methods.includes('sso')) return null;
       const own = await kysely(em)
         .selectFrom('sessions')
@@ -82,7 +81,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
 
     /**
      * Starts a login. Nothing is stored.
-     * @returns where to send the browser, and the cookie that it must keep
+     * @returns the URL to send the browser to, and the cookie that it must keep
      * @throws SsoFailure
      */
     start: async ({ connectionId, kind, actor, next, email, browser: cookie }: Start) => {
@@ -105,8 +104,8 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     },
 
     /**
-     * Completes the login to which this answer of a provider belongs. An answer to none that this browser has started is refused, and not
-     * recorded: any site can send one.
+     * Completes the login to which this answer of a provider belongs. An answer to a login that this browser has not started is refused,
+     * but not recorded: any site can send one.
      * @throws SsoFailure
      */
     complete: async ({ connectionId, query, browser, userAgent, actor }: Answer) => {
@@ -119,7 +118,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
         const hasConfirmed = login.kind === 'confirm';
         const assertion = await identityProvider.completeLogin(registration, {
           ...secretsOf(browser ?? '', state),
-          // The address that the provider knows, whatever a proxy in front has made of it.
+          // The URL that the provider knows, not the one that a proxy in front may have changed.
           url: new URL(`?${query}`, callbackUrl(baseUrl, connectionId)),
           forcesLogin: hasConfirmed,
           needed: [connection.email_claim, connection.groups_claim].filter(Boolean),
@@ -137,13 +136,13 @@ export const createSsoLogins = (unit: UnitOfWork) => {
   };
 };
 
-/** Records a failure that concerns a connection, without what the provider has sent. */
+/** Records a failure that concerns a connection, without data from the provider. */
 const recordFailure = async (
   { em, audit, logger }: UnitOfWork,
   { reason, email, cause }: SsoFailure,
   { id, client, name }: ConnectionRow,
 ): Promise<void> => {
-  // A domain also leads people of other clients here, who are not for the admins of this one.
+  // By its domain, an address may also lead people of other clients here. The admins of this client must not see them.
   const member = client === null ? undefined : await findMember(em, client, email);
   const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
   logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');

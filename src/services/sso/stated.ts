@@ -4,24 +4,30 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { domainOf } from '../clients/domains.ts';
 import type { ConnectionRow } from './connections.ts';
 
-/** What a connection takes from the claims of its provider. */
+/** The data that a connection reads from the claims of its provider. */
 export type Stated = {
   subject: string;
-  /** Normalized; null if the claim is missing or no address. */
+  /** Normalized; null if the claim is missing or is not an address. */
   email: string | null;
   isUnverified: boolean;
-  /** Whether the account at the provider is one of the organization, and not a private one, or one of another customer of the provider. */
+  /**
+   * Whether the account at the provider belongs to the organization: it is neither a private account, nor one of another customer of the
+   * provider.
+   */
   isOfOrganization: boolean;
   firstName: string;
   lastName: string;
-  /** Values of the groups claim. Null: they do not say which groups the person is in. */
+  /** Values of the groups claim. Null: the claims do not say which groups the person is in. */
   groups: string[] | null;
 };
 
 type Claims = Assertion['claims'];
 
-/** Serves all organizations, and private accounts with addresses of any domain. The claim `hd` names the organization that has an account. */
-const GOOGLE = 'https://accounts.google.com';
+/**
+ * Serves all organizations, and private accounts with addresses of any domain. The claim `hd` names the organization to which an account
+ * belongs.
+ */
+const GOOGLE = 'https://accounts.google.com/';
 
 const MAX_NAME_LENGTH = 150;
 
@@ -32,24 +38,26 @@ export const statedBy = (connection: ConnectionRow, { subject, claims }: Asserti
   return {
     subject,
     email,
-    // Some providers do not say, or send text.
+    // Some providers omit the claim, or send text.
     isUnverified: ![undefined, true, 'true'].includes(claims.email_verified as boolean),
     isOfOrganization:
       hasRequired(connection, claims) &&
-      (connection.issuer !== GOOGLE || claims.hd === domainOf(email ?? '')),
+      (new URL(connection.issuer).href !== GOOGLE || claims.hd === domainOf(email ?? '')),
     ...namesIn(connection, claims),
     groups: groupsIn(connection, claims),
   };
 };
 
-/** Some providers send a list of one. */
+/** Some providers send a list with one element. */
 const onlyValueOf = (value: unknown): unknown =>
   Array.isArray(value) && value.length === 1 ? value[0] : value;
 
 const hasRequired = ({ required_claim: name, required_value: needed }: ConnectionRow, claims: Claims) =>
-  name === '' || [claims[name]].flat().some((value) => value !== undefined && String(value) === needed);
+  name === '' ||
+  (Object.hasOwn(claims, name) &&
+    [claims[name]].flat().some((value) => typeof value !== 'object' && String(value) === needed));
 
-/** Of the claim `name` alone, the last word is the last name. */
+/** If there is only the claim `name`, its last word is the last name. */
 const namesIn = (connection: ConnectionRow, claims: Claims) => {
   const [firstName, lastName] = [connection.first_name_claim, connection.last_name_claim].map((claim) =>
     nameIn(claims[claim]),
@@ -67,8 +75,8 @@ const nameIn = (value: unknown): string =>
     : '';
 
 /**
- * Without the claim, the person is in no group, unless the provider says that the list is elsewhere (OpenID Connect Core §5.6.2). Some send one
- * text, in which semicolons separate the groups.
+ * Without the claim, the person is in no group, unless the provider says that the list is elsewhere (OpenID Connect Core §5.6.2). Some
+ * providers send one text, in which semicolons separate the groups.
  */
 const groupsIn = ({ groups_claim: name }: ConnectionRow, claims: Claims): string[] | null => {
   if (name === '') return null;

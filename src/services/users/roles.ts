@@ -14,6 +14,7 @@ import { lockUser, readTarget, requireAnotherSuperuser } from '../accounts/user-
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { type AuditEvent, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
+import { unlinkFromClient } from '../auth/identities.ts';
 import { readClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -24,7 +25,7 @@ import { closeRequestsOf } from './request-closing.ts';
 
 type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
-/** Grants and revokes roles, and says what they allow. Routers let only superusers change them. */
+/** Grants and revokes roles, and tells what they allow. Routers let only superusers change roles. */
 export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: async (actor: Actor, email: string) => {
@@ -50,6 +51,8 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       await tx.flush();
       if ((user.isStaff && !before.isStaff) || (user.isSuperuser && !before.isSuperuser))
         await endWeakerLogins(tx, user.id, staffSecondFactor);
+      // The connections of the installation are for people with a role in all clients.
+      if (!user.isStaff && !user.isSuperuser) await unlinkFromClient(tx, user.id, null);
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
@@ -65,7 +68,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
     }),
 
   /**
-   * Makes a user an admin and member of a client, or revokes the admin role; they stay a member.
+   * Makes a user an admin and member of a client, or revokes the admin role; the user stays a member.
    * @throws Problem `not-found`, `reauthentication-required` to grant
    */
   setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserDetail> =>
@@ -90,7 +93,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
     }),
 
   /**
-   * What the actor may do with a user, by the rules of the procedures that do it.
+   * What the actor may do with a user, by the rules of the corresponding procedures.
    * @throws Problem `not-found`
    */
   readPermissions: async (actor: Actor, email: string) => {

@@ -98,6 +98,27 @@ scopes('refuses the password of a person all of whose clients require their prov
   await app.as(ROOT).sso.update({ ...required, is_required: false });
 });
 
+scopes('ends with its connection, and so do the tokens that were made in it', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const email = 'maker@acme.test';
+  await app.as(ACME).users.create({ email });
+  provider.people.set('maker', { email });
+  const { visitor } = await logInWithSso(fixture, { subject: 'maker' });
+  await visitor.get('/api/v1/csrf/');
+  const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  const made = await app.send('POST /jb/tokens/', {
+    headers: { cookie, 'x-csrftoken': visitor.jar.get('csrftoken') ?? '' },
+    payload: { name: 'script' },
+  });
+  const headers = { authorization: `Token ${made.json().token}` };
+  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 200, made.body);
+
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_active: false });
+  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
+  assert.is((await app.send('GET /jb/apps/', { headers: { cookie } })).statusCode, 401);
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_active: true });
+});
+
 scopes('is that of a member of the client for superusers, too', async (fixture) => {
   const { app, provider } = fixture;
   const email = 'chief@acme.test';
@@ -138,6 +159,8 @@ scopes('is everything for superusers and staff with the provider of the installa
   assert.ok((await read(app, visitor, '/jb/clients/')).length > 1);
   for (const subject of ['nobody', 'unknown'])
     assert.match((await logIn(subject)).page.text, 'This connection is for superusers and staff.');
+  await app.as(ROOT).roles.update({ email: 'root@ops.test', is_superuser: false });
+  assert.is((await read(app, visitor, '/session/')).status, 401, 'without a role, nobody has its sessions');
   const found = createVisitor(app);
   await found.get('/login/');
   const led = await found.post('/login/', { step: 'address', username: 'root@ops.test' }, {});
