@@ -3,7 +3,7 @@ import { App } from './app.ts';
 import { instant, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
 
-/** `closed`: the person got the app in another way, or cannot get it any more. */
+/** `closed`: the request ended by itself, because the person got the app in another way or cannot get it any more. */
 export const REQUEST_STATUSES = ['pending', 'approved', 'denied', 'withdrawn', 'closed'] as const;
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 
@@ -26,20 +26,20 @@ export const AccessRequestSchema = defineEntity({
     /** How long the person wants the app; null: without an end. */
     days: p.integer().nullable().check('days > 0'),
     status: p.enum(REQUEST_STATUSES).default('pending'),
-    /** Counts its changes: a decision names the one that it is about. */
+    /** Incremented with each change. A decision names the version that it decides. */
     version: p.integer().default(1),
     createdAt: instant(),
     decidedAt: instant().nullable(),
-    /** The user who ended it. Without a foreign key, as that of a grant. */
+    /** The user who ended it. No foreign key: see `AppGrant.grantedBy`. */
     decidedBy: p.integer().nullable(),
     decisionReason: p.string().length(500).default(''),
-    /** When the approved grant ends; null if it does not. */
+    /** When the grant ends that the approval made; null if it has no end. */
     expiresAt: instant().nullable(),
   },
 });
 
 export class AccessRequest extends AccessRequestSchema.class {
-  /** The person asks again, before a decision. Returns false if it is the same request. */
+  /** The person asks again before a decision. Returns false if nothing changes. */
   change(reason: string, days: number | null): boolean {
     if (this.reason === reason && (this.days ?? null) === days) return false;
     this.reason = reason;

@@ -26,23 +26,23 @@ export const AccessView = defineEntity({
     /** A one-time view: not listed, and deleted after it has expired. */
     isOneTime: p.boolean().default(false),
     /**
-     * Whether a superuser made it for a superuser or staff. Only such views open apps as one; client admins never see their keys,
-     * even if the user loses the role later.
+     * Whether a superuser made it for a superuser or staff. Only such views open apps as a superuser or staff; client admins never see
+     * their keys, even if the user loses the role later.
      */
     bySuperuser: p.boolean().default(false),
-    /** 0 means any number. */
+    /** 0: unlimited. */
     allowedUses: p.integer().default(1).check('allowed_uses >= 0'),
     uses: p.integer().default(0).check('allowed_uses = 0 or uses <= allowed_uses'),
     expiresAt: instant().nullable(),
-    /** Null means those of the user. */
+    /** Null: the data permissions of the user. */
     dataPermissions: p.json<Record<string, unknown>>().columnType('json').nullable(),
     selections: jsonObject(),
     stackSlug: p.string().length(64).nullable(),
-    /** Callers filter by it. */
+    /** Free-form labels by which callers filter views. */
     flags: jsonObject(),
     /** Whether each use gives it a new key. */
     autorotate: p.boolean().default(false),
-    /** In CIDR notation. Empty means any. */
+    /** In CIDR notation. Empty: any network. */
     allowedNetworks: p.array().columnType('text[]').defaultRaw(`'{}'`),
     showHeader: p.boolean().default(true),
     showFooter: p.boolean().default(true),
@@ -52,7 +52,7 @@ export const AccessView = defineEntity({
   },
 });
 
-/** A use of an access view, with what applied at that time. */
+/** A use of an access view, with the settings of the view at that time. */
 export const AccessViewUse = defineEntity({
   name: 'AccessViewUse',
   tableName: 'access_view_uses',
@@ -79,7 +79,7 @@ export const AccessViewUse = defineEntity({
   },
 });
 
-/** What a browser got when it used an access view: it may open the app until this ends. Only the SHA-256 of its cookie is stored. */
+/** The right of a browser that used an access view to open the app until `expires_at`. Only the SHA-256 of its cookie is stored. */
 export const EmbedSession = defineEntity({
   name: 'EmbedSession',
   tableName: 'embed_sessions',

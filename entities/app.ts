@@ -67,15 +67,14 @@ export const AppGrant = defineEntity({
     user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     /**
-     * The user who granted it; null in old rows. Without a foreign key, whose check would lock their row after those of the changed
-     * users.
+     * The user who granted it; null in old rows. No foreign key: its check would lock that user's row after the rows of the changed users.
      */
     grantedBy: p.integer().nullable(),
     grantedAt: instant().nullable(),
-    /** From then on the grant counts no more; null if it does not end. */
+    /** The grant counts until then; null if it does not end. */
     expiresAt: instant().nullable(),
     reason: p.string().length(500).default(''),
-    /** The end of which the person was reminded. A grant with another end has not been. */
+    /** The `expiresAt` of which the person was reminded. After a change of `expiresAt`, they are reminded again. */
     remindedFor: instant().nullable(),
   },
 });
@@ -97,8 +96,8 @@ export const SavedFilter = defineEntity({
 });
 
 /**
- * A package version that was downloaded from the store and verified. The app may not exist yet. The newest row of a slug
- * is loaded next. Rows are kept, so that an older version can be loaded again without the store.
+ * A package version that was downloaded from the store and verified. The app may not exist yet. The next load applies the newest row of a
+ * slug. Older rows are kept, so that an older version can be loaded again without the store.
  */
 export const FetchedPackage = defineEntity({
   name: 'FetchedPackage',

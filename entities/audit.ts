@@ -2,9 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { index, instant, jsonObject } from './columns.ts';
 
 /**
- * Who did what to whom, when and from where. People and things are named by their ids, beside labels that say for readers what they were
- * called at that time: entries outlive what they name. Append-only: a trigger refuses deletes, except of entries before the cutoff that
- * their retention sets for its transaction, and updates, except of what names people while an erasure is on.
+ * Who did what to whom, when and from where. Users and objects are named by id, and by a label with their name at that time, because
+ * entries outlive them. Append-only: a trigger refuses deletes, except of entries before the cutoff that the retention sets for its
+ * transaction, and updates, except those with which an erasure replaces names.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -39,7 +39,7 @@ export const AuditEntry = defineEntity({
     occurredAt: instant(),
     /** `user.update`, `invitation.accept` … */
     action: p.string().length(64),
-    /** `user` or `service`; null if the caller was not logged in, or the service acted on its own. */
+    /** `user` or `service`; null if the caller was not logged in, or if the service acted on its own. */
     actorType: p.text().$type<'service' | 'user'>().nullable(),
     actorId: p.integer().nullable(),
     /** The email address at that time. */
@@ -50,7 +50,7 @@ export const AuditEntry = defineEntity({
     targetId: p.text().nullable(),
     /** The email address, app slug, domain … at that time. */
     targetLabel: p.string().length(255).default(''),
-    /** The clients that the entry concerns. Users who may `read-audit` in one of them see it. */
+    /** The clients that the entry concerns. Users with `read-audit` in one of them see the entry. */
     clientIds: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     details: jsonObject(),
     requestId: p.string().length(128).nullable(),
@@ -59,15 +59,15 @@ export const AuditEntry = defineEntity({
 });
 
 /**
- * An entry of the audit trail that others may hear of. Ids follow the order in which transactions became visible: whoever has read up to an
- * id has missed none before it, which the ids of entries do not promise. Entries on one resource keep their order.
+ * An audit entry that is published as an event. Ids follow the order in which transactions became visible: a reader who has read up to an
+ * id has missed no event before it. The ids of audit entries do not guarantee this. Events of one resource keep their order.
  */
 export const Event = defineEntity({
   name: 'Event',
   tableName: 'events',
   triggers: [
     {
-      // Whichever code publishes the event. In the order of its tables, a restore writes the rows before their events.
+      // A trigger, so that it runs for every INSERT. Its place in the order of tables: a restore writes these rows before their events.
       name: 'clients',
       timing: 'after',
       events: ['insert'],
@@ -80,12 +80,12 @@ export const Event = defineEntity({
   ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),
-    /** Without a foreign key, whose check would write to the entry. */
+    /** No foreign key: its check would write to the audit entry. */
     entryId: p.bigint('number').unique(),
   },
 });
 
-/** A client that an event concerns. Finds the events of a client, or those of one action, without reading all others. */
+/** A client that an event concerns. The index finds the events of a client, or of one action, without a scan. */
 export const EventClient = defineEntity({
   name: 'EventClient',
   tableName: 'event_clients',
@@ -97,14 +97,14 @@ export const EventClient = defineEntity({
   },
 });
 
-/** An entry of the audit trail that has no id among the events yet. */
+/** An audit entry that is not published as an event yet. */
 export const UnpublishedEvent = defineEntity({
   name: 'UnpublishedEvent',
   tableName: 'unpublished_events',
   properties: { entryId: p.bigint('number').primary().autoincrement(false) },
 });
 
-/** How far a place that the settings name has received the events of the installation. */
+/** The position of an event sink in the events of the installation. */
 export const EventSinkPosition = defineEntity({
   name: 'EventSinkPosition',
   tableName: 'event_sinks',
@@ -113,13 +113,13 @@ export const EventSinkPosition = defineEntity({
     name: p.string().length(16).primary(),
     /** The id of the last event that it has received. */
     position: p.bigint('number'),
-    /** Since the last success. */
+    /** Attempts since the last success. */
     attempts: p.integer().default(0),
-    /** While a worker sends to it, the end of its lease. */
+    /** The time of the next attempt. While a worker sends, the end of its lease. */
     nextAttemptAt: instant(),
     failingSince: instant().nullable(),
     lastError: p.string().length(500).nullable(),
-    /** When an instance last had it set, up to an hour earlier. */
+    /** When an instance last had this sink configured. Updated at most once an hour. */
     servedAt: instant(),
   },
 });

@@ -3,7 +3,7 @@ import { instant } from './columns.ts';
 
 const MAX_ERROR_LENGTH = 500;
 
-/** A scheduled backup of this installation. Backups do not hold this table: a restored copy must not remove archives. */
+/** A scheduled backup of this installation. Backups do not contain this table: a restored copy must not remove archives. */
 export const BackupSchema = defineEntity({
   name: 'Backup',
   tableName: 'backups',

@@ -13,7 +13,10 @@ export const Site = defineEntity({
   },
 });
 
-/** Who needs a second factor: nobody (`optional` recommends it), or everybody, with `passkey` one of this kind. */
+/**
+ * Whether members need a second factor. `off` and `optional`: no, but `optional` recommends one. `required` and `passkey`: yes, with
+ * `passkey` it must be a passkey.
+ */
 export const FACTOR_POLICIES = ['off', 'optional', 'required', 'passkey'] as const;
 
 export type FactorPolicy = (typeof FACTOR_POLICIES)[number];
@@ -60,9 +63,9 @@ export const Client = defineEntity({
     factorGraceDays: p.integer().default(14).check('factor_grace_days >= 0 and factor_grace_days <= 365'),
     /** Whether members without a second factor are mailed about the policy. */
     factorMails: p.boolean().default(true),
-    /** When the policy began to demand what it demands; null while it demands nothing. */
+    /** When the present requirement began; null if nothing is required. */
     factorPolicySince: instant().nullable(),
-    /** Null means the bucket of the setting `UPLOAD_BUCKET_NAME`. */
+    /** Null: the bucket of the setting `UPLOAD_BUCKET_NAME`. */
     uploadBucketName: p.string().length(255).nullable(),
     /** The apps of a closed client do not open. */
     isOpen: p.boolean().default(true),
@@ -72,8 +75,8 @@ export const Client = defineEntity({
 });
 
 /**
- * Membership of a user in a client, optionally as its admin. It belongs to the client: what its admins change of a person of several
- * clients counts there only.
+ * Membership of a user in a client, optionally as its admin. For a person of several clients, the admins of a client change this row
+ * instead of the account.
  */
 export const MembershipSchema = defineEntity({
   name: 'Membership',
@@ -86,9 +89,9 @@ export const MembershipSchema = defineEntity({
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
-    /** The apps of the client do not open for a suspended member. Those of an inactive user open in no case. */
+    /** A suspended member cannot open the apps of the client. An inactive user can open none. */
     isActive: p.boolean().default(true).fieldName('is_active_member'),
-    /** What the apps of the client get. Those of the account serve people without a client. */
+    /** What the apps of the client receive. For people without a client, they receive `extra` of the account. */
     extra: jsonObject(),
     isDemoUser: p.boolean().default(false),
     /** When it began. Null in old rows: when the user was created. */
@@ -97,11 +100,11 @@ export const MembershipSchema = defineEntity({
     reactivatedAt: instant().nullable(),
     /** When it was suspended; null while it is active. */
     endedAt: instant().nullable(),
-    /** When the person was warned because they did not use the client; null once they have. */
+    /** When the person was warned that they do not use the client; null after their next use. */
     inactivityWarnedAt: instant().nullable(),
     /**
-     * Passwords do not expire by the policy of the client before this time: the mail that announces it was sent too late. Not
-     * loaded, because it may be infinite, which no `Date` is.
+     * Passwords do not expire by the policy of the client before this time, because the mail that announces the expiry was sent late. Lazy,
+     * because it may be infinite, which `Date` cannot represent.
      */
     passwordExpiryFrom: instant().nullable().lazy(),
   },

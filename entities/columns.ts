@@ -7,7 +7,7 @@ export const instant = () => p.datetime(3).columnType('timestamptz(3)');
 export const jsonObject = () => p.json<Record<string, unknown>>().columnType('json').defaultRaw(`'{}'`);
 
 /**
- * An index that properties alone do not describe.
+ * An index that property options cannot express.
  * @param on what follows `on` in its definition: the table, the columns, and for a partial index the condition
  */
 export const index = (name: string, on: string) => ({ name, expression: `create index ${name} on ${on}` });

@@ -25,9 +25,9 @@ export const ApiToken = defineEntity({
     lastAddress: p.string().length(45).default(''),
     /** The end of a refreshed token, by the clock of the database. */
     expiresAt: instant().nullable(),
-    /** When its user last entered a password or a code for it. Named tokens are made without. */
+    /** When the user last entered a password or a code for it; null for named tokens. */
     authenticatedAt: instant().nullable(),
-    /** That of the session in which it was made: it is confined to the same client. */
+    /** The connection of the session in which the token was made: the token is confined to the same client. */
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     /** The token that a refresh issued, sealed with this one. */
     replacement: p.blob().nullable().hidden(),
@@ -47,7 +47,7 @@ export const Session = defineEntity({
     createdAt: instant(),
     /** When the user last entered the password, or a code. */
     authenticatedAt: instant(),
-    /** How the user has logged in: names of RFC 8176, such as `pwd`, `otp` and `mfa`. */
+    /** How the user has logged in: method names of RFC 8176, such as `pwd`, `otp` and `mfa`. */
     methods: p.array().columnType('text[]').defaultRaw(`'{pwd}'`),
     /** End of the absolute lifetime, by the clock of the database. An idle session ends earlier. */
     expiresAt: instant(),
@@ -55,9 +55,9 @@ export const Session = defineEntity({
     /** Network address of the last use. */
     lastAddress: p.string().length(45).default(''),
     userAgent: p.string().length(255).default(''),
-    /** By which the user logged in, if not by a password. */
+    /** The connection by which the user logged in; null after a login with a password. */
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
-    /** The session at the identity provider, whose logout ends this one. */
+    /** The session at the identity provider. Its logout ends this session. */
     sid: p.string().length(255).nullable(),
   },
 });

@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { index, instant } from './columns.ts';
 
 /**
- * The erasure of a person. While it is unfinished, the row holds their addresses, so that any instance can continue the work. Afterwards it
- * holds only the pseudonym, and keyed digests of the addresses: late reports of usage are recorded under the pseudonym.
+ * The erasure of a person. Until it is finished, the row holds their addresses, so that any instance can continue it. Afterwards it holds
+ * only the pseudonym and keyed digests of the addresses, by which late usage reports are recorded under the pseudonym.
  */
 export const ErasureSchema = defineEntity({
   name: 'Erasure',
@@ -25,13 +25,16 @@ export const ErasureSchema = defineEntity({
     startedAt: instant(),
     finishedAt: instant().nullable(),
     addresses: p.array().columnType('varchar(254)[]').nullable(),
-    /** Transactions before this one may have begun before the erasure, and write the address. Null until the first step after it. */
+    /**
+     * Transactions before this one may have begun before the erasure, and may still write the address. Null until the step after the first
+     * one.
+     */
     untilTransaction: p.text().nullable(),
   },
 });
 
 export class Erasure extends ErasureSchema.class {
-  /** Forgets whom the work was about. */
+  /** Clears the addresses of the erased person. */
   finish(at: Date): void {
     this.addresses = null;
     this.untilTransaction = null;

@@ -24,7 +24,7 @@ export const GroupMember = defineEntity({
   properties: {
     group: () => p.manyToOne(Group).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
-    /** The user who added them. Without a foreign key, as that of a grant. */
+    /** The user who added them. No foreign key: see `AppGrant.grantedBy`. */
     addedBy: p.integer().nullable(),
     addedAt: instant(),
   },

@@ -34,15 +34,15 @@ export const InvitationSchema = defineEntity({
     status: p.enum(INVITATION_STATUSES).default('pending'),
     dateInvited: instant(),
     expiresAt: instant(),
-    /** When the grants of its apps end; null if they do not. */
+    /** When the grants of its apps end; null if they have no end. */
     appsExpireAt: instant().nullable(),
     /** When the invitee was reminded, which happens once. */
     remindedAt: instant().nullable(),
     /** Time of acceptance or revocation. */
     closedAt: instant().nullable(),
-    /** The account that has accepted it. */
+    /** The account that accepted it. */
     userId: p.integer().nullable(),
-    /** Whether someone has read the link in Steward: then its use does not show that the mailbox is the person's. */
+    /** Whether someone has read the link in Steward. If so, its use does not prove that the mailbox belongs to the person. */
     isLinkShown: p.boolean().default(false),
     /** Mails that the mail server has accepted. Queued mails do not count. */
     emailCount: p.integer().default(0).check('email_count >= 0'),
@@ -69,13 +69,13 @@ export class Invitation extends InvitationSchema.class {
     return true;
   }
 
-  /** The mail server has accepted a mail of the invitation, which renews it until then. */
+  /** The mail server has accepted a mail of the invitation, which extends the invitation until `expiresAt`. */
   countMail(expiresAt: Date): void {
     this.emailCount += 1;
     if (this.status === 'pending' && this.expiresAt < expiresAt) this.expiresAt = expiresAt;
   }
 
-  /** Returns false if it was accepted or revoked before. */
+  /** Returns false if it is already accepted or revoked. */
   revoke(now: Date): boolean {
     if (this.status === 'accepted' || this.status === 'revoked') return false;
     this.status = 'revoked';

@@ -6,7 +6,7 @@ import { User } from './user.ts';
 export const FACTOR_KINDS = ['totp', 'passkey'] as const;
 export type FactorKind = (typeof FACTOR_KINDS)[number];
 
-/** A second factor of a user: an authenticator app (TOTP) or a passkey. It counts from its confirmation. */
+/** A second factor of a user: an authenticator app (TOTP) or a passkey. It counts once it is confirmed. */
 export const MfaFactor = defineEntity({
   name: 'MfaFactor',
   tableName: 'mfa_factors',
@@ -20,21 +20,21 @@ export const MfaFactor = defineEntity({
     user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
     kind: p.enum(FACTOR_KINDS),
     name: p.string().length(100),
-    /** Of an app: encrypted with the secret key of the service, for this user only. */
+    /** Authenticator app: its secret, encrypted with the secret key of the service, for this user only. */
     sealedSecret: p.blob().hidden().nullable(),
-    /** Of a passkey that is being added: what it has to sign, 43 base64url characters. */
+    /** Unconfirmed passkey: the challenge to sign, 43 base64url characters. */
     challenge: p.string().length(43).nullable(),
     createdAt: instant(),
-    /** Null until a code, or a signature, has shown that the user has the secret. */
+    /** Null until a code or a signature has proved that the user has the secret. */
     confirmedAt: instant().nullable(),
     lastUsedAt: instant().nullable(),
-    /** Of an app: the time step of the last code (RFC 6238 §4.2). This and earlier codes are refused. */
+    /** Authenticator app: the time step of the last code (RFC 6238 §4.2). This and earlier codes are refused. */
     lastStep: p.integer().nullable(),
   },
   checks: [{ name: 'mfa_factors_secret_check', expression: `kind <> 'totp' or sealed_secret is not null` }],
 });
 
-/** What a confirmed passkey adds to its row of `mfa_factors` (Web Authentication Level 3, §4, credential record). */
+/** The further columns of a confirmed passkey (Web Authentication Level 3, §4, credential record). */
 export const Passkey = defineEntity({
   name: 'Passkey',
   tableName: 'passkeys',
@@ -44,9 +44,9 @@ export const Passkey = defineEntity({
     credentialId: p.string().length(1364).unique(),
     /** In COSE (RFC 9052 §7). */
     publicKey: p.blob(),
-    /** The same for all passkeys of a user: how authenticators tell accounts apart. */
+    /** By which authenticators tell accounts apart: the same for all passkeys of a user. */
     userHandle: p.string().length(43),
-    /** Signatures so far; synchronized passkeys do not count and stay at 0. */
+    /** Signatures so far. Synchronized passkeys do not count them and stay at 0. */
     signCount: p.bigint('number'),
     /** How browsers reach the authenticator, such as `usb` and `hybrid`. */
     transports: p.array().columnType('text[]').defaultRaw(`'{}'`),
@@ -89,20 +89,22 @@ export const LoginChallenge = defineEntity({
     user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
     /** SHA-256 of the token, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
-    /** What completes the login: a second factor, or what a policy demands: an app that is set up, or a passkey that is added. */
+    /**
+     * What completes the login: a second factor (`code`), or what a policy requires: set up an app (`enrol`) or add a passkey (`passkey`).
+     */
     step: p.enum(['code', 'enrol', 'passkey']).default('code'),
-    /** Of an app that is set up: the secret of the app, encrypted for this user. Another browser gets another one. */
+    /** Step `enrol`: the secret of the new app, encrypted for this user. Another browser gets another one. */
     sealedSecret: p.blob().nullable().hidden(),
     firstStep: p.enum(['password', 'sso']),
-    /** Of a login by single sign-on, for its session. */
+    /** The single sign-on by which the login began, for its session. */
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     sid: p.string().length(255).nullable(),
-    /** What was proven so far; null: the password alone. */
+    /** The methods proven so far; null: the password only. */
     methods: p.array().columnType('text[]').nullable(),
     createdAt: instant(),
     expiresAt: instant().index(),
     usedAt: instant().nullable(),
-    /** Codes and passkeys that were tried, right or wrong. */
+    /** Codes and passkeys tried, right or wrong. */
     attempts: p.integer().default(0),
   },
 });

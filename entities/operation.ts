@@ -3,20 +3,20 @@ import { instant } from './columns.ts';
 import { User } from './user.ts';
 
 /**
- * What an offboarding has ended beside grants. `key`: the id of a group or an access view; the flag of a role in all clients; the name of
- * a role in one client, and its id: `client-admin:1`.
+ * What an offboarding has ended in addition to grants. `key`: the id of a group or an access view; the flag of a role in all clients; or
+ * the name of a role in one client, and the client's id: `client-admin:1`.
  */
 export const ENDED_KINDS = ['group', 'client-role', 'role', 'access-view'] as const;
 
 export type EndedPart = {
   kind: (typeof ENDED_KINDS)[number];
   key: string;
-  /** Of a group: who had added the person, and when. Times are ISO 8601. */
+  /** Groups: who had added the person, and when. Times are ISO 8601. */
   added_by?: number | null;
   added_at?: string;
 };
 
-/** What can be undone of a user's changes. `app_id` and `group_id` are null for what is no app and no group. */
+/** What can be undone of a user's changes. `app_id` and `group_id` are null for parts that concern no app or no group. */
 export const UNDONE_KINDS = ['app', 'activation', ...ENDED_KINDS] as const;
 
 export type UndoablePart = {
@@ -25,10 +25,10 @@ export type UndoablePart = {
   group_id: number | null;
 };
 
-/** A part that an undo has left, and why. */
+/** A part that an undo could not revert, and why. */
 export type SkippedPart = UndoablePart & { problem: { code: string; detail: string } };
 
-/** What the undo has reverted of a user's changes, and what it has left. */
+/** What the undo has reverted of a user's changes, and what it could not revert. */
 export type UndoneChange = { reverted: number; skipped: SkippedPart[] };
 
 /** Terms of a grant. Times are ISO 8601. */
@@ -46,17 +46,17 @@ export const Operation = defineEntity({
   indexes: [{ properties: ['startedAt'] }],
   properties: {
     id: p.uuid().primary(),
-    /** The actor. Without a foreign key, whose check would lock their row after those of the changed users. */
+    /** The actor. No foreign key: its check would lock the actor's row after the rows of the changed users. */
     userId: p.integer(),
     /** The client to which the actor's credential was confined. */
     confinedTo: p.integer().nullable(),
-    /** What it changes. Only requests for the same change may continue it. */
+    /** The change, to compare: only a request for the same change may continue it. */
     change: p.text(),
     startedAt: instant(),
   },
 });
 
-/** What an operation has changed of a user and what its undo has reverted, for a day. */
+/** The changes of an operation to a user, and what its undo has reverted. Kept for a day. */
 export const OperationChange = defineEntity({
   name: 'OperationChange',
   tableName: 'operation_changes',
@@ -66,7 +66,7 @@ export const OperationChange = defineEntity({
     /** Ids of apps. */
     granted: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     revoked: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
-    /** Who had granted the revoked apps, why and until when, by their ids. */
+    /** By app id, the terms of the revoked grants: who had granted them, why and until when. */
     revokedTerms: p.json<Record<string, GrantTerms>>().columnType('json').nullable(),
     /** Ids of the clients that the user became a member of. */
     joined: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
@@ -74,12 +74,12 @@ export const OperationChange = defineEntity({
     groups: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
-    /** Ids of the clients whose membership has the new value of `isActive`; empty if the account has it. */
+    /** Ids of the clients in whose membership `isActive` was set; empty if it was set in the account. */
     membersOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
-    /** What an offboarding has ended beside grants. */
+    /** What an offboarding has ended in addition to grants. */
     ended: p.json<EndedPart[]>().columnType('json').nullable(),
     changedAt: instant(),
-    /** The outcome of the undo. The values above then count no more. */
+    /** The outcome of the undo. Once it is set, the columns above no longer apply. */
     undone: p.json<UndoneChange>().columnType('json').nullable(),
   },
 });

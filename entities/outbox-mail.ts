@@ -39,8 +39,8 @@ export const MAIL_KINDS = [
 export type MailKind = (typeof MAIL_KINDS)[number];
 
 /**
- * A mail to send (transactional outbox): enqueued in the transaction that causes it. It refers to its subject and holds no
- * text until it is sent, and never a link, because links and their secrets are created when the mail is sent.
+ * A mail to send (transactional outbox), enqueued in the transaction that causes it. The row refers to its subject. It holds no text until
+ * the mail is sent, and never a link: links and their secrets are created when the mail is sent.
  */
 export const OutboxMailSchema = defineEntity({
   name: 'OutboxMail',
@@ -58,7 +58,7 @@ export const OutboxMailSchema = defineEntity({
     ),
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
-    // Null in most mails.
+    // Partial indexes, because these columns are null in most mails.
     ...[
       'user_id',
       'password_link_id',
@@ -76,7 +76,7 @@ export const OutboxMailSchema = defineEntity({
   ],
   triggers: [
     {
-      // Wakes the mail workers on commit, whichever code inserts the mail.
+      // Wakes the mail workers on commit. A trigger, so that it runs for every INSERT.
       name: 'notify',
       timing: 'after',
       events: ['insert'],
@@ -98,18 +98,18 @@ export const OutboxMailSchema = defineEntity({
     accessRequest: () =>
       p.manyToOne(AccessRequestSchema).nullable().deleteRule('set null').updateRule('no action'),
     webhook: () => p.manyToOne(WebhookSchema).nullable().deleteRule('set null').updateRule('no action'),
-    /** The bulk request that caused the mail. It mails each person once, also if it is repeated. Without a foreign key. */
+    /** The bulk request that caused the mail. A repeated request mails each person once. No foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */
     requestAddress: p.string().length(45).nullable(),
-    /** What the last attempt wrote into the mail, without links: see `mail-variables.ts`. Null before the first. */
+    /** The variables of the last attempt, without links: see `mail-variables.ts`. Null before the first attempt. */
     variables: p.json<Record<string, unknown>>().columnType('jsonb').nullable(),
     /** W3C trace context of the request that caused the mail, if it was traced. */
     traceparent: p.string().length(55).nullable(),
     createdAt: instant(),
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),
-    /** While a worker sends the mail, the end of its lease: afterwards, other workers retry it. */
+    /** The time of the next attempt. While a worker sends the mail, the end of its lease: afterwards, other workers retry. */
     nextAttemptAt: instant(),
     /** The last response of the mail server, or the connection error. */
     lastError: p.string().length(500).nullable(),
@@ -133,7 +133,7 @@ export class OutboxMail extends OutboxMailSchema.class {
     this.failedAt = nextAt ? null : at;
   }
 
-  /** A worker has claimed the mail, but made no attempt. */
+  /** A worker had claimed the mail, and gives it back without an attempt. */
   release(at: Date): void {
     this.attempts -= 1;
     this.lastAttemptAt = null;

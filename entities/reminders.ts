@@ -3,8 +3,8 @@ import { Client } from './client.ts';
 import { instant } from './columns.ts';
 
 /**
- * What a client wants its people and its admins to be reminded of. 0 days are off; a client without a row wants nothing. The last columns
- * say what was done already, so that instances do it once.
+ * The reminders that a client sends to its people and its admins. 0 days: off. A client without a row sends none. The last columns record
+ * what was done, so that only one instance does it.
  */
 export const ClientReminders = defineEntity({
   name: 'ClientReminders',
@@ -17,20 +17,20 @@ export const ClientReminders = defineEntity({
     accessAdmins: p.boolean().default(false),
     /** Days before an invitation expires. */
     invitationDays: p.integer().default(0).check('invitation_days >= 0 and invitation_days <= 90'),
-    /** Days without use after which members are warned. */
+    /** Days without use before a member is warned. */
     inactiveDays: p
       .integer()
       .default(0)
       .check('inactive_days = 0 or inactive_days >= 14 and inactive_days <= 3650'),
-    /** Days after the warning after which a membership without use is suspended; 0: never. */
+    /** Days from the warning until a membership without use is suspended; 0: never. */
     suspendDays: p
       .integer()
       .default(0)
       .check('suspend_days = 0 or suspend_days >= 7 and suspend_days <= 365'),
     weeklyDigest: p.boolean().default(false),
-    /** When the days of inactivity were last changed: warnings before it count no more. */
+    /** When the days of inactivity were last changed. Earlier warnings no longer count. */
     inactiveSince: instant().nullable(),
-    /** The admins have been told of all grants that end before. */
+    /** The admins have been told of all grants that end before this time. */
     accessToldUntil: instant().nullable(),
     /** The Monday of the last digest. */
     digestFor: instant().nullable(),

@@ -6,13 +6,16 @@ import { User } from './user.ts';
 
 const claim = (name: string) => p.string().length(100).default(name);
 
-/** How members of a client log in with its identity provider (OpenID Connect); without a client, superusers and staff with that of the installation. */
+/**
+ * How members of a client log in with its identity provider (OpenID Connect). Without a client: how superusers and staff log in with the
+ * provider of the installation.
+ */
 export const SsoConnection = defineEntity({
   name: 'SsoConnection',
   tableName: 'sso_connections',
   indexes: [
     { properties: ['client'] },
-    // A verified domain leads to one provider.
+    // At most one active connection per client: a verified domain leads to one provider.
     uniqueIndex('sso_connections_active', 'sso_connections (coalesce(client_id, 0)) where is_active'),
   ],
   properties: {
@@ -23,15 +26,15 @@ export const SsoConnection = defineEntity({
     issuer: p.string().length(2048),
     /** What the provider calls this service: its `client_id`. */
     registeredAs: p.string().length(255),
-    /** Encrypted with the secret key of the service, for this connection only. Null for a public client of the provider. */
+    /** Encrypted with the secret key of the service, for this connection only. Null if the provider registered a public client. */
     sealedSecret: p.blob().nullable().hidden(),
     scopes: p.string().length(500),
     emailClaim: claim('email'),
     firstNameClaim: claim('given_name'),
     lastNameClaim: claim('family_name'),
-    /** Empty: groups stay as they are. */
+    /** Empty: logins do not change groups. */
     groupsClaim: claim(''),
-    /** A claim that only accounts of the organization have, and its value. Empty: none. */
+    /** A claim that only accounts of the organization have, and its required value. Empty: no check. */
     requiredClaim: claim(''),
     requiredValue: p.string().length(255).default(''),
     isActive: p.boolean().default(false),
@@ -45,7 +48,7 @@ export const SsoConnection = defineEntity({
   },
 });
 
-/** A group that people get by a connection: those whose groups claim has this value, or, if it is empty, new people. */
+/** A group that a connection adds people to: those whose groups claim has this value, or new people if the value is empty. */
 export const SsoGroup = defineEntity({
   name: 'SsoGroup',
   tableName: 'sso_groups',
@@ -61,7 +64,7 @@ export const ClientDomain = defineEntity({
   name: 'ClientDomain',
   tableName: 'client_domains',
   indexes: [
-    // Two clients may prove the same domain at the same time.
+    // Two clients may prove the same domain at the same time: one of them gets it.
     uniqueIndex(
       'client_domains_verified',
       'client_domains (domain) where verified_at is not null and lapsed_at is null',
@@ -70,7 +73,7 @@ export const ClientDomain = defineEntity({
   uniques: [{ properties: ['client', 'domain'] }],
   properties: {
     id: p.integer().primary().autoincrement(),
-    /** Null: of the installation. */
+    /** Null: a domain of the installation. */
     client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
     domain: p.string().length(253),
     /** What the TXT record must contain. It is public. */
@@ -78,16 +81,16 @@ export const ClientDomain = defineEntity({
     createdAt: instant(),
     /** Null until it was proved for the first time. */
     verifiedAt: instant().nullable(),
-    /** When the record was found to be gone; null while the proof is valid. */
+    /** When the record was found missing; null while the proof is valid. */
     lapsedAt: instant().nullable(),
-    /** The id of the superuser who vouched for it. Its record is not looked for. */
+    /** The id of the superuser who vouched for the domain. Its record is not checked. */
     vouchedBy: p.integer().nullable(),
     /** The last answer of a name server. */
     checkedAt: instant().nullable(),
   },
 });
 
-/** A person at an identity provider, and the user who they are here. */
+/** Links a person at an identity provider with a user. */
 export const ExternalIdentity = defineEntity({
   name: 'ExternalIdentity',
   tableName: 'external_identities',
@@ -98,14 +101,14 @@ export const ExternalIdentity = defineEntity({
     user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
     /** The claim `sub`: stable, unlike the address. */
     subject: p.string().length(255),
-    /** The address that the provider stated last. */
+    /** The last address that the provider stated. */
     email: p.string().length(254),
     createdAt: instant(),
     lastLogin: instant().nullable(),
   },
 });
 
-/** A logout that a provider has sent: its token counts once. */
+/** A logout request of a provider: its token is accepted once. */
 export const SsoLogout = defineEntity({
   name: 'SsoLogout',
   tableName: 'sso_logouts',

@@ -4,7 +4,7 @@ import { App } from './app.ts';
 import { instant, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
 
-/** A code that an app exchanges once for a ticket: of a user who is logged in, or of a use of an access view. */
+/** A code that an app exchanges once for a ticket: for a logged-in user, or for a use of an access view. */
 export const LaunchCode = defineEntity({
   name: 'LaunchCode',
   tableName: 'launch_codes',
@@ -31,7 +31,7 @@ export const LaunchCode = defineEntity({
   },
 });
 
-/** A key pair that signs tickets. The newest one that has begun to sign signs. */
+/** A key pair that signs tickets. The newest one whose `signsFrom` has passed is used. */
 export const SigningKey = defineEntity({
   name: 'SigningKey',
   tableName: 'signing_keys',
@@ -43,12 +43,12 @@ export const SigningKey = defineEntity({
     /** As JWK. */
     publicKey: p.json<Record<string, unknown>>().columnType('json'),
     createdAt: instant(),
-    /** Later than its creation, so that every instance publishes a key before one signs with it. */
+    /** Later than its creation, so that every instance publishes the key before one of them signs with it. */
     signsFrom: instant(),
   },
 });
 
-/** Tickets issued before this time are revoked: those of a view, of a user, of an app, or all if none of these is given. */
+/** Revokes the tickets that were issued before this time: the tickets of a view, of a user, of an app, or all if none is given. */
 export const TicketRevocation = defineEntity({
   name: 'TicketRevocation',
   tableName: 'ticket_revocations',

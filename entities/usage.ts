@@ -3,9 +3,8 @@ import { App } from './app.ts';
 import { instant, jsonObject, uniqueIndex } from './columns.ts';
 
 /**
- * An action of a user in an app, with the user's name at that time. The table is partitioned by month of `occurredAt`, so
- * that column is part of every key. It has no foreign key: checking it would cost more than the insert itself, and
- * dropping a partition would lock `apps`.
+ * An action of a user in an app, with the user's name at that time. The table is partitioned by month of `occurredAt`, so this column is
+ * part of every key. It has no foreign key: its check would cost more than the insert, and dropping a partition would lock `apps`.
  */
 export const UsageEntry = defineEntity({
   name: 'UsageEntry',
@@ -23,24 +22,24 @@ export const UsageEntry = defineEntity({
     app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
     occurredAt: instant().primary(),
     id: p.bigint('number').primary().autoincrement(),
-    /** The platform's own id of the entry, if it has one: sent again, with the same time, it is not written again. */
+    /** The platform's own id of the entry, if any. An entry with the same id and time is written once. */
     entryKey: p.string().length(128).nullable(),
-    /** The account that had the address when the entry was written. An account claims no earlier entries. */
+    /** The account that had the address when the entry was written. A later account with this address does not get earlier entries. */
     userId: p.integer().nullable(),
-    /** As reported; empty without a person. */
+    /** The address as reported; empty without a person. */
     email: p.string().length(254),
     fullName: p.string().length(301).default(''),
     action: p.string().length(64).check(`action ~ '^[A-Z][A-Z0-9_]*$'`),
     actionDescription: p.text().default(''),
-    /** `extra.stack`, the key of the totals by stack; null if it is missing or not a valid name. */
+    /** `extra.stack`, by which totals are grouped; null if it is missing or not a valid name. */
     stack: p.string().length(255).nullable(),
     extra: jsonObject(),
   },
 });
 
 /**
- * Usage totals of one person in one app on one UTC day: of an account, or of an address without one. Partitioned by month of `day` and
- * dropped together with the log. Like the log, it has no foreign key.
+ * Usage totals of one person in one app on one UTC day. The person is an account, or an address without an account. Partitioned by month of
+ * `day`, dropped together with the log. Like the log, it has no foreign key.
  */
 export const UsageDay = defineEntity({
   name: 'UsageDay',
@@ -48,7 +47,7 @@ export const UsageDay = defineEntity({
   indexes: [{ properties: ['userId', 'email', 'day'] }],
   properties: {
     app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
-    /** 0: none. */
+    /** 0: no account. */
     userId: p.integer().primary().default(0),
     /** Empty for an account. */
     email: p.string().length(254).primary().default(''),

@@ -34,7 +34,7 @@ export const UserSchema = defineEntity({
     id: p.integer().primary().autoincrement(),
     /** Lower case, so that the unique constraint is case-insensitive. */
     email: p.string().length(254).unique().check(`email = lower(email) and email <> ''`),
-    /** Whether a mailed link, or the provider of a client that has verified the domain, has shown that the address is the person's. */
+    /** Whether the address was proved to be the person's: by a mailed link, or by the provider of a client that has verified the domain. */
     isEmailVerified: p.boolean().default(false),
     handle: p.string().length(64).unique(),
     firstName: p.string().length(150).default(''),
@@ -53,7 +53,10 @@ export const UserSchema = defineEntity({
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
-    /** Whether the account has ever belonged to a second client, left one, or had a role in all clients: then it is the person's and not for admins of clients. */
+    /**
+     * Whether the account has ever belonged to a second client, left a client, or had a role in all clients. Such an account is the
+     * person's: admins of a client may not change it.
+     */
     wasShared: p.boolean().default(false),
     /** The time of creation until the first password is set. */
     lastPasswordSet: instant(),
@@ -86,7 +89,7 @@ export class User extends UserSchema.class {
     this.wasShared ||= this.isStaff || this.isSuperuser;
   }
 
-  /** Replaces the person by a pseudonym without access, for good. The password hash is a secret, which the caller deletes. */
+  /** Replaces the person by a pseudonym without access, irreversibly. The caller deletes the password hash. */
   erase(pseudonym: string, now: Date): void {
     this.deactivate(now);
     this.setRoles({ isStaff: false, isSuperuser: false });
@@ -104,7 +107,9 @@ export class User extends UserSchema.class {
 }
 UserSchema.setClass(User);
 
-/** A change of an email address, requested or made. The row holds no secret: both mailed links are signed with the key of the service. */
+/**
+ * A requested or completed change of an email address. The row holds no secret: both mailed links are signed with the key of the service.
+ */
 export const EmailChange = defineEntity({
   name: 'EmailChange',
   tableName: 'email_changes',
@@ -118,11 +123,11 @@ export const EmailChange = defineEntity({
     oldEmail: p.string().length(254),
     newEmail: p.string().length(254),
     requestedAt: instant(),
-    /** The person, or an admin. */
+    /** The id of the person or of an admin. */
     requestedBy: p.integer(),
     /** Null until the link to the new address is confirmed. */
     changedAt: instant().nullable(),
-    /** The end of the link to the old address, which is reserved until then. Null without a link, or after its use. */
+    /** Until when the link to the old address works and this address is reserved. Null without a link, or after its use. */
     undoUntil: instant().nullable(),
   },
 });

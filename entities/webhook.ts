@@ -6,7 +6,7 @@ import { index, instant } from './columns.ts';
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** Sends events to a URL: those of a client, or without a client all of the installation. */
+/** Sends events to a URL: the events of a client, or without a client the events of the installation. */
 export const WebhookSchema = defineEntity({
   name: 'Webhook',
   tableName: 'webhooks',
@@ -15,22 +15,22 @@ export const WebhookSchema = defineEntity({
     id: p.integer().primary().autoincrement(),
     client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
     url: p.string().length(2048),
-    /** Of events; empty: all. */
+    /** Types of events; empty: all. */
     types: p.array().columnType('text[]').defaultRaw(`'{}'`),
     description: p.string().length(200).default(''),
     isActive: p.boolean().default(true),
-    /** Both are encrypted with the secret key of the service, for this webhook only. Null only until it has its id. */
+    /** Both secrets are encrypted with the secret key of the service, for this webhook only. Null only until the row has its id. */
     sealedSecret: p.blob().nullable().hidden(),
-    /** The secret before the last rotation, which signs too, until `previousUntil`. */
+    /** The secret before the last rotation. Deliveries are signed with both until `previousUntil`. */
     previousSecret: p.blob().nullable().hidden(),
     previousUntil: instant().nullable(),
     disabledAt: instant().nullable(),
     disabledReason: p.enum(DISABLED_REASONS).nullable(),
-    /** Since when deliveries have failed, and none has succeeded. */
+    /** Since when all deliveries have failed; null after a success. */
     failingSince: instant().nullable(),
-    /** While it fails: when the next delivery may be sent. */
+    /** While deliveries fail: when the next one may be sent. */
     retryAt: instant().nullable(),
-    /** The user. Without a foreign key. */
+    /** The id of the user. No foreign key. */
     createdBy: p.integer().nullable(),
     createdAt: instant(),
   },
@@ -78,29 +78,28 @@ export const WebhookDelivery = defineEntity({
   ],
   properties: {
     webhook: () => p.manyToOne(WebhookSchema).primary().deleteRule('cascade').updateRule('no action'),
-    /** Without a foreign key, because events can be deleted before. */
+    /** No foreign key: the event may be deleted before the delivery. */
     eventId: p.bigint('number').primary().autoincrement(false),
-    /** Of the event. */
     type: p.string().length(64),
-    /** A hash of the subject of the event. Deliveries of one subject are sent one after another. */
+    /** A hash of the event's subject. Deliveries for one subject are sent one after another. */
     subject: p.bigint('string'),
     queuedAt: instant(),
     attempts: p.integer().default(0),
     lastAttemptAt: instant().nullable(),
-    /** Null while an earlier delivery of the subject waits. While a worker sends it, the end of its lease. */
+    /** Null while an earlier delivery for the same subject waits. While a worker sends it, the end of its lease. */
     nextAttemptAt: instant().nullable(),
     /** The end of the lease, while a worker sends it. */
     claimedUntil: instant().nullable(),
     deliveredAt: instant().nullable(),
     failedAt: instant().nullable(),
-    /** Of the last attempt, as the fields below: the HTTP status. */
+    /** The HTTP status of the last attempt, as all fields below. */
     status: p.integer().nullable(),
     durationMs: p.integer().nullable(),
     /** The first kilobyte of the response. */
     response: p.string().length(1024).nullable(),
     /** Why there was no response. */
     error: p.string().length(500).nullable(),
-    /** What was sent. */
+    /** The request body. */
     body: p.json<Record<string, unknown>>().columnType('json').nullable(),
   },
 });

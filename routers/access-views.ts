@@ -14,14 +14,14 @@ import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const AccessViewOutput = Output('AccessView', {
   id: z.int(),
-  /** Empty for those who may not open the app with it, as `url`. */
+  /** Empty for callers who may not open the app with the view, like `url`. */
   key: z.string(),
   /** Slug. */
   app: z.string(),
   /** Email address; null if it is for anyone. */
   user: z.string().nullable(),
   is_active: z.boolean(),
-  /** 0: any number. */
+  /** 0: unlimited. */
   allowed_uses_cnt: z.int(),
   usages_cnt: z.int(),
   expires_at: Instant.nullable(),
@@ -40,18 +40,18 @@ const AccessViewOutput = Output('AccessView', {
   url: z.string(),
 });
 
-/** What to open or to embed. */
+/** The URL to open or to embed. */
 const urlOf = (key: string, { baseUrl }: Context): string => (key === '' ? '' : `${baseUrl}/v/${key}/`);
 
 const accessViewOutput = (ctx: Context) => (view: AccessViewRow) => ({ ...view, url: urlOf(view.key, ctx) });
 
-/** As `accessViewOutput`. The column of the URL has the key. */
+/** Encodes rows as `accessViewOutput` does. The URL is made from the column of the key. */
 const accessViewEncoder = (format: ListFormat, ctx: Context) =>
   createRowEncoder(AccessViewOutput, format, { url: (key) => urlOf(key ?? '', ctx) });
 
-/** A use of an access view, with what applied at that time. */
+/** A use of an access view, with the settings of the view at that time. */
 const AccessViewUseOutput = Output('AccessViewUse', {
-  /** Empty as `key` of the view. */
+  /** Empty when `key` of the view is. */
   raw_key: z.string(),
   data_permissions: AnyObject,
   selections: AnyObject,
@@ -107,7 +107,7 @@ const StackSlug = Text(64)
 
 const LanguageCode = z.string().regex(/^([a-z]{2})?$/, 'Must be two lower-case letters, or empty.');
 
-/** The app by its slug, and the user by their address, under either name. */
+/** The app by slug and the user by address, each under one of two names. */
 const subject = {
   app: Text(255).optional(),
   app_slug: Text(255).optional(),
@@ -135,11 +135,11 @@ const AccessViewChanges = changesOf(NewAccessView.shape);
 
 type Fields = z.output<typeof AccessViewChanges>;
 
-/** The columns of these fields; undefined for those that are not given. */
+/** The columns of the given fields. */
 const toColumns = ({ app, app_slug, user, user_email, allowed_uses_cnt, ...fields }: Fields) => ({
   ...fields,
   allowed_uses: allowed_uses_cnt,
-  // An empty object means those of the user, as null does.
+  // An empty object means the data permissions of the user, like null.
   data_permissions: isEmptyObject(fields.data_permissions) ? null : fields.data_permissions,
 });
 
@@ -147,8 +147,8 @@ const isEmptyObject = (value: object | null | undefined): boolean =>
   value ? Object.keys(value).length === 0 : false;
 
 /**
- * The app and the user, whichever name they have; undefined if not given.
- * @throws Problem `invalid-input` if both names are used for different values
+ * The app and the user, under whichever name; undefined if not given.
+ * @throws Problem `invalid-input` if both names are given with different values
  */
 const toSubject = (given: Pick<Fields, keyof typeof subject>) => {
   const { app = given.app_slug, user = given.user_email } = given;
@@ -161,7 +161,7 @@ const toSubject = (given: Pick<Fields, keyof typeof subject>) => {
 
 const MAX_FLAG_FILTERS = 10;
 
-/** Values by flag, which must all match. A record of zod would drop the name `__proto__`. */
+/** Values by flag; all must match. Not a record of zod, which would drop the key `__proto__`. */
 const FlagFilter = z
   .custom<Record<string, string>>()
   .superRefine((flags: unknown, context) => {
@@ -198,7 +198,7 @@ export const accessViewsRouter = router({
       z.array(
         z.object({
           ...AccessViewOutput.shape,
-          /** False if the view opens nothing, because its person is inactive, or suspended in the client. */
+          /** False if the view opens nothing because its person is inactive, or suspended in the client. */
           is_person_active: z.boolean(),
         }),
       ),
@@ -248,7 +248,7 @@ export const accessViewsRouter = router({
   create: route(adminProcedure, 'POST', path, {
     summary: 'Create an access view',
     description:
-      'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace those of the user. Accepts JSON and forms.',
+      'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace the data permissions of the user. Accepts JSON and forms.',
     problems: ['reauthentication-required'],
     status: 201,
     forms: true,
@@ -301,7 +301,7 @@ export const accessViewsRouter = router({
       return accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
     }),
 
-  /** Each call makes another view, so over tRPC it is a mutation. The replaced service has it as a GET. */
+  /** Each call creates a view, so over tRPC it is a mutation. Over REST it is a GET, as in the replaced service. */
   embed: route(adminProcedure, 'GET', '/jb/apps/{app}/embed/{email}/', {
     summary: 'Get a URL that embeds an app once',
     description:

@@ -22,7 +22,7 @@ const AccessUserOutput = Output('AccessUser', {
   is_admin: z.boolean(),
   /** Ids of the client's apps that the user has, by a grant or by groups. */
   apps: z.array(z.string()),
-  /** Those of them that groups give: they are revoked by changing the group. */
+  /** The apps among these that groups give: to revoke one, change the group. */
   apps_by_group: z.array(z.string()),
 });
 
@@ -35,7 +35,7 @@ const AccessMatrixOutput = Output('AccessMatrix', {
   next_cursor: z.string().nullable(),
 });
 
-/** What the screen of the matrix shows, and only it. */
+/** The data of the matrix screen. */
 const AccessGridOutput = z.object({
   ...AccessMatrixOutput.shape,
   groups: z.array(z.object({ id: z.int(), name: z.string() })),
@@ -44,7 +44,7 @@ const AccessGridOutput = z.object({
       ...AccessUserOutput.shape,
       /** Ids of the groups that the person belongs to. */
       groups: z.array(z.int()),
-      /** When grants end, of those that do. */
+      /** When grants end; without the grants that have no end. */
       ends: z.array(z.object({ app: z.string(), expires_at: Instant })),
     }),
   ),
@@ -70,7 +70,7 @@ const UserGrantOutput = Output('UserGrant', {
   reason: z.string(),
 });
 
-/** What the screen of a person shows, and only it. */
+/** The data of a person's screen. */
 const PersonAccessOutput = z.object({
   /** All apps of the person's clients, oldest first, also those that they cannot open. */
   apps: z.array(
@@ -135,7 +135,7 @@ const AccessExplanationOutput = Output('AccessExplanation', {
     Output('AccessBlocker', {
       code: z.enum(BLOCKER_CODES),
       detail: z.string(),
-      /** The change that would remove it. */
+      /** The change that would remove the blocker. */
       fix: z.string(),
       /** Who may make this change. */
       fixed_by: z.string(),
@@ -147,7 +147,7 @@ export const accessRouter = router({
   matrix: route(viewerProcedure, 'GET', '/jb/clients/{id}/access/', {
     summary: 'Get the access matrix of a client',
     description:
-      'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
+      'A page of its users, with the apps of the client that each of them has. `apps` lists all apps of the client. `cursor` is `next_cursor` of the previous page.',
   })
     .input(MatrixInput)
     .output(AccessMatrixOutput)
@@ -217,7 +217,7 @@ export const accessRouter = router({
         /** Undoes the request. */
         operation: z.string(),
         undo_until: Instant,
-        /** The number of cells that were not as requested before. */
+        /** The number of cells that were changed; cells that already had the requested value are not counted. */
         changed: z.int(),
       }),
     )

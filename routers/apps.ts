@@ -20,10 +20,10 @@ import { createRowEncoder } from './schemas/row-encoder.ts';
 import { TicketOutput } from './tickets.ts';
 import { adminProcedure, memberProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
-/** What reports and lists of other nouns show of an app. */
+/** The fields of an app in reports and in lists of other nouns. */
 export const appIdentity = { id: z.string(), client: z.int(), slug: z.string(), label: z.string() };
 
-/** The same where the client is known, and what is shown of a stack. */
+/** `appIdentity` where the client is known; also the fields of a stack. */
 export const appName = { id: z.string(), slug: z.string(), label: z.string() };
 
 /** An app in the list of a client. */
@@ -54,11 +54,11 @@ export const appFilter = {
   search: Search.optional(),
   client: Id.optional(),
   in_maintenance: z.boolean().optional(),
-  /** Whether the app was not used in the last `unused_days`, as far as the caller may see its usage. */
+  /** Whether the app was not used in the last `unused_days`. Only apps whose usage the caller may see. */
   is_unused: z.boolean().optional(),
-  /** By default `UNUSED_DAYS`. Without `is_unused`, it selects the unused apps. */
+  /** By default `UNUSED_DAYS`. Without `is_unused`, unused apps are selected. */
   unused_days: WindowDays.optional(),
-  /** Whether the app has no use on record, as far as the caller may see its usage. With `is_unused=false`: new apps without use. */
+  /** Whether the app was never used. Only apps whose usage the caller may see. With `is_unused=false`: new apps without use. */
   never_used: z.boolean().optional(),
 };
 

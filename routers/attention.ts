@@ -29,23 +29,23 @@ const AttentionInvitation = Output('AttentionInvitation', {
   expires_at: Instant,
 });
 
-/** Set for admins of one client only. */
+/** Part of the filter for admins of a single client. */
 const OnlyClient = z.int().optional();
 
 const AttentionOutput = Output('Attention', {
-  /** Filter of `mail.list`. */
+  /** Failed mails; with the filter for `mail.list`. */
   failed_mails: Section(MailOutput, { status: z.literal('failed') }),
-  /** Filter of `invitations.search`: pending ones that expire within three days. */
+  /** Pending invitations that expire within three days; with the filter for `invitations.search`. */
   expiring_invitations: Section(AttentionInvitation, {
     status: z.literal('pending'),
     expires_before: Instant,
   }),
-  /** Filter of `apps.list`: apps without use in the last `UNUSED_DAYS`. */
+  /** Apps without use in the last `UNUSED_DAYS`; with the filter for `apps.list`. */
   unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
-  /** Filter of `apps.list`: apps that were added in the last `UNUSED_DAYS`, and have no use yet. */
+  /** Apps that were added in the last `UNUSED_DAYS` and have no use yet; with the filter for `apps.list`. */
   new_apps: Section(AttentionApp, { never_used: z.boolean(), is_unused: z.boolean() }),
   apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
-  /** Filter of `users.list`: active users who have not logged in for 90 whole UTC days, the longest absent first. */
+  /** Active users without a login for 90 whole UTC days, longest absent first; with the filter for `users.list`. */
   idle_users: Section(AttentionUser, {
     is_active: z.boolean(),
     last_login_before: Instant,

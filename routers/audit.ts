@@ -19,7 +19,7 @@ const AuditOutput = Output('AuditEntry', {
   id: z.int(),
   timestamp: Instant,
   action: z.string(),
-  /** Empty if the caller was not logged in, or the service acted on its own. */
+  /** Empty if the caller was not logged in, or if the service acted on its own. */
   actor: z.string(),
   actor_type: ActorType,
   actor_id: z.int().nullable(),
@@ -30,7 +30,7 @@ const AuditOutput = Output('AuditEntry', {
   target_id: z.string().nullable(),
   clients: z.array(z.int()),
   details: AnyObject,
-  /** The present addresses of the people whom `details` names by id, as far as you see them. */
+  /** The present addresses of the people whom `details` names by id. Only people whom the caller may see. */
   people: z.array(z.object({ id: z.int(), email: z.string() })),
   request_id: z.nullable(z.string()).meta({ examples: ['3d5c9a54-efb2-4018-b131-b5c402a96e39'] }),
   address: z.string().nullable(),
@@ -49,12 +49,12 @@ const AuditFilter = OptionalInput({
   action: z.enum(AUDIT_ACTIONS).optional(),
   actor: EmailKey.optional(),
   target: Text(255).optional(),
-  /** Entries about this person, and changes of groups that name them as a member. */
+  /** Entries about this person, including changes of groups that name the person as a member. */
   person: EmailKey.optional(),
   client: Id.optional(),
   from: InstantKey.optional(),
   to: InstantKey.optional(),
-  /** The id of a change of many users. */
+  /** The id of an operation: a change of many users. */
   operation: OperationKey.optional(),
   ...limitedPagingFields(LongIdKey),
 });

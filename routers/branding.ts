@@ -3,7 +3,7 @@ import { routesOf } from './procedure-meta.ts';
 import { NoInput } from './schemas/fields.ts';
 import { publicProcedure, router } from './trpc.ts';
 
-/** What pages show before login, and on errors. */
+/** The texts that pages show before login, and on errors. */
 export const branding = {
   login_title: z.string().meta({ examples: ['Welcome to Acme Analytics'] }),
   login_subtitle: z.string().meta({ examples: ['Log in to see your apps.'] }),

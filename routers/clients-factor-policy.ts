@@ -15,7 +15,7 @@ const FactorPolicyOutput = Output('FactorPolicy', {
   factor_grace_days: z.int(),
   /** Whether members without a second factor are mailed about it. */
   factor_mails: z.boolean(),
-  /** When the policy began to demand what it demands; null while it demands nothing. */
+  /** When the present requirement began; null if nothing is required. */
   factor_policy_since: Instant.nullable(),
 });
 
@@ -26,11 +26,11 @@ const FactorPolicyPreviewOutput = Output('FactorPolicyPreview', {
   members: z.int(),
   with_factor: z.int(),
   without_factor: z.int(),
-  /** Of those without a factor: people who also belong to other clients, and are asked when they log in there. */
+  /** How many of the people without a factor also belong to other clients. They are asked for a factor when they log in there. */
   shared: z.int(),
   /** Access views that open an app as a person. */
   views: z.int(),
-  /** For those who are members now; null if the policy demands nothing. */
+  /** For people who are members now; null if the policy requires nothing. */
   required_from: Instant.nullable(),
   users: z.array(
     z.object({
@@ -41,7 +41,7 @@ const FactorPolicyPreviewOutput = Output('FactorPolicyPreview', {
   ),
 });
 
-/** Of the router of clients. */
+/** Part of the router of clients. */
 export const factorPolicyProcedures = {
   factorPolicy: route(viewerProcedure, 'GET', '/jb/clients/{id}/factor-policy/', {
     summary: 'Get who needs a second factor for a client',

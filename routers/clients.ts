@@ -21,7 +21,7 @@ import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas
 import { SiteOutput } from './sites.ts';
 import { adminProcedure, memberProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
-/** What passwords may or must have. */
+/** What passwords may or must contain. */
 const passwordFlags = {
   password_allow_common: z.boolean(),
   password_require_numeric: z.boolean(),
@@ -52,7 +52,7 @@ const ClientGateOutput = Output('ClientGate', {
 });
 
 const MAX_ORIGINS = 50;
-/** In the header X-Steward-Frame-Ancestors, which stays below the 4 KB that proxies accept. */
+/** Bounds the header X-Steward-Frame-Ancestors: proxies accept 4 KB. */
 const MAX_ORIGINS_LENGTH = 4_000;
 
 const Origin = Text(255).transform((text, context) => {
@@ -72,11 +72,11 @@ const ClientName = Line.regex(/\S/, 'Must not be empty.');
 /** An email address; an empty string removes it. */
 const NOT_A_SENDER = 'Must be an email address, such as ops@acme.test or Acme Ops <ops@acme.test>, or empty.';
 const OptionalEmail = z.union([z.literal(''), EmailAddress], 'Must be an email address or empty.');
-/** As mail programs take a sender: an address, also with a name before it. An empty string removes it. */
+/** As mail programs accept a sender: an address, optionally with a name before it. An empty string removes it. */
 const Sender = z
   .union([OptionalEmail, Line.transform((text) => canonicalMailbox(text)).pipe(z.string())], NOT_A_SENDER)
   .meta({ json: { type: 'string', maxLength: 255 } });
-/** A path, an http(s) URL, or an empty text for `/`. Other URLs are not safe as redirect targets. */
+/** A path, an http(s) URL, or an empty text for `/`. Other URLs are unsafe as redirect targets. */
 const Location = Text(2048).regex(/^((\/(?![/\\])|https?:\/\/)\S*)?$/, 'Must be a path or an http(s) URL.');
 
 const ClientChanges = z.object({
@@ -92,13 +92,13 @@ const ClientChanges = z.object({
   message_404: Html,
   subtitle_500: Line,
   message_500: Html,
-  /** Stored as sent. At least `PASSWORD_MIN_LENGTH` is enforced. */
+  /** Stored as sent. Passwords need at least `PASSWORD_MIN_LENGTH` in any case. */
   password_min_length: z.int().min(0).max(128),
   ...passwordFlags,
   password_expiration_days: z.int().min(0).max(3650),
 });
 
-/** What an invitation mail says about its client. */
+/** The texts of an invitation mail. */
 const InvitationTexts = ClientChanges.pick({
   name: true,
   default_from_email: true,

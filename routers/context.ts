@@ -7,13 +7,13 @@ import type { ListFormat } from './schemas/row-encoder.ts';
 
 /** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
 export type Context = {
-  /** Opens a new unit of work. Calls of one batch run concurrently and must not share one. */
+  /** Opens a new unit of work. Calls of one batch run concurrently, so each needs its own. */
   openServices: (confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
   /** How long a call may take, in milliseconds. */
   timeLimitMs: number;
-  /** The caller, or null without valid credentials. Looked up on first use; `isFresh`: again, for calls that last. */
+  /** The caller, or null without valid credentials. Looked up on first use. With `isFresh`, looked up again, for calls that last long. */
   findActor: (options?: { isFresh: boolean }) => Promise<Actor | null>;
-  /** The problem to throw if `findActor` returns null: it names the reason. */
+  /** The problem to throw if `findActor` returns null. It states the reason. */
   unauthenticated: () => Problem;
   /** The browser session, which login and logout change. */
   browser: Browser;
@@ -46,7 +46,7 @@ export type Context = {
   host: string;
 };
 
-/** Runs last in each transaction of a unit of work, once, before its commit. What it throws rolls the transaction back. */
+/** Runs once in each transaction of a unit of work, just before its commit. If it throws, the transaction is rolled back. */
 export type ConfirmBeforeCommit = (tx: Em) => Promise<void>;
 
 /** `number` starts at 1; `count` is the length of the whole list. */
@@ -56,7 +56,7 @@ export type Precondition = {
   /** Name of the header. */
   header: string;
   /**
-   * Locks the resource that a query returns, found by the input of the mutation that changes it, and compares its ETag.
+   * Locks the resource that a query returns, and compares its ETag. The input of the mutation that changes it identifies it.
    * @throws Problem `precondition-failed`, `invalid-input`, and the problems of the query
    */
   check: (query: keyof Services['resourceLocks'], input: unknown, caller: Caller) => Promise<void>;
@@ -64,7 +64,7 @@ export type Precondition = {
 
 type Caller = { actor: Actor; services: Services };
 
-/** A cookie of the request, which the response keeps or forgets. */
+/** A cookie of the request; the response keeps it or deletes it. */
 type BrowserCookie = {
   readonly value: string | null;
   keep: (value: string, minutes: number) => void;
@@ -76,15 +76,15 @@ export type Browser = {
   userAgent: string;
   /** The session secret that the request carries. */
   session: string | null;
-  /** The token of a login that waits for the second factor. */
+  /** The token of a login that waits for a second factor. */
   challenge: BrowserCookie;
-  /** The token of a browser that has requested a passkey. A streamed response, which has sent its headers, does not forget it. */
+  /** The token of a browser that requested a passkey. A streamed response cannot delete it, because its headers are already sent. */
   passkey: BrowserCookie;
   /** The secret that binds logins at identity providers to the browser. */
   sso: BrowserCookie;
   /**
-   * Called before a login that sets a cookie: pages of other sites must not log a browser in, and a streamed response
-   * has sent its headers before the cookie is known.
+   * Called before a login that sets a cookie. Refuses pages of other sites, which must not log a browser in, and streamed responses, whose
+   * headers are sent before the cookie is known.
    * @throws Problem `cross-site`, `not-acceptable`
    */
   prepareLogin: () => void;

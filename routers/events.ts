@@ -23,21 +23,21 @@ const EventFields = Output('Event', {
   /** Grows with each event. */
   id: z.int(),
   type: z.string().meta({ examples: ['user.deactivated'] }),
-  /** That of the shape of `data`. */
+  /** The version of the shape of `data`. */
   version: z.int().meta({ examples: [1] }),
   timestamp: Instant,
-  /** The email address, slug or name of what has changed. */
+  /** The email address, slug or name of the changed object. */
   subject: z.string(),
   /** `user`, `app`, `client` … */
   subject_type: z.string().nullable(),
   /** Null for an address without an account, for example. */
   subject_id: z.string().nullable(),
-  /** Empty if the caller was not logged in, or the service acted on its own. */
+  /** Empty if the caller was not logged in, or if the service acted on its own. */
   actor: z.string(),
   actor_type: ActorType,
   actor_id: z.int().nullable(),
   clients: z.array(z.int()),
-  /** As the table of docs/events.md says for each type. */
+  /** The table in docs/events.md describes it for each type. */
   data: AnyObject,
   request_id: z.string().nullable(),
 });
@@ -45,12 +45,12 @@ const EventFields = Output('Event', {
 type EventFields = z.output<typeof EventFields>;
 type EventType = z.output<typeof EventType>;
 
-/** By their type. Data that the caller may not see is absent, or null. */
+/** Events by their type. Data that the caller may not see is absent or null. */
 type TypedEvent = {
   [T in EventType]: Omit<EventFields, 'type' | 'data'> & { type: T; data: Partial<EventData[T]> };
 }[EventType];
 
-// Only the types know the shapes: what was recorded is not checked again.
+// Only the type is narrowed: recorded data is not validated again.
 const EventOutput = EventFields as z.ZodType as z.ZodType<TypedEvent>;
 
 const eventConditions = {
@@ -75,7 +75,7 @@ const EventStreamFilter = OptionalInput({
   ...eventConditions,
   /** The id of the last event that you have read. Without it, the stream begins with the next event. */
   cursor: LongIdKey.optional(),
-  /** As `cursor`, sent by clients that connect again: the header `Last-Event-ID`. */
+  /** Like `cursor`, from the header `Last-Event-ID` that clients send when they reconnect. */
   lastEventId: z.coerce.number<string | number>().pipe(LongIdKey).optional(),
 });
 

@@ -23,7 +23,7 @@ const GroupOutput = Output('Group', {
 
 const GroupDetailOutput = Output('GroupDetail', {
   ...GroupOutput.shape,
-  /** Email addresses. Suspended and inactive members stay, but open nothing. */
+  /** Email addresses. Suspended and inactive members are listed, but cannot open the apps. */
   members: z.array(z.string()),
 });
 
@@ -68,7 +68,8 @@ export const groupsRouter = router({
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Change a group',
-    description: 'Omitted fields stay unchanged. `members` and `apps` replace those of the group.',
+    description:
+      'Omitted fields stay unchanged. `members` and `apps` replace the members and apps of the group.',
     example: { apps: ['zylTKNVx'] },
   })
     .input(ByGroup.extend(changesOf(fields).shape))
@@ -77,13 +78,13 @@ export const groupsRouter = router({
       ctx.services.groups.update(ctx.actor, id, groupId, changes),
     ),
 
-  /** What the screen of a group shows. Has no REST path, so that it can change with the screen. */
+  /** The data of a group's screen. Has no REST path, so that it can change with the screen. */
   screen: viewerProcedure
     .input(ByGroup)
     .output(GroupScreenOutput)
     .query(({ ctx, input }) => ctx.services.screens.group(ctx.actor, input.id, input.group_id)),
 
-  /** Adds and removes single members, so that changes of others stay. For screens, which may be open for long. */
+  /** Adds and removes single members, so that it does not overwrite changes of others. For screens, which may be open for long. */
   edit: adminProcedure
     .input(
       ByGroup.extend({

@@ -73,5 +73,5 @@ export const appRouter = router({
 
 export type AppRouter = typeof appRouter;
 
-/** Calls procedures in-process, with types and checks as over the wire. */
+/** Calls procedures in-process, with the same types and checks as over the network. */
 export const createCaller = createCallerFactory(appRouter);

@@ -20,7 +20,7 @@ const route = routesOf('Single sign-on', { problems: ['reauthentication-required
 const ByConnection = z.object({ connection_id: IdKey });
 const Page = OptionalInput(limitedPagingFields(IdCursor));
 
-/** Connections and domains of no client: superusers and staff log in with them. */
+/** Connections and domains of the installation, by which superusers and staff log in. */
 export const installationSsoRouter = router({
   list: route(superuserProcedure, 'GET', '/jb/sso/', {
     summary: 'List the connections of the installation',
@@ -84,7 +84,7 @@ export const installationSsoRouter = router({
 
   test: route(superuserProcedure, 'POST', '/jb/sso/{connection_id}/test/', {
     summary: 'Test a connection of the installation',
-    description: 'As that of a client: open `url` afterwards.',
+    description: 'Like the test of a connection of a client: open `url` afterwards.',
     handlesIdempotency: true,
     hasSecrets: true,
     problems: ['sso-failed', 'provider-unavailable'],

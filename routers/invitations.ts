@@ -32,7 +32,7 @@ const MAX_BULK_BYTES = 16 * 1024 * 1024;
 
 const INVALID_FLAG = 'Must be "true" or "false".';
 
-/** A string in any case, because Python's `str(True)` is "True", or a boolean. */
+/** A boolean, or a string in any case, because Python's `str(True)` is "True". */
 const DemoFlag = z
   .union([z.boolean(), z.string().regex(/^(true|false)$/i, INVALID_FLAG)], INVALID_FLAG)
   .transform((flag) => flag === true || String(flag).toLowerCase() === 'true');
@@ -45,7 +45,7 @@ const InvitationInput = z.object({
   is_demo_user: DemoFlag.optional(),
 });
 
-/** Never fails, so that errors of all elements are reported together, by index. */
+/** Never fails, so that the errors of all elements are reported together, by index. */
 const Element = InvitationInput.transform((value): InvitationElement => ({ value, faults: {} })).catch(
   ({ error }) => ({ value: null, faults: fieldErrors(error) }),
 );
@@ -71,7 +71,7 @@ export const invitationsRouter = router({
         search: Search.optional(),
         /** Exclusive. */
         expires_before: InstantKey.optional(),
-        /** The time of the request that created or renewed them. */
+        /** The time of the request that created or renewed the invitations. */
         invited_at: InstantKey.optional(),
         ...limitedPagingFields(IdCursor),
       }),

@@ -39,7 +39,7 @@ const MailDetailsOutput = Output('MailDetails', {
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),
   html: z.string(),
-  /** Whether the content is what was sent. Of mails whose texts were not kept, it has the present ones. */
+  /** Whether the content is what was sent. If the texts of a mail were not kept, it contains the present ones. */
   is_as_sent: z.boolean(),
   /** Whether the caller may retry it. */
   can_retry: z.boolean(),
@@ -64,7 +64,7 @@ const TimelineKey = Text(32);
 /** A mail or an invitation: the other is null. */
 const TimelineEntryOutput = Output('TimelineEntry', {
   id: z.string(),
-  /** When the mail was enqueued, or the invitation made. */
+  /** When the mail was enqueued, or the invitation was created. */
   timestamp: Instant,
   mail: MailOutput.nullable(),
   invitation: Output('TimelineInvitation', {
@@ -105,7 +105,7 @@ export const mailRouter = router({
         recipient: EmailKey.optional(),
         /** Each word must match the recipient. */
         search: Search.optional(),
-        /** Mails of one request have the same time. */
+        /** Filters the mails of one request: they have the same time. */
         created_at: InstantKey.optional(),
         ...limitedPagingFields(LongIdKey),
       }),

@@ -12,7 +12,7 @@ const MembershipOutput = Output('Membership', {
   client: z.int(),
   client_name: z.string(),
   is_admin: z.boolean(),
-  /** False if the user is suspended in this client. An inactive account opens nothing, whatever this says. */
+  /** False if the user is suspended in this client. An inactive account cannot open apps in either case. */
   is_active: z.boolean(),
   /** Free-form data for the apps of the client. */
   extra: AnyObject,
@@ -65,7 +65,7 @@ export const membershipsRouter = router({
         apps: z.array(Output('RevokedApp', { id: z.string(), label: z.string() })),
         /** Names of the groups that the user leaves, with the apps that these give. */
         groups: z.array(z.string()),
-        /** Active access views of the client that open an app as this user, and would open it no more. */
+        /** Active access views of the client that open an app as this user. They would stop working. */
         access_views: z.int(),
         /** Whether the user belongs to no other client, so that the account is deactivated. */
         deactivates_account: z.boolean(),

@@ -23,7 +23,10 @@ const OperationId = z.guid('Must be the id of an operation.');
 
 const BulkFilter = z.object({ app: Slug.optional(), client: Id.optional(), ...userBodyConditions });
 
-/** Users by address or by filter, and one change. `cursor` and `operation` continue an earlier request with a filter. */
+/**
+ * Selects users by address or by filter, and states one change for them. `cursor` and `operation` continue an earlier request with a
+ * filter.
+ */
 export const BulkInput = z.object({
   emails: z.array(EmailKey).min(1).max(MAX_BULK_USERS).optional(),
   filter: BulkFilter.optional(),
@@ -34,13 +37,13 @@ export const BulkInput = z.object({
   groups: z.array(Id).max(MAX_BULK_GROUPS).default([]),
   /** With `grant-apps`: when the new grants end. */
   expires_at: Expiry.optional(),
-  /** With `grant-apps`: why, shown beside the grants. */
+  /** With `grant-apps`: the reason, shown next to the grants. */
   reason: Reason.optional(),
   operation: OperationId.optional(),
   cursor: EmailKey.optional(),
 });
 
-/** The actions that take a field, and whether they require it. */
+/** By field: the actions that accept it, and whether they require it. */
 const FIELDS_OF_ACTIONS = [
   { field: 'apps', actions: ['grant-apps', 'revoke-apps'], isRequired: true },
   { field: 'groups', actions: ['add-to-groups'], isRequired: true },
@@ -78,7 +81,7 @@ export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest =>
 };
 
 export const BulkResultOutput = Output('BulkResult', {
-  /** Undoes this request, or continues it. In the audit trail, `operation` of the details. */
+  /** By this id, the request can be undone or continued. In the audit trail: `operation` of the details. */
   operation: z.string(),
   /** Null if the change cannot be undone. */
   undo_until: Instant.nullable(),
@@ -117,19 +120,19 @@ export const OperationKey = z
 
 const UndoOutput = Output('Undo', {
   operation: z.string(),
-  /** Grants, revocations, activations and groups, of all requests so far. */
+  /** The number of reverted grants, revocations, activations and groups, of all requests so far. */
   reverted: z.int(),
   skipped: z.array(
     Output('SkippedChange', {
       email: z.string(),
-      /** Null for what is no app, and `group_id` for what is no group, such as the activation of the user. */
+      /** `app_id` is null if the part concerns no app, `group_id` if it concerns no group, such as the activation of the user. */
       app_id: z.string().nullable(),
       group_id: z.int().nullable(),
       kind: z.enum(UNDONE_KINDS),
       problem: RowProblemOutput,
     }),
   ),
-  /** False if more users are left: send the request again. Its response then includes this one. */
+  /** False if users are left: send the request again. Its response includes this one. */
   is_finished: z.boolean(),
 });
 
@@ -139,7 +142,7 @@ export const operationsRouter = router({
   undo: route(adminProcedure, 'POST', '/jb/operations/{id}/undo/', {
     summary: 'Undo a change of many users',
     description:
-      'Your own bulk update or change of the access matrix, within ten minutes. Reverts what is still as the operation left it; the rest is in `skipped`. Each request reverts the changes of up to 1,000 users and reports those of all requests so far: repeat it until `is_finished` is true, or if it was interrupted. Reactivated users must log in again.',
+      'Your own bulk update or change of the access matrix, within ten minutes. Reverts changes that are still in place; `skipped` lists the others. Each request reverts the changes of up to 1,000 users and reports the total of all requests so far: repeat it until `is_finished` is true, or if it was interrupted. Reactivated users must log in again.',
     problems: ['undo-expired'],
     handlesIdempotency: true,
   })

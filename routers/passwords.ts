@@ -77,7 +77,7 @@ export const passwordsRouter = router({
   check: route(publicProcedure, 'POST', '/password/check/', {
     summary: 'Check a password against the policy',
     description:
-      'Against your own policy, or without a login that of the client whose site received the request. Nothing is stored.',
+      'Checks against your own policy or, without a login, against the policy of the client whose site received the request. Nothing is stored.',
     example: { password: 'summer', email: 'ada@acme.test' },
   })
     .input(

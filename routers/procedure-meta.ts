@@ -4,24 +4,24 @@ import type { Actor } from '../src/services/access/actor.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
 /**
- * What a procedure reaches, at most. A session that is confined to a client may call those that reach a client, and sees and changes only
- * what is of that client.
+ * The widest data that a procedure reaches. A session that is confined to a client may call procedures with the reach `client`, and sees
+ * and changes only data of that client.
  */
 export type Reach = 'client' | 'account' | 'installation';
 
-/** What `OpenApiMeta` does not cover. Base procedures set `reach`, `role` and `mayCall`, `routesOf` the rest. */
+/** Settings that `OpenApiMeta` lacks. Base procedures set `reach`, `role` and `mayCall`; `routesOf` sets the rest. */
 export type ProcedureMeta = {
   reach?: Reach;
   /** The roles that may call the procedure, as text; by default all users. */
   role?: string | undefined;
-  /** Whether the actor has one of them. */
+  /** Whether the actor has one of these roles. */
   mayCall?: ((actor: Actor) => boolean) | undefined;
   /** Whether it requires no credentials. */
   isPublic?: boolean;
   rest?: RestMeta;
 };
 
-/** Of a large body that has not been read yet. @throws Problem `forbidden` */
+/** For a large body that has not been read yet. @throws Problem `forbidden` */
 export const requireRole = (
   { role = '', mayCall }: Pick<ProcedureMeta, 'role' | 'mayCall'>,
   actor: Actor,
@@ -33,11 +33,13 @@ export const requireRole = (
 export type RestMeta = GuardMeta & {
   /** Status of a successful response, by default 200, or 204 without an output. */
   status?: 200 | 201 | 204;
-  /** Whether the interface of the replaced service documents this path. All others are extensions. */
+  /** Whether the replaced service documents this path. Other paths are extensions. */
   legacy?: boolean;
-  /** Problems beyond those of each path with parameters, such as `not-found`, of each change, and of each required role. */
+  /**
+   * Further problems, in addition to those that the path implies: by parameters (such as `not-found`), by a change, and by a required role.
+   */
   problems?: readonly ProblemCode[];
-  /** Fields of the body in the example of the OpenAPI document, beside those that are required. */
+  /** Fields of the body in the example of the OpenAPI document, in addition to the required ones. */
   example?: object;
   /** The body may be an object or an array of objects. The procedure takes an array under this key and returns one. */
   many?: string;
@@ -47,7 +49,7 @@ export type RestMeta = GuardMeta & {
   query?: readonly string[];
   /** The object under this key is sent in the query as `{key}.{name}={value}`. */
   dotted?: string;
-  /** Callers send forms, so the OpenAPI document lists them. Every path takes them. */
+  /** Whether callers send forms. Every path accepts forms; the OpenAPI document lists these only. */
   forms?: boolean;
   maxBodyBytes?: number;
   /** Available content types, the default first. */
@@ -64,7 +66,7 @@ export type RestMeta = GuardMeta & {
   volatileFields?: readonly string[];
 };
 
-/** The query whose ETag `If-Match` is compared with. None for a POST, which creates a resource or starts an action. */
+/** The query with whose ETag `If-Match` is compared. None for a POST, which creates a resource or starts an action. */
 export const matchedQueryOf = (method: OpenApiMethod | undefined, { resourceQuery }: GuardMeta = {}) =>
   method === 'POST' ? undefined : resourceQuery;
 
@@ -77,7 +79,7 @@ type Description = {
 
 type Builder<Procedure> = { meta: (meta: OpenApiMeta<ProcedureMeta>) => Procedure };
 
-/** Gives procedures their REST paths, under a tag of the OpenAPI document. All have the settings in `shared`. */
+/** Assigns REST paths to procedures, under a tag of the OpenAPI document. All get the settings in `shared`. */
 export const routesOf =
   (tag: string, shared: RestMeta = {}) =>
   <Procedure>(

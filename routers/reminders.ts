@@ -9,21 +9,21 @@ import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 const route = routesOf('Clients');
 
 const RemindersOutput = Output('Reminders', {
-  /** Days before a grant of an app ends at which its person is told. 0: never, as for all of these days. */
+  /** Days between the mail to the person and the end of a grant. 0 turns a reminder off, here and below. */
   access_days: z.int().meta({ examples: [7] }),
   /** Whether the admins are told of the same grants, in one mail a day. */
   access_admins: z.boolean(),
-  /** Days before an invitation expires at which the invitee is reminded, once. */
+  /** Days between the mail to the invitee, which is sent once, and the end of an invitation. */
   invitation_days: z.int().meta({ examples: [3] }),
-  /** Days without a login and without use of its apps after which a member is warned. */
+  /** Days without a login and without use of the client's apps before a member is warned. */
   inactive_days: z.int().meta({ examples: [180] }),
-  /** Days after the warning after which the membership is suspended, if it was not used since. */
+  /** Days from the warning until a membership without use is suspended. */
   suspend_days: z.int().meta({ examples: [30] }),
   /** Whether the admins get a digest on Mondays. */
   weekly_digest: z.boolean(),
 });
 
-/** 0 is off. */
+/** 0: off. */
 const Days = (min: number, max: number) =>
   z
     .int()
@@ -43,14 +43,14 @@ const Changes = {
 
 const ReminderSection = z
   .object({
-    /** Of these mails, or memberships. */
+    /** The number of these mails or memberships. */
     count: z.int(),
     people: z.array(
       z.object({
         ...personIdentity,
-        /** When the access ends or the invitation expires, the last login, or the warning. */
+        /** When the access ends or the invitation expires; the last login; or the warning. */
         at: Instant.nullable(),
-        /** Those whose access ends. */
+        /** The apps to which access ends. */
         apps: z.array(z.string()).meta({ examples: [['Sales']] }),
       }),
     ),
@@ -67,10 +67,10 @@ const RemindersPreviewOutput = Output('RemindersPreview', {
   access_admins: ReminderSection,
   invitations: ReminderSection,
   inactive: ReminderSection,
-  /** Those whose membership is suspended. They get no mail about it. */
+  /** Memberships that will be suspended. Their people get no mail about it. */
   suspended: ReminderSection,
   weekly_digest: ReminderSection,
-  /** What a digest of the last seven days says. */
+  /** The content of a digest of the last seven days. */
   digest: Output('Digest', {
     ...integers(COUNTED_OF_DIGEST),
     used_apps: z.array(z.object({ label: z.string(), actions: z.int() })),

@@ -13,7 +13,7 @@ const route = routesOf('Access requests');
 
 const AccessRequestOutput = Output('AccessRequest', {
   id: z.int(),
-  /** To be sent with the decision: it fails if the request has changed since. */
+  /** To send with the decision, which fails if the request has changed since. */
   version: z.int(),
   ...personIdentity,
   /** Id of the app. */
@@ -24,7 +24,7 @@ const AccessRequestOutput = Output('AccessRequest', {
   reason: z.string(),
   /** How long the person wants the app; null: without an end. */
   days: z.int().nullable(),
-  /** `closed`: the person got the app in another way, or cannot get it any more. */
+  /** `closed`: the request ended by itself, because the person got the app in another way or cannot get it any more. */
   status: z.enum(REQUEST_STATUSES),
   created_at: Instant,
   decided_at: Instant.nullable(),
@@ -33,7 +33,7 @@ const AccessRequestOutput = Output('AccessRequest', {
   decision_reason: z.string(),
   /** When the approved grant ends; null if it does not. */
   expires_at: Instant.nullable(),
-  /** Whether it is pending, and you may approve or deny it. */
+  /** Whether the request is pending, and the caller may approve or deny it. */
   can_decide: z.boolean(),
 });
 
@@ -41,7 +41,7 @@ const RequestableAppOutput = Output('RequestableApp', {
   ...appIdentity,
   client_name: z.string(),
   description: z.string(),
-  /** Whether you have asked for it. */
+  /** Whether the caller has asked for it. */
   is_pending: z.boolean(),
 });
 
@@ -64,7 +64,7 @@ export const requestsRouter = router({
   list: route(memberProcedure, 'GET', '/jb/access-requests/', {
     summary: 'List requests for apps',
     description:
-      'Your own and, for client admins, those of their clients; staff and superusers see all. Newest first. `cursor` is the id of the last request of the previous page.',
+      'Your own requests; client admins also see the requests in their clients; staff and superusers see all. Newest first. `cursor` is the id of the last request of the previous page.',
   })
     .input(
       OptionalInput({

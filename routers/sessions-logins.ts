@@ -36,7 +36,7 @@ const NEEDS_CODE = {
     'This account has a second factor. Send a code of the authenticator app, a recovery code or the answer of a passkey with POST /api/v1/session/otp/.',
 };
 
-/** Of an answer to a login or a confirmation: one of them. */
+/** The answer to a login or a confirmation: one of these fields. */
 export const factorFields = { code: OneTimeCode.optional(), passkey: Assertion.optional() };
 
 type FactorInput = { code?: string | undefined; passkey?: PasskeyAnswer['assertion'] | undefined };
@@ -47,13 +47,13 @@ export const factorIn = ({ code, passkey }: FactorInput, purpose: PasskeyPurpose
   return code === undefined ? undefined : { code };
 };
 
-/** The answer of a passkey in this browser, which has to request the next one anew. */
+/** The answer of a passkey in this browser. The browser has to request options again for the next answer. */
 const answerOf = (assertion: PasskeyAnswer['assertion'], purpose: PasskeyPurpose, browser: Browser) => {
   browser.passkey.forget();
   return { assertion, purpose, token: browser.passkey.value };
 };
 
-/** The options for a signature, by any passkey or those of the user whom the purpose concerns. */
+/** The options for a signature: by any passkey, or by a passkey of the user whom the purpose concerns. */
 const requestPasskey = async (ctx: Context & { services: Services }, purpose: PasskeyPurpose) => {
   const { browser, services } = ctx;
   if (purpose === 'login') return services.passkeys.requestLogin(browser.passkey.value);
@@ -70,7 +70,7 @@ const currentUser = async (ctx: Context) => {
   return actor.id;
 };
 
-/** Sets the cookies of a new session, which replaces that of the request. */
+/** Sets the cookies of a new session, which replaces the session of the request. */
 const openSession = async (ctx: Context & { services: Services }, secret: string) => {
   const { browser, services } = ctx;
   const actor = await services.authentication.findBySession(secret);
@@ -105,7 +105,7 @@ const challengeOf = ({ browser }: Context): string => {
   return browser.challenge.value;
 };
 
-/** Of the router of sessions: how a browser gets one. */
+/** The part of the router of sessions that creates sessions. */
 export const loginProcedures = {
   /** A POST, because addresses must not appear in URLs. */
   methods: route(publicProcedure, 'POST', '/session/methods/', {

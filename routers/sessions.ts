@@ -22,7 +22,7 @@ const SessionOutput = Output('Session', {
   is_current: z.boolean(),
 });
 
-/** Roles in single clients are ids of clients. */
+/** Roles in single clients, as ids of clients. */
 const RolesOutput = z.object(
   roleFields(
     () => z.boolean(),
@@ -30,7 +30,10 @@ const RolesOutput = z.object(
   ),
 );
 
-/** `required_from`: null if the user has what is required; in the past if the next login requires it. `needs_passkey`: whether it is a passkey. */
+/**
+ * `required_from`: null if the user has what is required; in the past if the next login requires it. `needs_passkey`: whether a passkey is
+ * required.
+ */
 const FactorStatusOutput = z.object({
   is_set_up: z.boolean(),
   required_from: Instant.nullable(),
@@ -38,7 +41,10 @@ const FactorStatusOutput = z.object({
   is_recommended: z.boolean(),
 });
 
-/** Of a session that began at an identity provider: where to log in again, to confirm it, and where to log out at the provider, too, after a logout. */
+/**
+ * A session that began at an identity provider: where to log in again to confirm it, and where to log out at the provider after a logout
+ * here.
+ */
 const SsoOutput = z.object({
   id: z.int().meta({ examples: [3] }),
   name: z.string().meta({ examples: ['Acme ID'] }),
@@ -50,9 +56,9 @@ export const sessionsRouter = router({
   ...loginProcedures,
 
   /**
-   * `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. `methods` are those of the
-   * login, by RFC 8176; empty for a token. `confined_to`: the client whose identity provider the session began with; null if it reaches all that
-   * the user has. Null for visitors.
+   * `app_url` is the URL template of an app, with `{slug}` or `{id}`. `sends_mail` is false without a mail server. `methods` are the
+   * login's, by RFC 8176; empty for a token. `confined_to` is the client whose identity provider the session began with, or null for an
+   * unconfined session. Null for visitors.
    */
   current: route(visitorProcedure, 'GET', '/session/', {
     summary: 'Get the current user',
@@ -129,7 +135,7 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx, input: { password, ...factor } }) => {
       const { actor, browser, services } = ctx;
       const proof = { password, factor: factorIn(factor, 'confirmation', ctx) };
-      // The cookie of a stronger session.
+      // A second factor makes the session stronger, which sets a new cookie.
       if (browser.session !== null && proof.factor) browser.prepareLogin();
       const renewed = await services.sessions.confirm(actor, proof, ctx.idempotencyKey());
       if (renewed !== null) browser.keepSession(renewed);

@@ -10,7 +10,7 @@ const route = routesOf('Sites');
 
 export const SiteOutput = Output('Site', { id: z.int(), domain: z.string(), name: z.string() });
 
-/** A host name or address, optionally with a port. Stored in lower case, because hosts are compared by it. */
+/** A host name or address, optionally with a port. Stored in lower case, because hosts are compared in lower case. */
 const Domain = Text(255)
   .toLowerCase()
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, optionally with a port.');

@@ -13,7 +13,7 @@ const MAX_CODE_BYTES = 16 * 1024;
 
 export const TicketOutput = Output('Ticket', { ticket: z.string(), expires_at: Instant });
 
-/** The response of RFC 7662: the claims only of a ticket that is active. */
+/** The response of RFC 7662. Only an active ticket has claims. */
 const IntrospectionOutput = Output('Introspection', {
   active: z.boolean(),
   ...z
@@ -58,7 +58,7 @@ export const ticketsRouter = router({
     .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.launches.exchange(input.code, input.app)),
 
-  /** A mutation, because the inputs of queries are in URLs. */
+  /** A mutation, because queries send their input in the URL. */
   introspect: route(viewerProcedure, 'POST', '/gate/introspect/', {
     summary: 'Check a ticket',
     description:
@@ -75,7 +75,7 @@ export const ticketsRouter = router({
   revoke: route(adminProcedure, 'POST', '/jb/tickets/revoke/', {
     summary: 'Revoke tickets',
     description:
-      'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
+      'Revokes the tickets of an access view (its id, as in the ticket, or its key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
     problems: ['not-found', 'shared-user'],
   })
     .input(

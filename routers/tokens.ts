@@ -65,7 +65,7 @@ export const tokensRouter = router({
       token: await ctx.services.logins.createToken(input.email, input.password, input.otp),
     })),
 
-  /** Public, because the token is the proof, and may have no other credential beside it. */
+  /** Public: the token is the proof, and its holder may have no other credential. */
   verify: route(publicProcedure, 'POST', '/jb/api-token-verify/', {
     summary: 'Verify a token',
     description:

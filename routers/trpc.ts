@@ -15,7 +15,7 @@ import { type MiddlewareResult, withMutationGuards } from './middleware/mutation
 import { matchedQueryOf, type ProcedureMeta, type Reach } from './procedure-meta.ts';
 import { transformer } from './schemas/transformer.ts';
 
-/** Of streams: below the timeouts of proxies, such as 60 s. */
+/** Interval of heartbeats in streams: below the timeouts of proxies, such as 60 s. */
 const HEARTBEAT_MS = 15_000;
 
 const t = initTRPC
@@ -28,7 +28,7 @@ const t = initTRPC
       ping: { enabled: true, intervalMs: HEARTBEAT_MS },
       client: { reconnectAfterInactivityMs: 3 * HEARTBEAT_MS },
     },
-    // Messages of other errors may quote libraries; those of a Problem are written for callers.
+    // Messages of other errors may contain text of libraries. Messages of a Problem are written for callers.
     errorFormatter: ({ shape, error }) => {
       const { code, status, message, fields, retryAfterSeconds } = problemOf(error);
       const problem = { code, fields, retryAfterSeconds };
@@ -74,7 +74,7 @@ const withProblems = async <R extends MiddlewareResult>(
 const isRefusal = ({ status, code }: Problem): boolean =>
   status === 403 && code !== 'reauthentication-required';
 
-/** Runs after the transaction of the refused call has ended, and so is not rolled back with it. */
+/** Runs after the transaction of the refused call has ended, so it is not rolled back with that transaction. */
 const createRefusalRecorder = (context: Context, path: string) => async (problem: Problem) => {
   const actor = await context.findActor().catch(() => null);
   if (!actor) return;
@@ -89,7 +89,7 @@ const withTimeLimit = (recordsRefusals: boolean) =>
     return withProblems(path, call, recordsRefusals ? createRefusalRecorder(ctx, path) : undefined);
   });
 
-/** Requires no credentials and ignores those that are sent. */
+/** Requires no credentials, and ignores sent ones. */
 export const publicProcedure = t.procedure
   .meta({ isPublic: true })
   .use(withTimeLimit(false))
@@ -113,7 +113,7 @@ const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () =>
       const confirmBeforeCommit = async (tx: Em) => {
         const credential = meta?.rest?.mayRevokeOwnCredential ? null : actor.credential;
         await confirmActor(tx, { ...actor, credential });
-        // Last, because confirming may wait for a lock.
+        // Last, because `confirmActor` may wait for a lock.
         ctx.timeLimit.requireTime();
       };
       return withMutationGuards({
@@ -127,12 +127,14 @@ const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () =>
       });
     });
 
-/** What all users do with what they have in their clients. */
+/** For actions of all users in their clients. */
 export const memberProcedure = procedureFor('client');
-/** What all users do with their own account as a whole: not in a session that is confined to a client. */
+/** For actions of all users on their own account as a whole, so not in a session that is confined to a client. */
 export const accountProcedure = procedureFor('account');
 
-/** For queries by which a front end finds out whether someone is logged in: visitors have the actor null. REST answers them 401. */
+/**
+ * For queries by which a front end finds out whether someone is logged in: for visitors, the actor is null. REST answers visitors with 401.
+ */
 export const visitorProcedure = t.procedure
   .meta({ reach: 'client' })
   .use(withTimeLimit(true))
@@ -149,7 +151,7 @@ export const allowedTo = (reach: Reach, ...actions: readonly Action[]) => {
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */
 export const viewerProcedure = allowedTo('client', 'view');
-/** Makes changes, and reads what only those who make them may see: client admins (own clients) and superusers. */
+/** Makes changes, and reads data that only callers who make these changes may see: client admins (own clients) and superusers. */
 export const adminProcedure = allowedTo('client', 'manage');
 /** Fetches and loads apps: staff and superusers. */
 export const staffProcedure = allowedTo('installation', 'operate');

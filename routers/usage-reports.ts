@@ -17,7 +17,7 @@ const DEFAULT_PERIODS = 30;
 const SUMMARY_DAYS = 28;
 const MAX_SUMMARY_DAYS = 91;
 
-/** What is counted and how it is grouped. */
+/** What to count, and how to group it. */
 const UsageReportInput = OptionalInput({
   app_id: AppKey.optional(),
   client: Id.optional(),
@@ -29,13 +29,13 @@ const UsageReportInput = OptionalInput({
   ...pageNumberFields,
 });
 
-/** Usage of one day, week or month, beside its counterpart. Days are UTC days, the last ones inclusive. */
+/** Usage of one day, week or month, with the figures of the period before. Days are UTC days; the last one is included. */
 const UsagePeriodOutput = Output('UsagePeriod', {
   start: z.string().meta({ examples: ['2026-11-16'] }),
   /** Today at the latest. */
   end: z.string().meta({ examples: ['2026-11-21'] }),
   actions: z.int(),
-  /** Null unless the report is of one app. */
+  /** Null unless the report is about one app. */
   users: z.int().nullable(),
   previous_start: z.string().meta({ examples: ['2026-11-09'] }),
   previous_end: z.string().meta({ examples: ['2026-11-14'] }),
@@ -45,7 +45,7 @@ const UsagePeriodOutput = Output('UsagePeriod', {
   users_change: z.int().nullable(),
 });
 
-/** Of the last days until today, a UTC day, and of as many days before. */
+/** Figures of the last days up to today (UTC days), and of the same number of days before. */
 const UsageSummaryOutput = Output('UsageSummary', {
   actions: z.int(),
   previous_actions: z.int(),
@@ -77,13 +77,13 @@ const IdleUserOutput = Output('IdleUser', {
   ...personIdentity,
   date_joined: Instant,
   last_login: Instant.nullable(),
-  /** A UTC day. Null if no use of an app that you can see is on record. */
+  /** A UTC day. Null if there is no record of use of an app that the caller can see. */
   last_used_day: z.string().nullable(),
 });
 
 const route = routesOf('Apps');
 
-/** Of charts of all apps in a list. */
+/** Bounds the charts of all apps in a list. */
 const MAX_DAILY = 90;
 
 /** Reports for administrators, from the totals of usage. */
@@ -169,7 +169,7 @@ export const usageReportProcedures = {
       ),
     ),
 
-  /** Active users who neither logged in nor used an app for `days`; those who never logged in come first. Has no REST path: for screens. */
+  /** Active users who neither logged in nor used an app for `days`; users who never logged in come first. Has no REST path: for screens. */
   idleUsers: viewerProcedure
     .input(
       OptionalInput({

@@ -114,7 +114,7 @@ const toSubmitted = ({ extra, ...entry }: z.output<typeof SubmittedEntry>): Subm
   occurredAt: entry.timestamp,
 });
 
-/** The number of entries is checked before the entries, so that a hostile array does not cause millions of errors. */
+/** The number of entries is checked before the entries: a hostile array must not cause millions of errors. */
 const SubmittedEntries = z
   .array(z.custom<z.input<typeof SubmittedEntry>>().meta({ sent: SubmittedEntry }))
   .max(MAX_ENTRIES_PER_REQUEST)
@@ -127,7 +127,7 @@ const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
 type StreamContext = Pick<Context, 'listFormat' | 'setPagination'> & { actor: Actor; services: Services };
 
-/** REST gets the stream as it is sent, other callers get its entries. */
+/** REST gets the stream as it is sent; other callers get its entries. */
 const streamUsage = async (ctx: StreamContext, filter: UsageStreamFilter, paging: PagingInput<never>) => {
   const { services, actor, listFormat } = ctx;
   const page = toPageRequest(ctx, paging);

@@ -16,18 +16,18 @@ const ErasurePreview = z.object({
   expires_at: Instant,
 });
 
-/** Rows of one part. The type is written out, because the client's types have none of services. */
+/** Rows of one part. The type is written out, because the client package contains no types of services. */
 type ExportPage = { part: string; items: Record<string, unknown>[] };
 
-/** The name of a file, without characters that are unsafe in one or in a header. */
+/** A name of a file, without characters that are unsafe in file names or in a header. */
 const fileNameOf = (email: string): string => `${email.replaceAll(/[^\w.@-]/g, '_').slice(0, 100)}.zip`;
 
-/** What a person may ask for: their data, and their erasure. */
+/** Requests that a person may make about their data: an export, and the erasure. */
 export const dataRightsProcedures = {
   export: route(accountProcedure, 'GET', '/jb/users/{email}/export/', {
     summary: 'Export everything about a user',
     description:
-      'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of `{part, items}`.',
+      'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data; superusers may export the data of all users. tRPC streams pages of `{part, items}`.',
     problems: ['forbidden', 'reauthentication-required'],
     download: 'application/zip',
   })

@@ -10,7 +10,7 @@ const IdentityOutput = Output('ExternalIdentity', {
   id: z.int(),
   connection: z.int(),
   connection_name: z.string(),
-  /** Null: of the installation. */
+  /** Null: the installation. */
   client: z.int().nullable(),
   issuer: z.string(),
   subject: z.string(),

@@ -8,11 +8,11 @@ import { adminProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
-/** What the screen of a person shows, and only it. */
+/** The data of a person's screen. */
 const PersonScreenOutput = z.object({
   /** A role in all clients. */
   role: z.enum(['superuser', 'staff']).nullable(),
-  /** When the person last used an app. Null if never, as far as the caller may see. */
+  /** When the person last used an app; null if the caller can see no use. */
   last_use: z.object({ day: z.string(), app: z.string() }).nullable(),
   /** Null for callers who may not change the account. */
   account: z
@@ -21,13 +21,13 @@ const PersonScreenOutput = z.object({
       last_password_set: Instant,
       password_expires_at: Instant.nullable(),
       pending_email: PendingEmail.nullable(),
-      /** Of one from the time in another client, which the person has left, neither name nor times. */
+      /** A factor that was added while the person belonged to another client, which they have left, has neither a name nor times. */
       second_factors: z.array(SecondFactorOutput.extend({ confirmed_at: Instant.nullable() })),
-      /** From when on the person needs another second factor than they have; null if they have what is required. */
+      /** When the person must have a second factor that they lack; null if they have what is required. */
       factor_required_from: Instant.nullable(),
-      /** Whether that is a passkey. */
+      /** Whether this factor must be a passkey. */
       needs_passkey: z.boolean(),
-      /** Unused ones. */
+      /** The number of unused codes. */
       recovery_codes: z.int().nullable(),
     })
     .nullable(),
@@ -46,11 +46,11 @@ const Name = Output('OffboardedItem', { id: z.string(), label: z.string() });
 const OffboardingOutput = Output('OffboardingPreview', {
   /** Whether the account, or the memberships, are active now. */
   is_active: z.boolean(),
-  /** False for a person who also belongs to clients that the caller does not administer: only `clients` are concerned. */
+  /** False if the person also belongs to clients that the caller does not administer: then only `clients` are concerned. */
   deactivates_account: z.boolean(),
-  /** The clients in which the person is suspended instead. */
+  /** The clients in which the membership is suspended if the account stays active. */
   clients: z.array(Output('OffboardedClient', { id: z.int(), name: z.string() })),
-  /** Sessions and tokens end with the account only. */
+  /** Sessions and tokens end only with the account. */
   sessions: z.int(),
   tokens: z.int(),
   /** Granted apps, oldest first. */

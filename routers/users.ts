@@ -33,7 +33,7 @@ const route = routesOf('Users');
 
 const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditions };
 
-/** What `update` changes of a user. */
+/** The fields of a user that `update` changes. */
 const UserChanges = z
   .object({
     first_name: PersonName,
@@ -47,16 +47,16 @@ const UserChanges = z
 
 const CHANGED = UserChanges.keyof().options;
 
-/** What a caller has read of these fields, by the rules of outputs. */
+/** The values of these fields that a caller has read, by the rules of outputs. */
 const ExpectedUser = UserOutput.pick(
-  // `fromEntries` forgets the names.
+  // `fromEntries` loses the names.
   Object.fromEntries(CHANGED.map((name) => [name, true])) as Record<(typeof CHANGED)[number], true>,
 )
   .extend({ extra: Extra })
   .partial();
 
 const HomePreviewOutput = Output('HomePreview', {
-  /** False: the person cannot log in, and sees nothing. */
+  /** False: the person cannot log in, and cannot see anything. */
   is_active: z.boolean(),
   apps: z.array(
     Output('HomeApp', {
@@ -210,7 +210,7 @@ export const usersRouter = router({
   update: route(adminProcedure, 'PATCH', '/jb/users/{email}/', {
     summary: 'Update a user',
     description:
-      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. `extra` and `is_demo_user` are set in the memberships of your clients; a superuser sets those of all memberships and of the account. Of users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` as they count in your clients; `is_active: false` also revokes the apps of your clients.',
+      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. `extra` and `is_demo_user` are set in the memberships of your clients; a superuser sets them in all memberships and in the account. For users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` of the memberships in your clients; `is_active: false` also revokes the apps of your clients.',
     problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
     resourceQuery: 'users.get',
     example: { first_name: 'Augusta', apps: ['zylTKNVx'] },

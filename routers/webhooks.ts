@@ -9,7 +9,7 @@ import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, router } from './trpc.ts';
 
-/** Also the URL of a webhook may contain one. */
+/** The URL of a webhook may contain a secret, too. */
 const route = routesOf('Webhooks', { hasSecrets: true });
 
 const WebhookFields = {
@@ -17,14 +17,14 @@ const WebhookFields = {
   /** Null: the whole installation. */
   client: z.int().nullable(),
   url: z.string().meta({ examples: ['https://hooks.acme.test/steward'] }),
-  /** Empty: all. */
+  /** Empty: all types. */
   types: z.array(z.string()).meta({ examples: [['user.deactivated']] }),
   description: z.string().meta({ examples: ['The data platform'] }),
   is_active: z.boolean(),
   /** When the service disabled it, and why: the receiver answered 410, or all deliveries failed for five days. */
   disabled_at: Instant.nullable(),
   disabled_reason: z.enum(DISABLED_REASONS).nullable(),
-  /** Since when deliveries have failed, and none has succeeded. */
+  /** Since when all deliveries have failed; null after a success. */
   failing_since: Instant.nullable(),
   created_at: Instant,
   /** The email address of the user. */
@@ -43,7 +43,7 @@ const CreatedWebhookOutput = Output('CreatedWebhook', {
 
 const RotatedSecretOutput = Output('RotatedWebhookSecret', {
   secret: Secret,
-  /** Until then, the secret before signs, too. */
+  /** Until then, deliveries are also signed with the previous secret. */
   previous_until: Instant,
 });
 
@@ -51,7 +51,7 @@ const AttemptOutput = Output('WebhookAttempt', {
   /** Null without a response. */
   status: z.nullable(z.int()).meta({ examples: [204] }),
   duration_ms: z.int().meta({ examples: [83] }),
-  /** Its first kilobyte. */
+  /** The first kilobyte. */
   response: z.string().nullable(),
   /** Why there was no response. */
   error: z.string().nullable(),
@@ -69,12 +69,12 @@ const DeliveryOutput = Output('WebhookDelivery', {
   next_attempt_at: Instant.nullable(),
   delivered_at: Instant.nullable(),
   failed_at: Instant.nullable(),
-  /** Of the last attempt, as the fields below. */
+  /** The HTTP status of the last attempt, as all fields below. */
   response_status: z.nullable(z.int()).meta({ examples: [204] }),
   duration_ms: z.int().nullable(),
   response: z.string().nullable(),
   error: z.string().nullable(),
-  /** What was sent. */
+  /** The request body. */
   body: AnyObject.nullable(),
 });
 
@@ -88,7 +88,7 @@ const Url = Text(2048)
 
 const fields = {
   url: Url,
-  /** Of events. Empty: all. */
+  /** Types of events. Empty: all. */
   types: distinct(EventType, 200)
     .meta({ examples: [['user.deactivated']] })
     .default([]),
@@ -99,7 +99,7 @@ export const webhooksRouter = router({
   list: route(adminProcedure, 'GET', '/jb/webhooks/', {
     summary: 'List webhooks',
     description:
-      'Of clients that you administer; for superusers, all, also those of the installation, which have no `client`. `cursor` is the id of the last webhook of the previous page.',
+      'The webhooks of clients that you administer. Superusers also see the webhooks of the installation, which have no `client`. `cursor` is the id of the last webhook of the previous page.',
   })
     .input(OptionalInput({ client: Id.optional(), ...limitedPagingFields(IdCursor) }))
     .output(z.array(WebhookOutput))
@@ -115,7 +115,7 @@ export const webhooksRouter = router({
   create: route(adminProcedure, 'POST', '/jb/webhooks/', {
     summary: 'Create a webhook',
     description:
-      'Sends what happens to `url`, in the form of Standard Webhooks: the events of a client, as `events.list` shows them to an admin of this client alone, or, for superusers, without `client` those of the whole installation. The `secret` of the response signs them.',
+      'Sends events to `url`, in the format of Standard Webhooks: the events of a client, as `events.list` shows them to an admin of this client alone; for superusers, without `client`, the events of the whole installation. The `secret` of the response signs them.',
     problems: ['not-found', 'reauthentication-required'],
     status: 201,
     example: { url: 'https://hooks.acme.test/steward', types: ['user.deactivated'], client: 1 },
@@ -146,8 +146,7 @@ export const webhooksRouter = router({
 
   rotateSecret: route(adminProcedure, 'POST', '/jb/webhooks/{id}/secret/', {
     summary: 'Rotate the secret of a webhook',
-    description:
-      'For 24 hours, deliveries have two signatures: that of the new secret and that of the one before.',
+    description: 'For 24 hours, deliveries have two signatures: by the new secret and by the previous one.',
     problems: ['reauthentication-required'],
   })
     .input(ById)

@@ -84,24 +84,24 @@ type AppDeps = {
   /** Lower cost of password hashes, only for tests. */
   hashCost?: Argon2Cost;
   timeLimitMs?: number;
-  /** Of one request to an identity provider. */
+  /** Limit of one request to an identity provider. */
   providerTimeoutMs?: number;
-  /** Default: name servers. */
+  /** Default: asks the name servers. */
   readTxtRecords?: ReadTxtRecords;
-  /** How long a request waits for the rest of an erasure. */
+  /** How long a request waits for an erasure to finish. */
   erasurePatienceMs?: number;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-/** For each call. See `SESSION_SETTINGS`, whose limits depend on it. */
+/** Limit of a call. The limits in `SESSION_SETTINGS` depend on it. */
 const TIME_LIMIT_MS = 10_000;
 /** Below the usual timeouts of health probes. */
 const READY_TIMEOUT_MS = 2_500;
-/** Earlier, so that the connections that the network has cut are discarded when the probe fails. */
+/** Shorter than the probe: then a failed probe also discards connections that the network has cut. */
 const READY_QUERY_TIMEOUT_MS = 2_000;
 const ERASURE_PATIENCE_MS = 5_000;
-/** Searching a long log for a person may take long. The next run continues where this one ended. */
+/** The search of a long log for a person may take long. The next run continues where this one ended. */
 const ERASURES_LIMIT_MS = 55 * MINUTE_MS;
 
 /** The composition root: creates and wires all components. The database must be migrated. */
@@ -162,7 +162,7 @@ export const createApp = async (deps: AppDeps) => {
     webhookWorker: webhooks.worker,
     pruneWebhooks: webhooks.prune,
     sinkWorker,
-    /** Null: none are scheduled. */
+    /** Null: no backups are scheduled. */
     backupIntervalSeconds: config.backup.target ? (config.backup.intervalHours * HOUR_MS) / 1000 : null,
     /** Starts sending mails and events, and the scheduled tasks. */
     startBackgroundWork: (): void => {
@@ -189,7 +189,7 @@ export const createApp = async (deps: AppDeps) => {
 
 type Resources = Awaited<ReturnType<typeof openResources>>;
 
-/** Opens what the components share. */
+/** Opens the resources that the components share. */
 const openResources = async (deps: AppDeps) => {
   const { config, connection, secretKey } = deps;
   const orm = await openDatabase(connection);
@@ -270,8 +270,8 @@ const createServiceFactories = (
 };
 
 /**
- * Runs `confirm` last in each transaction of a unit of work, after its flush and before its commit. Not at the end of nested
- * transactions: they are savepoints, and more work follows.
+ * Runs `confirm` last in each transaction of a unit of work, after its flush and before its commit. Not at the end of nested transactions:
+ * they are savepoints, and more work follows.
  */
 const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
   const outermost = new WeakSet<object>();
@@ -280,7 +280,7 @@ const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
       if (!parent) outermost.add(tx);
     },
     beforeTransactionCommit: async ({ em: tx }) => {
-      // The event is of the transaction's own entity manager, whose type is that of its parent.
+      // The event has the transaction's own entity manager, but its type is the parent's.
       if (outermost.has(tx)) await confirm(tx as Em);
     },
   });
@@ -376,9 +376,9 @@ const openSinkWorker = ({ config, listen, orm, clock, logger, sinks }: Resources
   });
 };
 
-/** How often to look whether a backup is due. */
+/** Interval of the check whether a backup is due. */
 const BACKUP_INTERVAL_MS = 60_000;
-/** A backup that takes longer has failed, for example because its target does not answer. */
+/** A backup that takes longer counts as failed, for example because its target does not answer. */
 const BACKUP_LIMIT_MS = 24 * HOUR_MS;
 
 /** The scheduler that makes the backups of BACKUP_TARGET; null without it. */
@@ -386,7 +386,7 @@ const createBackupModule = async (resources: Resources) => {
   const { config, secretKey, logger } = resources;
   const { target, passphrase } = config.backup;
   if (!target) return null;
-  // Loaded only where it is used, as the S3 client is.
+  // Loaded only where it is used, like the S3 client.
   const { runScheduledBackup } = await import('./backup/scheduled-backup.ts');
   const deps = {
     ...resources,

@@ -16,10 +16,10 @@ export const steward = createStewardClient({
   },
 });
 
-/** An event of the window before it leaves for the login page. */
+/** A window event that is sent before the page leaves for the login page. */
 export const SESSION_ENDED = 'session-ended';
 
-/** A session that ended leads to the login page, which returns to the same place. */
+/** After the session has ended, leaves for the login page, which returns to the same place. */
 const handleError = (error: unknown): void => {
   if (isProblem(error, 'unauthenticated')) {
     dispatchEvent(new CustomEvent(SESSION_ENDED));
@@ -30,7 +30,7 @@ const handleError = (error: unknown): void => {
 /** Whether the session was read before. */
 const isLoggedIn = (): boolean => queryClient.getQueryData(sessionQuery.queryKey) !== undefined;
 
-/** @param hasEnded so that the page says why the user has to log in */
+/** @param hasEnded whether the login page states that the session has ended */
 const loginUrl = (hasEnded: boolean): string => {
   const next = location.pathname + location.search;
   return `/login/?${new URLSearchParams({ next, ...(hasEnded && { ended: '1' }) })}`;
@@ -42,7 +42,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // A refused call is not retried; a lost connection may come back.
+      // A refused call is not retried; a lost connection may be restored.
       retry: (failures, error) => !isProblem(error) && failures < 2,
     },
   },
@@ -51,7 +51,7 @@ export const queryClient = new QueryClient({
 /** Typed query and mutation options of every procedure: `trpc.users.get.queryOptions({ email })`. */
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client: steward.api, queryClient });
 
-/** No screen is for visitors: for the console, an ended session is the error that every other call gets. */
+/** No screen is for visitors, so an ended session is an error here, as in every other call. */
 export const sessionQuery = queryOptions({
   queryKey: trpc.sessions.current.queryKey() as readonly unknown[],
   queryFn: async () => {

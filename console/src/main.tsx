@@ -12,7 +12,7 @@ import { queryClient, sessionQuery } from './api.ts';
 import { router } from './router.tsx';
 import { cssVariables, theme } from './theme/theme.ts';
 
-// Before React renders: the frame of every screen waits for the session, and the screen for its script.
+// Before React renders: the frame of every screen needs the session, and the screen needs its script.
 void queryClient.prefetchQuery(sessionQuery);
 void router.load();
 
@@ -20,7 +20,7 @@ const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no element #root.');
 
 createRoot(root, {
-  // A session that has ended is no error: the page is leaving for the login page.
+  // An ended session is no error: the page is leaving for the login page.
   onCaughtError: (error) => {
     if (!isProblem(error, 'unauthenticated')) console.error(error);
   },

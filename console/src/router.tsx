@@ -27,12 +27,12 @@ const isViewer = (): boolean => {
   return session !== undefined && canView(session.roles);
 };
 
-/** For screens with a choice of clients, as `prefetchPerson`. */
+/** For screens with a choice of clients; like `prefetchPerson`. */
 const prefetchClients = async (): Promise<void> => {
   if (isViewer()) await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
 };
 
-/** Requests the chart while the screen is loaded, which then appears in one step. */
+/** Requests the chart while the screen is loaded, so that both appear in one step. */
 const prefetchUsage = async (filter: UsageFilter): Promise<void> => {
   if (!isViewer()) return;
   const report = trpc.usage.report.queryOptions(reportOf(filter));
@@ -97,7 +97,7 @@ const screens = [
     path: '/usage',
     validateSearch: usageFilter,
     loaderDeps: ({ search }) => search,
-    // A change of the filter does not wait: its choice shows at once.
+    // A change of the filter does not wait, so that its choice shows at once.
     loader: ({ deps, cause }) => {
       const loaded = prefetchUsage(deps);
       return cause === 'stay' ? undefined : loaded;
@@ -184,7 +184,7 @@ const screens = [
     path: '/access',
     validateSearch: accessFilter,
     loaderDeps: ({ search }) => search,
-    // As above.
+    // As for the screen above.
     loader: ({ deps, cause }) => {
       const loaded = prefetchAccess(deps);
       return cause === 'stay' ? undefined : loaded;

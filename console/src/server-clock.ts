@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
 
-/** The longest wait of a timer of browsers, which end longer ones at once. */
+/** The longest wait of a browser's timer; browsers end longer ones at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** How far the clock of the service is ahead of the browser's, as the last response said. */
+/** How far the clock of the service is ahead of the browser's, according to the last response. */
 let aheadMs = 0;
 
 /** Reads the header `Date`, which is exact to the second. */
@@ -12,7 +12,7 @@ export const noteServerTime = (headers: Headers): void => {
   if (!Number.isNaN(time)) aheadMs = time - Date.now();
 };
 
-/** The time of the service, which decides what has ended. The browser's clock may be minutes off. */
+/** The time of the service. Use it to decide what has ended: the browser's clock may be minutes off. */
 export const serverNow = (): number => Date.now() + aheadMs;
 
 /** Whether a time has passed by the clock of the service; false without a time. */

@@ -27,7 +27,7 @@ const PROTOCOL_ERRORS: Partial<Record<TRPCError['code'], ProblemCode>> = {
   UNSUPPORTED_MEDIA_TYPE: 'unsupported-media-type',
 };
 
-/** tRPC uses the same code for a request body of another type. */
+/** tRPC uses the same code for a request body of an unsupported type. */
 const STREAMED = 'This response is streamed. Call it with httpBatchStreamLink, or page by page.';
 
 /** Converts the error of a procedure into a problem. Unexpected errors become `internal-error`. */
@@ -51,7 +51,7 @@ export const trpcErrorOf = (problem: Problem): TRPCError =>
     cause: problem,
   });
 
-/** Bounds the response to a hostile body. */
+/** Bounds the size of the response to a hostile body. */
 const MAX_ISSUES = 1_000;
 
 /** Messages by dotted path; messages about the whole input have the key `body`. */

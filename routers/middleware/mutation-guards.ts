@@ -7,16 +7,18 @@ import type { ConfirmBeforeCommit, Context, Precondition } from '../context.ts';
 
 /** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
 export type GuardMeta = {
-  /** The query that returns the resource which the mutation changes or creates. */
+  /** The query that returns the resource that the mutation creates or changes. */
   resourceQuery?: keyof Services['resourceLocks'];
   /**
-   * It must not start inside a transaction, for example because it waits for another server. Either its service handles the idempotency key, or
-   * repeats change nothing.
+   * The mutation must not start inside a transaction, for example because it waits for another server. Either its service handles the
+   * idempotency key, or repeats change nothing.
    */
   handlesIdempotency?: boolean;
-  /** The response has secrets, such as recovery codes, and is not stored for an idempotency key. */
+  /** The response contains secrets, such as recovery codes, and is not stored for an idempotency key. */
   isShownOnce?: boolean;
-  /** It may revoke the token or session of the call itself, as a logout does. Others fail if it was revoked in the meantime. */
+  /**
+   * The mutation may revoke the token or session of the call itself, as a logout does. Other mutations fail if it was revoked meanwhile.
+   */
   mayRevokeOwnCredential?: boolean;
 };
 
@@ -86,7 +88,7 @@ const throwIfFailed = <R extends MiddlewareResult>(result: R): R & { ok: true } 
   return result as R & { ok: true }; // TypeScript does not narrow type parameters
 };
 
-/** Keys that no view has. An object with one of them represents a value that JSON lacks. */
+/** Keys that no output has. An object with one of them represents a value that JSON lacks. */
 const DATE = '\0date';
 const FREE_FORM = '\0free-form';
 

@@ -18,7 +18,7 @@ const TYPE_NAMES: Record<string, string> = {
   date: 'a date, such as 2026-01-31 or 2026-01-31T12:00:00Z',
 };
 
-/** Error messages of zod for callers, in one style for all inputs. */
+/** Messages of zod's errors for callers, in one style for all inputs. */
 const describeIssue = (issue: Issue): string | undefined => {
   if (issue.input === undefined && issue.code !== 'custom') return 'This field is required.';
   if (issue.code === 'invalid_type') return `Must be ${TYPE_NAMES[issue.expected] ?? issue.expected}.`;
@@ -48,7 +48,7 @@ const storable = (schema: z.ZodString) =>
 /** HTML that people see: it is sanitized where it is shown. */
 export const Html = Text(100_000);
 
-/** Why someone gets an app. */
+/** The reason for which someone gets an app. */
 export const Reason = Text(500);
 
 /** A first or last name. Trimmed before the length check. */
@@ -69,7 +69,7 @@ export const Login = {
 /** A code of an authenticator app, or a recovery code, with or without spaces and hyphens. */
 export const OneTimeCode = z.string().trim().min(1, 'This field is required.').max(64);
 
-/** A new password within the limits of a login. The password policy is checked by the service. */
+/** A new password within the length limits of a login. The service checks the password policy. */
 export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
 
 /** Free-form JSON of at most 64 KiB, stored as sent. Any key is plain data, including `__proto__`. */
@@ -81,7 +81,7 @@ export const Extra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true } });
 
-/** An input of which nothing is required: tRPC calls need no argument. */
+/** An input without required fields: tRPC calls need no argument. */
 export const OptionalInput = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.object(shape).prefault({} as never); // the type of a shape that is not known yet fits nothing
 
@@ -89,7 +89,7 @@ type WithoutDefaults<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: Shape[Name] extends z.ZodDefault<infer Field> ? Field : Shape[Name];
 };
 
-/** The fields of a creation as those of an update: optional, and without defaults. */
+/** Derives the fields of an update from the fields of a creation: optional, without defaults. */
 export const changesOf = <Shape extends z.ZodRawShape>(shape: Shape) => {
   const fields = Object.entries(shape).map(([name, field]) => [
     name,
@@ -110,7 +110,7 @@ export const InstantKey = z
 /** Whole days up to today. */
 export const WindowDays = z.int().min(1).max(3650);
 
-/** Of usage, where the caller does not choose a window. */
+/** The window of usage for callers who do not choose one. */
 export const DEFAULT_WINDOW_DAYS = 30;
 
 export const UsageWindow = WindowDays.default(DEFAULT_WINDOW_DAYS);

@@ -14,7 +14,7 @@ export const InvitationStatus = z.enum(INVITATION_STATUSES);
 /** By default, lists show pending invitations. */
 export const InvitationStatusFilter = z.enum([...InvitationStatus.options, 'all']).default('pending');
 
-/** As the inviter knows them: what the invitee leaves out is taken from there. */
+/** As the inviter knows them: they fill in what the invitee omits. */
 export const inviteeNames = { first_name: PersonName.optional(), last_name: PersonName.optional() };
 
 export const invitationOffer = {
@@ -101,9 +101,9 @@ export const InvitationPageOutput = Output('InvitationPage', {
   apps: z.array(z.string()),
   expires_at: Instant,
   closed_at: Instant.nullable(),
-  /** What the invitee needs in order to accept: a password (new users), a login, or activation of the account. */
+  /** What the invitee must provide to accept: a password (new users), a login, or the activation of the account. */
   needs: z.enum(['password', 'login', 'nothing', 'activation']),
-  /** The identity provider with which new people can accept it instead of choosing a password, or have to. */
+  /** The identity provider by which new people can or must accept, instead of choosing a password. */
   sso: z
     .object({
       name: z.string().meta({ examples: ['Acme ID'] }),
@@ -116,7 +116,7 @@ export const InvitationPageOutput = Output('InvitationPage', {
 });
 
 /**
- * `user` is null if the user's access was revoked right after the acceptance, or if the user has to set up a second factor first:
+ * `user` is null if the access was revoked right after the acceptance, or if the user has to set up a second factor first:
  * `needs_second_factor`.
  */
 export const AcceptedOutput = z.object({

@@ -17,7 +17,7 @@ export const LongIdKey = z.int().transform((id) => Math.max(0, id));
 /** The id after which a page starts. */
 export const IdCursor = z.int().transform((id) => Math.min(Math.max(0, id), INT4_MAX));
 
-/** The token of a mailed link. Any text is accepted: that of no link is not valid any more. */
+/** The token of a mailed link. Any text is accepted: an unknown token is treated as an expired link. */
 export const LinkToken = z.string().max(128);
 
 /** Identifies a user. Any text is accepted: an invalid address is not found. */
@@ -52,7 +52,7 @@ export const AppIds = z
     json: { type: 'array', maxItems: MAX_APP_IDS, items: { type: 'string', pattern: APP_ID.source } },
   });
 
-/** A list of which repeated elements count once. */
+/** A list in which repeated elements count once. */
 export const distinct = <Element extends z.ZodType>(element: Element, maxLength: number) =>
   z
     .array(element)

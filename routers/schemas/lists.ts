@@ -36,7 +36,7 @@ export const limitedPagingFields = <C extends z.ZodType>(cursor: C) => ({
 /** How many people a preview lists. */
 export const PreviewLimit = z.int().min(1).max(1_000).default(100);
 
-/** Words that must all match, also inside of longer words. */
+/** Words that must all match, also inside longer words. */
 export const Search = Text(254).refine(
   (search) => wordsOf(search).length <= MAX_WORDS,
   `Must have at most ${MAX_WORDS} words.`,
@@ -67,7 +67,7 @@ export const toPageRequest = <C>(
 
 type PageKeys = { page?: unknown; page_size?: unknown; limit?: unknown };
 
-/** The format in which to stream a list: of a whole list over REST; undefined for others. */
+/** The format in which to stream a list: set for a whole list over REST; undefined otherwise. */
 export const streamFormat = (
   { listFormat }: Pick<Context, 'listFormat'>,
   { page, page_size, limit }: PageKeys,
@@ -83,8 +83,8 @@ export const listOf = <T extends z.ZodType>(item: T) =>
     .meta({ listOf: item });
 
 /**
- * The output of a procedure whose list does not fit in memory: pages of items, each passed on before the next is read. REST
- * gets a `ListStream`, as in `listOf`.
+ * The output of a procedure whose list does not fit in memory: pages of items, each passed on before the next is read. REST gets a
+ * `ListStream`, as with `listOf`.
  */
 export const pagesOf = <T extends z.ZodType>(item: T) =>
   z
@@ -92,7 +92,7 @@ export const pagesOf = <T extends z.ZodType>(item: T) =>
     .transform((pages) => pages as AsyncIterable<z.output<T>[]>)
     .meta({ pagesOf: item });
 
-/** The output of a subscription whose events can be continued by their ids. Each is parsed where it is yielded. */
+/** The output of a subscription whose events can be resumed by id. Each event is parsed where it is yielded. */
 export const streamOf = <T extends z.ZodType>(_item: T) =>
   z.custom<AsyncIterable<TrackedEnvelope<z.output<T>>>>(isAsyncIterable);
 

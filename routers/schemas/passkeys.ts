@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PASSKEY_PURPOSES } from '../../src/services/auth/passkeys.ts';
 import { Output } from './outputs.ts';
 
-/** Bytes in base64url, as browsers write them in JSON. Any text is accepted: what is no signature is refused like a wrong one. */
+/** Bytes in base64url, as browsers write them in JSON. Any text is accepted: a malformed signature is refused like a wrong one. */
 const Bytes = (maxLength: number) => z.string().min(1, 'This field is required.').max(maxLength);
 
 /** An id has 1,023 bytes at most (Web Authentication Level 3, §4). */
@@ -12,7 +12,7 @@ const ClientData = Bytes(4096);
 const ID = 'Zm9vYmFyYmF6cXV4cXV1eGNvcmdlZ3JhdWx0Z2FycGx5';
 const USER = 'hCsGGPlHsTePyqPjPNNDVmYKFQJ1TTKUgRBSZ7oBLXY';
 const CHALLENGE = { examples: ['q1XU7jJm3GmJ7Zv2hYpXvJc4wT0sQwK0m8e0b5aPz2I'] };
-/** The extensions that a browser has used: none has a meaning here. */
+/** The extensions that a browser has used are ignored. */
 const NO_EXTENSIONS = { clientExtensionResults: {} };
 
 const credentialWith = <Response extends z.ZodType>(response: Response, example: object) =>

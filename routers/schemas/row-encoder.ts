@@ -9,9 +9,9 @@ export type ListFormat = 'json' | 'csv';
 type ColumnReader = (column: string | null, row: TextRow) => string;
 
 /**
- * Derives the encoder of a list from the output schema of its items. JSON is the same text as `JSON.stringify` of the items; CSV
- * has a column for each field. Columns of other types than strings, booleans and times hold the JSON of their fields.
- * @param readers for the texts that are not those of their columns
+ * Derives the encoder of a list from the output schema of its items. JSON is identical to `JSON.stringify` of the items; CSV has a column
+ * for each field. Columns of types other than string, boolean and time contain the JSON of their fields.
+ * @param readers for fields whose text is not the text of their column
  */
 export const createRowEncoder = <Shape extends z.ZodRawShape>(
   output: z.ZodObject<Shape>,
@@ -67,16 +67,16 @@ const textOf = (schema: unknown): ToText => {
 
 const TO_ESCAPE = /["\\]|[^ -\uffff]/;
 
-/** JSON of a string. PostgreSQL's text is well-formed, and few strings have anything to escape. */
+/** JSON of a string. PostgreSQL's text is well-formed, and few strings need escaping. */
 export const jsonString = (text: string): string =>
   TO_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 
 const NO_FRACTION_LENGTH = '2026-11-21 10:20:30+00'.length;
 const MILLISECONDS_LENGTH = '2026-11-21 10:20:30.123+00'.length;
 
-/** `2026-11-21 10:20:30.5+00` of type `timestamptz` is `2026-11-21T10:20:30.500Z`. */
+/** Converts `2026-11-21 10:20:30.5+00` of type `timestamptz` to `2026-11-21T10:20:30.500Z`. */
 export const isoInstant = (text: string): string => {
-  // Microseconds, other years, and other time zones behind a pooler.
+  // Microseconds, unusual years, and other time zones behind a pooler.
   if (text.length > MILLISECONDS_LENGTH || text[4] !== '-' || !text.endsWith('+00'))
     return parseInstant(text).toISOString();
   const fraction = text.length === NO_FRACTION_LENGTH ? '.000' : text.slice(19, -3).padEnd(4, '0');

@@ -12,7 +12,7 @@ const MappedGroup = z.object({ claim: Name(255), group: Id });
 
 export const ConnectionOutput = Output('SsoConnection', {
   id: z.int(),
-  /** Null: of the installation. */
+  /** Null: the installation. */
   client: z.int().nullable(),
   name: z.string(),
   issuer: z.string(),
@@ -28,14 +28,14 @@ export const ConnectionOutput = Output('SsoConnection', {
   is_active: z.boolean(),
   is_required: z.boolean(),
   provisions: z.boolean(),
-  /** Groups of people whom a login creates. */
+  /** Ids of the groups to which a login adds the people whom it creates. */
   default_groups: z.array(z.int()),
   group_mapping: z.array(z.object({ claim: z.string(), group: z.int() })),
   /** How many people have logged in with it. */
   people: z.int(),
   created_at: Instant,
   tested_at: Instant.nullable(),
-  /** What is entered at the provider. */
+  /** The URL to enter at the provider. */
   redirect_uri: z.string(),
   backchannel_logout_uri: z.string(),
   frontchannel_logout_uri: z.string(),
@@ -62,7 +62,7 @@ const Scopes = z
 
 const Claim = Text(100).trim();
 
-/** Of a new connection. */
+/** The fields of a new connection. */
 export const connectionFields = {
   name: Name(100),
   issuer: Issuer,
@@ -80,7 +80,7 @@ export const connectionFields = {
   group_mapping: z.array(MappedGroup).max(MAX_MAPPED_GROUPS).default([]),
 };
 
-/** Of a connection that is changed. */
+/** The fields of a changed connection. */
 export const connectionChanges = {
   ...changesOf(connectionFields).shape,
   is_active: z.boolean().optional(),
@@ -96,7 +96,7 @@ export const connectionOutput =
 
 export const DomainOutput = Output('ClientDomain', {
   id: z.int(),
-  /** Null: of the installation. */
+  /** Null: the installation. */
   client: z.int().nullable(),
   domain: z.string(),
   /** The TXT record that proves the domain. */
@@ -104,7 +104,7 @@ export const DomainOutput = Output('ClientDomain', {
   record_value: z.string(),
   created_at: Instant,
   verified_at: Instant.nullable(),
-  /** Since when the record is gone. */
+  /** Since when the record is missing. */
   lapsed_at: Instant.nullable(),
   vouched_by: z.string().nullable(),
   checked_at: Instant.nullable(),

@@ -3,18 +3,18 @@ import { MAX_DIGITS } from '../../src/lib/exact-json.ts';
 import { isJsonObject } from '../../src/lib/json-value.ts';
 import { Problem } from '../../src/lib/problems.ts';
 
-/** The types that inputs need beyond JSON. superjson supports more, some of which take minutes to decode. */
+/** The types that inputs need in addition to JSON. superjson supports more; some take minutes to decode. */
 const TYPES: readonly unknown[] = ['Date', 'undefined', 'bigint'];
-/** A bigint of a million digits takes seconds to read, or, if they are hexadecimal, to write. */
+/** A bigint of a million digits takes seconds to read or, in hexadecimal, to write. */
 const TOO_MANY_DIGITS = new RegExp(`\\d{${MAX_DIGITS + 1}}|0[box][\\da-f]{${MAX_DIGITS}}`, 'i');
 /** Four undefined values in each of 10,000 elements take 360,000 steps; a million steps take about 100 ms. */
 const MAX_STEPS = 1_000_000;
-/** Deeper than any legitimate input, including free-form data. */
+/** Longer than the path of any legitimate input, including free-form data. */
 const MAX_PATH_LENGTH = 64;
 
 /**
- * superjson, hardened against hostile input: anonymous callers reach it before a procedure authenticates them. References
- * between parts of an input are dropped; the JSON is complete without them.
+ * superjson, hardened against hostile input: anonymous callers reach it before a procedure authenticates them. References between parts of
+ * an input are dropped; the JSON is complete without them.
  */
 export const transformer = {
   input: {

@@ -27,7 +27,7 @@ export const UserOutput = Output('User', {
   clientadmin_of: z.array(z.int()).meta({ examples: [[]] }),
 });
 
-/** What reports and lists of other nouns show of a user. */
+/** The fields of a user in reports and in lists of other nouns. */
 export const personIdentity = { email: z.string(), first_name: z.string(), last_name: z.string() };
 
 /** A change of an address that the new mailbox has not confirmed yet. */
@@ -39,7 +39,7 @@ export const PendingEmail = Output('PendingEmail', {
   ends_at: Instant,
 });
 
-/** A user in the list of people of the console, and only there: columns that other callers do not get are added here. */
+/** A user in the console's list of people. Only this output has columns that other callers must not get. */
 export const PersonOutput = UserOutput.pick({
   email: true,
   handle: true,
@@ -65,13 +65,13 @@ export const PersonOutput = UserOutput.pick({
 export const UserPermissionsOutput = Output('UserPermissions', {
   /** Change the profile. */
   can_update: z.boolean(),
-  /** Grant and revoke apps of your clients; of a shared user, also change what counts in your clients. */
+  /** Grant and revoke apps of the caller's clients; for a shared user, also change the membership in these clients. */
   can_update_apps: z.boolean(),
   /** See and end the sessions and tokens, and send a password link. */
   can_revoke: z.boolean(),
-  /** Deactivate the user, or suspend a shared user in your clients. */
+  /** Deactivate the user, or suspend a shared user in the caller's clients. */
   can_deactivate: z.boolean(),
-  /** Whether the account belongs, or has belonged, to several clients: you change the membership, not the account. */
+  /** Whether the account belongs, or has belonged, to several clients: the caller changes the membership, not the account. */
   is_shared: z.boolean(),
 });
 
@@ -82,7 +82,7 @@ export const ClientUserOutput = Output('ClientUser', {
 });
 
 /**
- * Conditions on users, which must all hold.
+ * Conditions on users; all must hold.
  * @param time the schema of a time, which differs between queries and bodies
  */
 const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
@@ -96,7 +96,7 @@ const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
   last_login_before: time.optional(),
   last_login_after: time.optional(),
   never_logged_in: z.boolean().optional(),
-  /** Neither a login since then, nor any use of an app since that day began in UTC. */
+  /** Users without a login since this time, and without use of an app since the beginning of that UTC day. */
   last_seen_before: time.optional(),
   password_expired: z.boolean().optional(),
   second_factor: z.boolean().optional(),
@@ -117,7 +117,7 @@ type Base = Pick<Context, 'baseUrl'>;
 const avatarOf = (email: string, { baseUrl }: Base): string =>
   `${baseUrl}/avatars/${/[a-z0-9]/.exec(email)?.[0] ?? 'x'}.svg`;
 
-/** For `map` and `then`. */
+/** The output of a user, for `map` and `then`. */
 export const userOutput =
   (base: Base) =>
   <User extends Pick<UserRow, 'email' | 'profile_avatar'>>(user: User) => ({
@@ -125,7 +125,7 @@ export const userOutput =
     profile_avatar: user.profile_avatar ?? avatarOf(user.email, base),
   });
 
-/** As `userOutput`. */
+/** Encodes rows as `userOutput` does. */
 export const userEncoder = (
   output: typeof UserOutput | typeof ClientUserOutput,
   format: ListFormat,

@@ -24,9 +24,9 @@ export const writeArchive = async (
 ): Promise<void> => {
   const archive = pack();
   const written = pipeline(archive, target);
-  // A target that fails calls no more callbacks of the archive.
+  // A target that fails no longer calls the callbacks of the archive.
   const failed = written.then(() => new Promise<never>(() => {}));
-  // Without files, nothing waits for it.
+  // An archive without files never awaits it.
   failed.catch(() => {});
   const checksums: Checksums = {};
   try {
@@ -44,7 +44,7 @@ export const writeArchive = async (
   await written;
 };
 
-/** @returns its SHA-256 */
+/** @returns the SHA-256 of the file */
 const addFile = async (
   archive: ReturnType<typeof pack>,
   { path: name, content }: ArchiveFile,
@@ -59,8 +59,7 @@ const addFile = async (
 };
 
 /**
- * Reads a whole archive and passes on each file but the manifest. What `onFile` does not read is
- * skipped.
+ * Reads a whole archive and passes on each file except the manifest. Bytes that `onFile` does not read are skipped.
  * @returns the manifest, or null without one, and the checksums of the files as read
  */
 export const readArchive = async (
@@ -76,7 +75,7 @@ export const readArchive = async (
   for await (const entry of archive) {
     const { name } = entry.header;
     const hash = createHash('sha256');
-    // A stream of bytes, which its type leaves open.
+    // A stream of bytes, which its type does not say.
     const content = tap(entry as AsyncIterable<Buffer>, (chunk) => hash.update(chunk));
     if (name === MANIFEST) manifest = JSON.parse(await text(content));
     else await onFile(name, content);

@@ -7,7 +7,7 @@ import { createSealedBox } from '../lib/sealed-box.ts';
 /** The version of the archive's layout. */
 export const FORMAT = 1;
 
-/** The first file: what a restore has to know before it reads the data. */
+/** The first file: what a restore must know before it reads the data. */
 export const BackupHeader = z.object({
   format: z.literal(FORMAT),
   /** Steward's version. */
@@ -15,15 +15,15 @@ export const BackupHeader = z.object({
   createdAt: z.iso.datetime(),
   /** PostgreSQL's version. */
   serverVersion: z.string(),
-  /** The applied migrations, in their order. */
+  /** The applied migrations, in order. */
   migrations: z.array(z.string()).min(1),
-  /** In an order in which each table comes after those that it refers to. */
+  /** Each table comes after the tables that it refers to. */
   tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()) })),
-  /** The next value of each sequence by its name: larger than all ids of the snapshot, and than those that were deleted. */
+  /** The next value of each sequence by name: larger than all ids of the snapshot, including ids that were deleted. */
   sequences: z.record(z.string(), z.string().regex(/^-?\d+$/)),
   /** First days of the months of the usage log, as `YYYY-MM-DD`. */
   months: z.array(z.iso.date()),
-  /** Of the secret key that opens what is sealed in the data. */
+  /** The fingerprint of the secret key that opens the sealed data. */
   keyFingerprint: z.string().optional(),
 });
 export type BackupHeader = z.infer<typeof BackupHeader>;
@@ -37,7 +37,7 @@ export const BackupManifest = z.object({
   /** SHA-256 by path. */
   files: z.record(z.string(), z.string()),
   tables: z.record(z.string(), TableSummary),
-  /** Of the other fields. */
+  /** The SHA-256 of the other fields. */
   sha256: z.string(),
 });
 export type BackupManifest = z.infer<typeof BackupManifest>;
@@ -50,7 +50,7 @@ export const HEADER_FILE = 'header.json';
 export const KEY_FILE = 'secret-key.sealed';
 export const PACKAGES_FOLDER = 'packages/';
 
-/** Rows of a table in PostgreSQL's COPY format, compressed; those of a large table are several files. */
+/** Rows of a table in PostgreSQL's COPY format, compressed. A large table has several files. */
 export const rowsFile = (table: string, number: number): string =>
   `tables/${table}/${String(number).padStart(6, '0')}.zst`;
 
@@ -67,7 +67,7 @@ const derive = promisify<string, Buffer, number, typeof COST, Buffer>(scrypt);
 const openBox = async (passphrase: string, salt: Buffer) =>
   createSealedBox(await derive(passphrase, salt, KEY_BYTES, COST));
 
-/** Tells two secret keys apart, and nothing else about them. */
+/** Distinguishes two secret keys, and reveals nothing else about them. */
 export const fingerprintOf = (secretKey: string): string =>
   createHmac('sha256', secretKey).update('steward backup').digest('hex');
 

@@ -4,16 +4,16 @@ import type { BackupHeader, TableSummary } from './backup-format.ts';
 
 type Table = BackupHeader['tables'][number];
 
-/** For a transaction that compares rows as text: these settings decide how values look. */
+/** For a transaction that compares rows as text: these settings determine the text of values. */
 export const TEXT_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 'ISO, YMD';
   set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** The backups that an installation has made are not part of its data: a copy of it must not remove them. */
+/** The list of backups is not part of an installation's data: a copy must not remove the backups. */
 const HISTORY_TABLE = 'backups';
 
-/** The tables of the service, each after those that it refers to, with the columns that a backup holds. */
+/** The tables of the service, each after the tables that it refers to, with the columns that a backup holds. */
 export const readTables = async (client: pg.ClientBase): Promise<Table[]> => {
   const { rows } = await client.query<Table & { refers_to: string[] }>(
     `select c.relname as name,
@@ -37,7 +37,7 @@ export const readTables = async (client: pg.ClientBase): Promise<Table[]> => {
   return sorted;
 };
 
-/** Counts the rows of a table and sums up their hashes, which servers of all versions compute alike. */
+/** Counts the rows of a table and sums up their hashes. Servers of all versions compute the same sum. */
 export const summarizeTable = async (client: pg.Client, { name, columns }: Table): Promise<TableSummary> => {
   const { rows } = await client.query<{ rows: string; checksum: string }>(
     `select count(*)::text as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as checksum
@@ -49,8 +49,8 @@ export const summarizeTable = async (client: pg.Client, { name, columns }: Table
 };
 
 /**
- * The next value of each sequence. Read it after the snapshot was taken: sequences are not part of a snapshot, and their
- * values must exceed all of its ids.
+ * The next value of each sequence. Read it after the snapshot was taken: sequences are not part of a snapshot, and their values must exceed
+ * all of its ids.
  */
 export const readSequences = async (client: pg.ClientBase): Promise<Record<string, string>> => {
   const { rows } = await client.query<{ name: string }>(
@@ -59,7 +59,7 @@ export const readSequences = async (client: pg.ClientBase): Promise<Record<strin
   );
   const sequences: Record<string, string> = {};
   for (const { name } of rows) {
-    // Not from pg_sequences, which has no value for a sequence that was set but not used since.
+    // Not from pg_sequences: it has no value for a sequence that was set but not used since.
     const { rows: values } = await client.query<{ next: string }>(
       `select (last_value::numeric + is_called::int)::text as next from ${quoted(name)}`,
     );
@@ -68,7 +68,7 @@ export const readSequences = async (client: pg.ClientBase): Promise<Record<strin
   return sequences;
 };
 
-/** Continues the sequences where those of the backup were, so that ids of deleted rows are not given again. */
+/** Sets the sequences to the values in the backup, so that ids of deleted rows are not used again. */
 export const advanceSequences = async (
   client: pg.ClientBase,
   sequences: Record<string, string>,
@@ -80,7 +80,7 @@ export const advanceSequences = async (
   );
 };
 
-/** Whether the database has no table. A restore writes only into such a database. */
+/** Whether the database has no tables. A restore writes only into such a database. */
 export const isEmptyDatabase = async (client: pg.ClientBase): Promise<boolean> => {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from pg_class

@@ -44,9 +44,9 @@ export type CheckedBackup = {
 };
 
 /**
- * Reads a whole backup and compares all checksums, before anything is written.
+ * Reads a whole backup and compares all checksums before anything is written.
  * @param passphrase null: a key in the backup stays sealed
- * @throws Problem `invalid-input` if it is no backup, damaged or incomplete, or if the passphrase is wrong
+ * @throws Problem `invalid-input` if the file is no backup, or a damaged or incomplete one, or if the passphrase is wrong
  */
 export const checkBackup = async (source: Readable, passphrase: string | null): Promise<CheckedBackup> => {
   let header: BackupHeader | null = null;
@@ -97,9 +97,9 @@ type Options = {
 };
 
 /**
- * Restores a checked backup into an empty database, and applies the migrations that it does not have yet. Services do not
- * start on the database before all rows are committed; after an interruption, the same restore can be run again.
- * @returns the tables of the backup that are not of Steward: operators added them, and no migration creates them
+ * Restores a checked backup into an empty database, and applies the migrations that the backup lacks. Services do not start on the database
+ * before all rows are committed. After an interruption, the same restore can be run again.
+ * @returns the tables in the backup that Steward does not know: operators added them, and no migration creates them
  * @throws Problem `invalid-input` if the database is not empty
  */
 export const restoreBackup = async (
@@ -161,7 +161,7 @@ const loadRows = async (
         throw new Error(`The restored table ${table.name} differs from the snapshot: ${rows} rows.`);
     }
     await advanceSequences(client, header.sequences);
-    // Its migration may be one of those that follow.
+    // An older backup lacks the table: its migration is applied afterwards.
     if (tables.some(({ name }) => name === 'erasures')) await client.query(RESTART_ERASURES);
     await client.query(RELEASE_TARGET);
   });
@@ -192,15 +192,15 @@ const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
 };
 
 /**
- * Marks an empty database as being restored, so that no service uses it before all rows are there. An interrupted restore
- * of the same migrations is continued: it has created tables, but committed no rows.
+ * Marks an empty database as being restored, so that no service uses it before all rows are there. An interrupted restore of the same
+ * migrations is continued: it has created tables, but committed no rows.
  * @param header null before the backup was read
- * @returns whether it was not marked before
+ * @returns false if the database was already marked
  * @throws Problem `invalid-input` if the database is not empty
  */
 const claimTarget = (client: pg.Client, header: BackupHeader | null): Promise<boolean> =>
   inTransaction(client, async () => {
-    // A service that starts at the same time migrates before or after this, and is noticed or refuses to start.
+    // A service that starts at the same time migrates either before, which is noticed here, or after this, and then refuses to start.
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     const { isRestoring, applied } = await readSchemaState(client);
     if (isRestoring && header) requireSameMigrations(applied ?? [], header);
@@ -221,13 +221,13 @@ const requireSameMigrations = (applied: readonly string[], { migrations }: Backu
 
 /**
  * Claims a database before the backup is read.
- * @returns whether it was not claimed before
+ * @returns false if it was already claimed
  * @throws Problem `invalid-input` if the database is not empty, or another restore is running
  */
 export const reserveTarget = (connection: Connection): Promise<boolean> =>
   withTarget(connection, (client) => claimTarget(client, null));
 
-/** Removes the mark of `reserveTarget`, before anything was restored. */
+/** Removes the mark of `reserveTarget`. Call it only before anything was restored. */
 export const releaseTarget = async (connection: Connection): Promise<void> => {
   await withTarget(connection, (client) => client.query(RELEASE_TARGET));
 };
@@ -238,5 +238,5 @@ const withTarget = async <T>(connection: Connection, work: (client: pg.Client) =
   return await work(client);
 };
 
-/** To be run in the transaction that commits the rows. */
+/** Run it in the transaction that commits the rows. */
 const RELEASE_TARGET = `drop table ${RESTORE_TABLE}`;

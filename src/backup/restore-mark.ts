@@ -7,8 +7,8 @@ import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 const pathOf = (dataDir: string): string => join(dataDir, 'restore-in-progress');
 
 /**
- * Marks a DATA_DIR without a database as being restored, so that no service creates one there.
- * @returns what removes the mark again, and the folder if it is new, unless the folder was marked before
+ * Marks a DATA_DIR without a database as being restored, so that no service creates a database there.
+ * @returns a function that removes the mark, and the folder if it is new; nothing if the folder was already marked
  */
 export const markFolder = async (dataDir: string): Promise<() => Promise<void>> => {
   const isNewFolder = (await nullIfMissing(stat(dataDir))) === null;
@@ -22,7 +22,7 @@ export const markFolder = async (dataDir: string): Promise<() => Promise<void>> 
   await syncDirectory(dataDir);
   return async () => {
     await unmarkFolder(dataDir);
-    // Fails if something else was added.
+    // Fails if something else was added to the folder.
     if (isNewFolder) await rmdir(dataDir).catch(() => undefined);
   };
 };

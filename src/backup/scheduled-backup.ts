@@ -36,18 +36,18 @@ type ScheduledBackupDeps = {
 };
 
 /**
- * Makes the backup of the current interval if it is missing, and removes expired ones. Run often by all instances: the
- * database decides what is due, and a lock lets one of them work.
- * @param signal ends the backup. With a `TimeoutError` it has failed; otherwise it is made by another instance, or after the
- *   next start
+ * Makes the backup of the current interval if it is missing, and removes expired ones. All instances run it often: the database decides
+ * what is due, and a lock admits one instance.
+ * @param signal ends the backup. With a `TimeoutError`, the backup has failed; otherwise another instance makes it, or this one after its
+ * next start
  */
 export const runScheduledBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promise<void> => {
   if (signal.aborted || !(await isBackupDue(deps))) return;
   await using lock = await tryAdvisoryLock(deps.connection, 'backup', BACKUP_LOCK);
-  // The second look is for a backup that another instance finished in between.
+  // Checked again, because another instance may have finished a backup meanwhile.
   if (!lock || !(await isBackupDue(deps))) return;
   await settleInterrupted(deps);
-  // An interruption that was just recorded may call for a pause.
+  // The interruption that was just recorded may require a pause.
   if (!(await isBackupDue(deps))) return;
   if (await makeBackup(deps, signal)) await removeExpired(deps);
 };
@@ -59,7 +59,7 @@ const isBackupDue = async (deps: ScheduledBackupDeps): Promise<boolean> => {
   return isDue(now, await readBackupHistory(deps.fork(), placeOf(deps), now), deps.schedule);
 };
 
-/** A process that was killed after its archive was complete has made a good backup; otherwise its draft is removed. */
+/** If the process was killed after the archive was complete, the backup is good; otherwise its draft is removed. */
 const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {
   const { fork, store, clock, logger } = deps;
   for (const { id, name, startedAt } of await findInterrupted(fork(), placeOf(deps))) {
@@ -69,7 +69,7 @@ const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {
       continue;
     }
     await store.remove(name);
-    // At its start, so that a backup that ends the service is retried with the same pauses as others.
+    // The failure gets the time of the start, so that a backup that ends the service is retried with the same pauses as others.
     await updateBackup(fork(), id, (backup) =>
       backup.fail(startedAt, 'The service ended during the backup.'),
     );

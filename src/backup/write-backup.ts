@@ -47,10 +47,10 @@ export const newestBackup = (names: readonly string[], now: Date): string | null
 
 type Options = {
   packages: Pick<PackageStore, 'list' | 'open'>;
-  /** Of Steward. */
+  /** Steward's version. */
   version: string;
   now: Date;
-  /** Of the service. */
+  /** The secret key of the service. */
   secretKey: string;
   /** Called before each table is read, with the number of tables. */
   onTable?: (total: number) => void;
@@ -58,15 +58,15 @@ type Options = {
 
 type Target = {
   connection: Connection;
-  /** Encrypts the secret key in the backup. Null: the backup holds no key. */
+  /** Encrypts the secret key in the backup. Null: the backup contains no key. */
   passphrase: string | null;
   /** Ends the backup, which then fails. */
   signal?: AbortSignal;
 };
 
 /**
- * Writes a backup to a store, complete or not at all.
- * @returns what it holds, for the operator
+ * Writes a backup to a store, completely or not at all.
+ * @returns a summary for the operator
  */
 export const writeBackup = async (
   store: BackupStore,
@@ -133,7 +133,7 @@ export const createBackup = async (target: NodeJS.WritableStream, options: Optio
     }
     for (const { slug, version } of await packages.list()) {
       const found = await packages.open(slug, version);
-      // Removed since it was listed.
+      // The table was removed since it was listed.
       if (!found) continue;
       totals.packages += 1;
       yield { path: `${PACKAGES_FOLDER}${packageFileName(slug, version)}`, content: found };
@@ -156,7 +156,7 @@ const describeDatabase = async ({
   const { applied, isRestoring } = await readSchemaState(client);
   if (isRestoring) throw new UnfinishedRestore();
   if (!applied) throw invalidInput('The database has no tables of Steward: there is nothing to back up.');
-  // A month that is dropped disappears from all snapshots.
+  // A month that is dropped disappears from all snapshots, also from this one.
   await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
   const { rows } = await client.query<{ serverVersion: string; months: string[] }>(
     `select current_setting('server_version') as "serverVersion",
@@ -191,7 +191,7 @@ const rowsOf = async function* (
   }
 };
 
-/** Cuts after a row: each part is loaded by a separate COPY statement. */
+/** Cuts after a row, because a separate COPY statement loads each part. */
 const inParts = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let part: Buffer[] = [];
   let bytes = 0;

@@ -10,12 +10,12 @@ export type Problem<Code extends ProblemCode = ProblemCode> = {
   retryAfterSeconds?: number | undefined;
 };
 
-/** The error of a call that Steward has refused. `error.message` is readable by users. */
+/** The error of a call that Steward has refused. `error.message` is written for users. */
 export type ProblemError<Code extends ProblemCode = ProblemCode> = TRPCClientError<AppRouter> & {
   data: { httpStatus: number; problem: Problem<Code> };
 };
 
-/** Whether Steward has refused the call; with `codes`, whether with one of them. */
+/** Whether Steward has refused the call; with `codes`, whether it did so with one of them. */
 export const isProblem = <const Code extends ProblemCode = ProblemCode>(
   error: unknown,
   ...codes: Code[]
@@ -35,13 +35,13 @@ const problemCodeOf = (error: unknown): string | undefined => {
 export const fieldErrors = (error: unknown): FieldErrors =>
   isProblem(error) ? (error.data.problem.fields ?? {}) : {};
 
-/** How long to wait before a retry, if Steward has sent `Retry-After`. */
+/** How long to wait before a retry. Undefined if Steward sent no `Retry-After`. */
 export const retryAfterSeconds = (error: unknown): number | undefined =>
   isProblem(error) ? error.data.problem.retryAfterSeconds : undefined;
 
-/** The ID of the request that failed, as the log of the service has it. Undefined if there was no response. */
+/** The ID of the failed request, as in the log of the service. Undefined if there was no response. */
 export const requestId = (error: unknown): string | undefined => {
-  // tRPC adds the response to the errors of its links, without its type.
+  // tRPC adds the response to the errors of its links, but not to their type.
   const { meta } = Object(error) as { meta?: { response?: StewardResponse } };
   return meta?.response?.headers.get('x-request-id') ?? undefined;
 };
@@ -57,7 +57,7 @@ export const isForeignAnswer = (error: unknown): boolean => {
   return cause instanceof ForeignAnswer || isParseError(cause);
 };
 
-/** How tRPC fails to parse a response of another service. Network errors are handled before. */
+/** The errors with which tRPC fails to parse the response of another service. Network errors are handled before. */
 const isParseError = (cause: Error): boolean =>
   cause instanceof SyntaxError ||
   cause instanceof TypeError ||

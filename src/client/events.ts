@@ -3,7 +3,7 @@ import type { AppRouter } from './app-router.ts';
 import { isProblem, retryAfterSeconds } from './errors.ts';
 import type { RouterOutputs } from './types.ts';
 
-/** What happened. Its `type` tells the shape of its `data`. */
+/** An event. Its `type` determines the shape of `data`. */
 export type StewardEvent = RouterOutputs['events']['list'][number];
 export type EventType = StewardEvent['type'];
 export type EventOf<T extends EventType> = Extract<StewardEvent, { type: T }>;
@@ -11,19 +11,19 @@ export type EventOf<T extends EventType> = Extract<StewardEvent, { type: T }>;
 export type EventOptions = {
   /** Only events of this client. */
   client?: number;
-  /** The id of the last event that you have handled. Default: that of the newest. */
+  /** The id of the last event that you have handled. Default: the id of the newest event. */
   cursor?: number;
   /**
-   * Called once, when no events follow any more: the login has ended, its user may not read events, or the listener has thrown. Default: the
-   * error is thrown without a catch.
+   * Called once, when no more events follow: the login has ended, its user may not read events, or the listener has thrown an error.
+   * Default: the error is thrown where nothing can catch it.
    */
   onEnd?: (error: unknown) => void;
 };
 
 export type Events = {
   /**
-   * Calls the listener with each event of these types, as it happens. After an interruption it continues with the next event.
-   * @returns stops listening
+   * Calls the listener with each event of these types as it happens. After an interruption, it continues with the next event.
+   * @returns a function that stops listening
    */
   on: <T extends EventType>(
     types: T | readonly T[],
@@ -80,7 +80,7 @@ export const createEvents = (api: TRPCClient<AppRouter>): Events => ({
     };
     const onFailure = (error: unknown): void =>
       isProblem(error) && retryAfterSeconds(error) === undefined ? end(error) : listenLater();
-    /** Streams reconnect by themselves, but end at a restart of the service, or when a proxy answers instead. */
+    /** Streams reconnect by themselves, but end when the service restarts, or when a proxy answers instead. */
     const listenLater = (): void => {
       if (isOver) return;
       const waitMs = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** failures) * (0.5 + Math.random() / 2);

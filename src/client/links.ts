@@ -28,10 +28,10 @@ export type CallContext = {
 /** Calls whose input may exceed the body limit of a batch. */
 export const LARGE_CALLS: ReadonlySet<string> = new Set(['invitations.create', 'usage.record']);
 
-/** Counts over much data: other calls of the same moment must not wait for them. */
+/** Calls that count over much data: concurrent calls must not wait for them. */
 const SLOW_CALLS: ReadonlySet<string> = new Set(['attention.get', 'usage.summary']);
 
-/** What the console requests just before it renders: a batch would be sent after that. */
+/** Calls that the console makes just before it renders. A batch would be sent after the rendering. */
 const IMMEDIATE_CALLS: ReadonlySet<string> = new Set(['access.grid', 'usage.report', 'users.people']);
 
 type Streamed = {
@@ -113,7 +113,7 @@ export const createLinks = ({ url, fetch, send, credentials }: Deps): TRPCLink<A
   });
 };
 
-/** Few pages subscribe: the others do not load this link. */
+/** Few pages subscribe. Other pages do not load this link. */
 const loadWhenUsed =
   (load: () => Promise<TRPCLink<AppRouter>>): TRPCLink<AppRouter> =>
   (runtime) => {
@@ -161,7 +161,7 @@ type Failure = { op: Operation; error: unknown; attempts: number };
 export const createCsrfTokens = (url: string, send: (url: string) => Promise<StewardResponse>) => {
   /** Concurrent calls share the request for it. */
   let token: Promise<string> | undefined;
-  /** By the context of a call: the batch link copies the operation. */
+  /** By the context of a call, because the batch link copies the operation. */
   const sent = new WeakMap<object, Promise<string>>();
 
   const fetchToken = async (): Promise<string> => {
@@ -192,7 +192,7 @@ export const createCsrfTokens = (url: string, send: (url: string) => Promise<Ste
       return { 'x-csrftoken': await token };
     },
 
-    /** Whether to retry a failed call, once. Renews its token unless another call has done so. */
+    /** Whether to retry a failed call, once. Renews its token, unless another call has already done so. */
     canRetry: ({ op, error, attempts }: Failure): boolean => {
       if (attempts > 1 || op.type !== 'mutation' || !isProblem(error, 'csrf-failed')) return false;
       if (token === sent.get(op.context)) renew();

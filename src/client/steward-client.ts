@@ -49,7 +49,7 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   const fetchUrl = options.fetch ?? platformFetch;
   const receive = withResponseChecks(fetchUrl);
   const csrf = createCsrfTokens(url, receive);
-  /** A response that replaces the session, as after a change of the password, has the token of the new one. */
+  /** A response that replaces the session, for example after a password change, contains the token of the new session. */
   const send: typeof receive = async (address, init) => {
     const response = await receive(address, init);
     const renewed = response.headers.get('x-csrftoken');
@@ -103,7 +103,7 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   };
 };
 
-/** `fetch` takes `localhost:8000` for a URL of the scheme `localhost`, or for a path, and its error gives no reason. */
+/** `fetch` would read `localhost:8000` as a URL of the scheme `localhost`, or as a path, and its error gives no reason. */
 const requireScheme = (url: string): string => {
   if (url === '' || url.startsWith('/') || /^https?:\/\/./i.test(url)) return url;
   // The URL may contain a password, so the message does not repeat it.

@@ -10,7 +10,7 @@ export type SubscriptionDeps = {
   headers: () => Promise<Record<string, string>>;
 };
 
-/** Loaded with the first subscription. Unlike the `EventSource` of browsers, the one of the package sends tokens, and runs on Node. */
+/** Loaded with the first subscription. Unlike the `EventSource` of browsers, the package's sends tokens, and runs on Node. */
 export const createSubscriptionLink = ({ url, send, headers }: SubscriptionDeps): TRPCLink<AppRouter> => {
   const fetchStream = async (address: string | URL, init: EventSourceFetchInit): Promise<Response> =>
     send(String(address), { ...init, headers: { ...init.headers, ...(await headers()) } });

@@ -26,8 +26,8 @@ export type VerifyOptions = {
 };
 
 /**
- * `expired`, `not-yet-valid`: also if the clock of this machine is wrong. `keys-unavailable`: there is no answer from Steward, and
- * no key is cached; the ticket may be valid.
+ * `expired`, `not-yet-valid`: also if the clock of this machine is wrong. `keys-unavailable`: Steward does not answer, and no key is
+ * cached; the ticket may be valid.
  */
 export type TicketErrorCode =
   | 'expired'
@@ -71,7 +71,7 @@ export const verifyTicket = async (ticket: string, options: VerifyOptions): Prom
       audience: app,
       requiredClaims: TICKET_CLAIMS,
       clockTolerance: clockToleranceSeconds,
-      // Refuses tickets from the future: a clock that is behind must not prolong them.
+      // Refuses tickets issued in the future: a clock that is behind must not prolong them.
       maxTokenAge: MAX_TICKET_SECONDS,
       ...(now && { currentDate: now }),
     });
@@ -81,9 +81,9 @@ export const verifyTicket = async (ticket: string, options: VerifyOptions): Prom
   }
 };
 
-/** As `max-age` of the keys. */
+/** Equals the `max-age` of the keys. */
 const FRESH_MS = 300_000;
-/** After a fetch, also after one that failed, until the next. */
+/** Minimum time between two fetches, also after a failed one. */
 const COOLDOWN_MS = 30_000;
 const TIMEOUT_MS = 5_000;
 
@@ -95,7 +95,7 @@ const keysAt = (url: string): JWTVerifyGetKey => {
   return known;
 };
 
-/** The keys at this address. While it cannot be reached, the last known keys are used. */
+/** The keys at this address. While it is unreachable, the last known keys are used. */
 const createKeySet = (url: string): JWTVerifyGetKey => {
   const remote = createRemoteJWKSet(new URL(url), {
     cacheMaxAge: FRESH_MS,

@@ -6,10 +6,10 @@ export type RouterInputs = inferRouterInputs<AppRouter>;
 /** The output of each procedure: `RouterOutputs['users']['get']`. */
 export type RouterOutputs = inferRouterOutputs<AppRouter>;
 
-/** The user who is logged in, and what they may do. */
+/** The logged-in user, with their permissions. */
 export type CurrentSession = NonNullable<RouterOutputs['sessions']['current']>;
 
-// By the names that they have in the OpenAPI document.
+// Named as in the OpenAPI document.
 export type AccessRequest = RouterOutputs['requests']['get'];
 export type App = RouterOutputs['apps']['get'];
 export type AuditEntry = RouterOutputs['audit']['list'][number];

@@ -1,11 +1,11 @@
-/** Entry point of `@steward/client/webhooks`: verifies what Steward sends to webhooks. */
+/** Entry point of `@steward/client/webhooks`: verifies requests that Steward sends to webhooks. */
 
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import type { EventOf, EventType } from './events.ts';
 
 export { WebhookVerificationError };
 
-/** By its `type`. `data` is the event, with its `timestamp` as in JSON. */
+/** Messages by `type`. `data` is the event, with `timestamp` as text, as in JSON. */
 export type WebhookMessage =
   | {
       [T in EventType]: {
@@ -14,23 +14,23 @@ export type WebhookMessage =
         data: Omit<EventOf<T>, 'timestamp'> & { timestamp: string };
       };
     }[EventType]
-  /** Of a test that an admin has sent. */
+  /** A test that an admin has sent. */
   | { type: 'webhook.test'; timestamp: string; data: { webhook: number } };
 
-/** A `Request` of Fetch, or what another server has read: the body exactly as it came. */
+/** A `Request` of Fetch, or its parts from another server, with the body exactly as received. */
 export type WebhookRequest =
   | Request
   | { headers: Readonly<Record<string, string | string[] | undefined>>; body: string };
 
 /**
  * Verifies the signature of a request and returns its message. Refuses requests that are older than five minutes.
- * @param secret `whsec_…`, which Steward has shown when the webhook was created
+ * @param secret `whsec_…`, which Steward showed when the webhook was created
  * @throws WebhookVerificationError
  */
 export const verifyWebhook = async (request: WebhookRequest, secret: string): Promise<WebhookMessage> => {
   const isFetch = request instanceof Request;
   const headers = isFetch ? Object.fromEntries(request.headers) : request.headers;
   const body = isFetch ? await request.text() : request.body;
-  // It reads three headers, none of which is repeated.
+  // It reads three headers, which are never repeated.
   return new Webhook(secret).verify(body, headers as Record<string, string>) as WebhookMessage;
 };

@@ -15,8 +15,8 @@ type Requested = {
 };
 
 /**
- * Batches small reads per tick, like DataLoader: they share a connection and a round trip. For statements that are fast, as
- * each waits for those before it. If one fails, the others do not.
+ * Batches small reads per tick, like DataLoader: they share a connection and a round trip. Only for fast statements, because each waits for
+ * the ones before it. If one fails, the others do not.
  */
 export const createRead = (pool: pg.Pool): Read => {
   let requested: Requested[] = [];
@@ -32,7 +32,7 @@ export const createRead = (pool: pg.Pool): Read => {
     const statement = query.compile();
     const span = tracing.startStatements(() => [statement.sql]);
     const rows = new Promise<Row[]>((resolve, reject) => {
-      // The rows are what the statement's type says, as with Kysely, whose statement it is.
+      // The rows have the type of the statement, which Kysely compiled.
       requested.push({ statement, resolve: resolve as Requested['resolve'], reject });
       if (requested.length === 1) setImmediate(sendAll);
     });
@@ -41,8 +41,8 @@ export const createRead = (pool: pg.Pool): Read => {
 };
 
 /**
- * Compiles a query once, whose time and lists of values change: to build and compile a large one takes longer than to send it.
- * @param query with a list of any values for each list that changes, and no other list and time
+ * Compiles a query once and reuses its text with other times and lists: building and compiling a large query takes longer than sending it.
+ * @param query has a list (of any values) for each list that changes, and no other list or time
  */
 export const compileOnce = <Row>(query: Compilable<Row>) => {
   const compiled = query.compile();

@@ -2,18 +2,18 @@ import type pg from 'pg';
 import { systemClock } from '../lib/clock.ts';
 
 /**
- * SQL: the time of the database at this moment, for what instances must agree on to the millisecond: the order of tickets and
- * revocations, and the windows of limits. All other SQL gets `clock.now()` as a parameter.
+ * SQL: the present time of the database, for cases in which instances must agree to the millisecond: the order of tickets and revocations,
+ * and the windows of limits. All other SQL gets `clock.now()` as a parameter.
  */
 export const DATABASE_TIME = 'clock_timestamp()';
 
 const SYNC_MS = 10_000;
-/** After a longer round trip, the time is too inaccurate. */
+/** A longer round trip makes the time too inaccurate. */
 const MAX_ROUND_TRIP_MS = 2_000;
 
 /**
- * The clock of PostgreSQL, which all instances share: stored times are compared with it, and an instance whose own clock is
- * wrong, or jumps, would lock accounts or delay mail for hours. A monotonic timer measures the time since the last query.
+ * The clock of PostgreSQL, which all instances share. Stored times are compared with it: an instance whose own clock is wrong or jumps
+ * would lock accounts or delay mail for hours. A monotonic timer measures the time since the last query.
  */
 export const createDatabaseClock = async (pool: pg.Pool) => {
   let known = systemClock.now().getTime();

@@ -26,7 +26,7 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
 };
 
 /**
- * SQLSTATE classes and codes of a server that is unreachable, starting, stopping or full, or that has ended a session whose
+ * SQLSTATE classes and codes of a server that is unreachable, starting, stopping or full, or that has ended a session because its
  * transaction was open for too long (PostgreSQL, appendix A).
  */
 const UNAVAILABLE = /^(08|57P0|53|25P0[34])/;
@@ -41,7 +41,7 @@ export const INSUFFICIENT_PRIVILEGE = '42501';
 const LOCK_NOT_AVAILABLE = '55P03';
 /** foreign_key_violation */
 const FOREIGN_KEY = '23503';
-/** What refers to a client or an app, each of which may be removed while a request is under way. */
+/** Foreign keys to a client or an app, which may be removed while a request runs. */
 const OF_REMOVED = /_(app|client)_id_foreign$/;
 /** The transaction can be retried: deadlock, serialization failure, lock or statement timeout. */
 const RETRYABLE = /^(40P01|40001|55P03|57014)$/;
@@ -81,13 +81,13 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
   return null;
 };
 
-/** Whether the database could not be used, also where the cause is not known any more. */
+/** Whether the database could not be used, even if the cause is no longer known. */
 export const isOutage = (error: unknown): boolean =>
   problemOfDatabaseError(error)?.code === UNUSABLE || causesOf(error).some(({ code }) => code === UNUSABLE);
 
 const UNUSABLE: ProblemCode = 'database-unavailable';
 
-/** Whether a failure is that of a statement, which leaves its session usable. The severity is in the language of the server. */
+/** Whether only a statement failed, so that its session can still be used. Ignores the severity, which is in the language of the server. */
 export const isOfStatement = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && !SESSION_ENDED.test(error.code ?? '');
 
@@ -99,7 +99,7 @@ export const isLockTimeout = (error: unknown): boolean =>
 export const isDuplicateOf = (error: unknown, constraint: string): boolean =>
   causesOf(error).some((cause) => cause.constraint === constraint);
 
-/** The error and what caused it. Absent texts are empty. */
+/** The error and its causes. Absent texts are empty. */
 const causesOf = (error: unknown): { cause: Error; code: string; constraint: string }[] => {
   if (!(error instanceof Error)) return [];
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -110,7 +110,7 @@ const causesOf = (error: unknown): { cause: Error; code: string; constraint: str
 const isLostConnection = (error: Error, code: string): boolean =>
   LOST_CONNECTION.test(error.message) || (SOCKET_FAILURES.has(code) && isOfSocket(error));
 
-/** Errors of the file system share the codes, but name a path. A host of several addresses fails at all of them. */
+/** Errors of the file system use the same codes, but name a path. With a host of several addresses, every address has failed. */
 const isOfSocket = (error: Error): boolean =>
   error instanceof AggregateError || ('syscall' in error && !('path' in error));
 
@@ -124,7 +124,7 @@ export class IncompatibleDatabase extends OperatorError {
   }
 }
 
-/** The database holds part of a backup. */
+/** The database contains a part of a backup. */
 export class UnfinishedRestore extends OperatorError {
   constructor() {
     super(

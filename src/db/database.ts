@@ -5,8 +5,8 @@ import type { Connection } from '../config/connection.ts';
 import { createPool } from './pool.ts';
 
 /**
- * Opens a pool, and checks that the server answers. Both are closed by `close(true)`, or at the end of the scope that uses them.
- * @param migrations that `migrator.up` can apply
+ * Opens a pool, and checks that the server answers. Both are closed by `close(true)`, or at the end of the using scope.
+ * @param migrations the migrations that `migrator.up` can apply
  */
 export const openDatabase = async (
   connection: Connection,
@@ -15,7 +15,7 @@ export const openDatabase = async (
 ) => {
   const pool = createPool(connection, queryLimitMs);
   const orm = await MikroORM.init(ormConfig(pool, migrations));
-  // By the ORM, which ends only a pool that it has used.
+  // Queries through the ORM, because it ends only a pool that it has used.
   await orm.em.fork().execute('select 1');
   return Object.assign(orm, { pool, [Symbol.asyncDispose]: () => orm.close(true) });
 };

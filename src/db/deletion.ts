@@ -2,15 +2,15 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 import { condition, type Em, kysely } from './kysely.ts';
 
-/** Rows per statement, few enough that their locks are held only briefly. */
+/** Rows per statement: few, so that their locks are held only briefly. */
 const BATCH = 1_000n;
 
-/** SQL: some time before. */
+/** SQL: the time `ms` milliseconds before `now`. */
 export const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::timestamptz`;
 
 /**
- * Deletes the matching rows of a table, except those that other transactions have locked. Each batch is a transaction; while
- * another instance deletes from the table, this leaves the rest to it.
+ * Deletes the matching rows of a table, except rows that other transactions have locked. Each batch is a transaction. If another instance
+ * is deleting from the table, this call stops and leaves the rest to it.
  * @param prepare runs first in each transaction
  */
 export const deleteInBatches = async (

@@ -6,12 +6,12 @@ import type { Database } from '../../entities/index.ts';
 export type Em = SqlEntityManager;
 
 /**
- * Kysely in the transaction of this entity manager, for reads of many rows and for secrets: Kysely binds values, the ORM
- * writes them into the statement's text.
+ * Kysely in the transaction of this entity manager. For reads of many rows, and for secrets: Kysely binds values, whereas the ORM writes
+ * them into the text of the statement.
  */
 export const kysely = (em: Em) => em.getKysely<Database>();
 
-/** The columns that have a value, for the `set` of an update; null if none has. */
+/** The columns that have a value, for the `set` of an update; null if there are none. */
 export const pickDefined = <T extends object>(changes: T) => {
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   if (given.length === 0) return null;
@@ -34,16 +34,16 @@ export const condition = sql<boolean>;
 
 export const EMPTY_JSON = sql<Record<string, unknown>>`'{}'::json`;
 
-/** The array of the only column that a subquery selects. */
+/** An array of the single column that a subquery selects. */
 export const arrayOf = <T>(rows: Expression<Record<string, T>>) => sql<T[]>`array${rows}`;
 
-/** The number of rows of a table that meet a condition, in a statement about other rows. */
+/** The number of rows of a table that meet a condition, as a subquery of a statement about other rows. */
 export const countIn = (table: keyof Database, isCounted: Condition) =>
   sql<number>`(select count(*)::int from ${sql.table(table)} where ${isCounted})`;
 
 /**
- * Whether a column has one of these values. They are one parameter, so that the text of the statement does not depend on their
- * number, in a subquery, so that its plan does not: PostgreSQL would count them, and plan the statement each time it runs.
+ * Whether a column has one of these values. They are one parameter, so that the text of the statement does not depend on their number. They
+ * are in a subquery, so that the plan does not either: PostgreSQL would count them, and plan the statement for each run.
  */
 export const isAnyOf = (
   column: string,
@@ -58,8 +58,8 @@ export const isAnyOf = (
 export const wordsOf = (search: string): string[] => [...new Set(search.split(/\s+/u).filter(Boolean))];
 
 /**
- * SQL that is true if the text contains each word of the search. `folded` is the text in lower case; the database
- * converts the words in the same way.
+ * SQL that is true if the text contains each word of the search. `folded` is the text in lower case; the database folds the words in the
+ * same way.
  */
 export const hasWords = (folded: RawBuilder<unknown>, search: string): RawBuilder<boolean> => {
   const conditions = wordsOf(search).map((word) => condition`${folded} like lower(${patternOf(word)})`);

@@ -15,15 +15,15 @@ import { endWith, tracing } from '../lib/tracing.ts';
 /** The columns of a row as PostgreSQL writes them; null for NULL. */
 export type TextRow = (string | null)[];
 
-/** How the rows of a list become text, such as JSON or CSV. */
+/** Converts the rows of a list to text, such as JSON or CSV. */
 export type RowEncoder<Column extends string = string> = {
   /** The columns to select, in the order in which `encode` expects them. */
   columns: readonly Column[];
   /** The text of a row, which may have further columns. */
   encode: (row: TextRow) => string;
   /**
-   * Of the texts. With `latin1`, each byte of UTF-8 is a character, which is much cheaper: for an `encode` that looks for ASCII
-   * only, adds ASCII only, and returns all other characters as they are.
+   * The encoding of the texts. With `latin1`, each byte of UTF-8 is a character, which is much cheaper. Only for an `encode` that looks for
+   * ASCII, adds ASCII, and returns all other characters unchanged.
    */
   encoding: 'utf8' | 'latin1';
   /** The text before the first row, between two rows, and after the last one. */
@@ -37,14 +37,14 @@ type Query = Compilable & OperationNodeSource;
 /** A list that is ordered by a key, as seen by a user who may see it. */
 export type OpenList = {
   encoder: RowEncoder;
-  /** Selects the columns of the encoder, then those of the key, of up to `limit` rows after the row with the key `after`. */
+  /** Selects the columns of the encoder, then the columns of the key, of up to `limit` rows after the row with the key `after`. */
   page: (after: readonly string[] | undefined, limit: number) => Query;
 };
 
-/** The text of some rows of a list, in parts. */
+/** The texts of some rows of a list. */
 export type ListChunk = { texts: readonly Buffer[]; isLast: boolean };
 
-/** A list as text, which is that of its pages together. */
+/** A list as text: the texts of its pages, concatenated. */
 export class ListStream {
   readonly pages: AsyncIterable<ListChunk>;
 
@@ -53,30 +53,29 @@ export class ListStream {
   }
 }
 
-/** Until rows have been read: that of a user. */
+/** Used until rows have been read. The size of a user's row. */
 const ASSUMED_ROW_BYTES = 512;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
-/** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */
+/** Target size of a page, estimated from earlier rows. With smaller pages, planning queries costs more than reading rows. */
 const MAX_PAGE_BYTES = 1024 * 1024;
-/** Even beside many slow readers: smaller pages would make the lists of everyone slow. */
+/** Lower limit, also with many slow readers: smaller pages would make all lists slow. */
 const MIN_PAGE_BYTES = 64 * 1024;
-/** Shared by all lists that are being read, as each holds a page until its reader takes the next one. */
+/** Shared by all lists that are being read: each holds a page until its reader takes the next one. */
 const ALL_PAGES_BYTES = 8 * 1024 * 1024;
-/** How long an answer about the reader's access stays valid. */
+/** How long a check of the reader's access stays valid. */
 const REOPEN_MS = 1_000;
-/** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
+/** Share of the pool's connections that may read lists at the same time. The others stay free for short requests. */
 const POOL_SHARE = 0.4;
 
 /**
- * Reads a list page by page, each when it is asked for: a slow reader costs the memory of a page, and no connection.
- *
+ * Reads a list page by page, on demand: a slow reader costs the memory of a page, and no connection.
  * @param reopen checks the reader's access and opens the list again; called every second while the list is read
- * @throws what `reopen` throws
+ * @throws the errors of `reopen`
  */
 export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListChunk>;
 
-/** @param readMs the time in milliseconds since any moment */
+/** @param readMs a monotonic time in milliseconds */
 export const createListReader = (pool: pg.Pool, readMs = () => performance.now()): ReadList => {
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
   let readers = 0;
@@ -115,10 +114,7 @@ export const createListReader = (pool: pg.Pool, readMs = () => performance.now()
 
 type PageStart = { after: string[] | undefined; rows: number; pageBytes: number };
 
-/**
- * Reads up to `rows` rows after the one of this key. Rows beyond twice `pageBytes` are discarded; the next page reads them
- * again.
- */
+/** Reads up to `rows` rows after the row with this key. Rows beyond twice `pageBytes` are discarded; the next page reads them again. */
 const readChunk = async (
   pool: pg.Pool,
   { encoder, page }: OpenList,
@@ -155,7 +151,7 @@ const readChunk = async (
 /** Parses a column of type `timestamptz` with any year and time zone. */
 export const parseInstant: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
-/** "Text Format" of COPY in PostgreSQL's manual. */
+/** Constants from "Text Format" of COPY in PostgreSQL's manual. */
 const NULL = '\\N';
 const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
@@ -165,7 +161,7 @@ const decodeLine = (line: string): TextRow => {
   return row.map((column) => (column?.includes('\\') ? decodeColumn(column) : column));
 };
 
-/** A loop, because a regular expression takes longer than all other work with the row. */
+/** A loop, because a regular expression would take longer than all other work on the row. */
 const decodeColumn = (text: string): string | null => {
   if (text === NULL) return null;
   let decoded = '';
@@ -205,7 +201,7 @@ const copyFrom = async (
   encoding: BufferEncoding,
   onLines: OnLines,
 ): Promise<number> => {
-  // `pg` ends the time limit of a query by its callback, which pg-copy-streams does not call.
+  // `pg` ends the time limit of a query in its callback, which pg-copy-streams does not call.
   const rows = Object.assign(copyTo(`copy (${sql}) to stdout`), { callback: () => {} });
   // The stream ends before the server is ready for the next statement. The connection may be lost in between.
   const isReady = once(client, 'drain');
@@ -230,7 +226,7 @@ const splitLines = async (texts: AsyncIterable<string>, onLines: OnLines): Promi
 
 /** COPY takes no parameters. */
 const toLiteralSql = (query: OperationNodeSource): string =>
-  // A select, as the rows of others cannot be copied.
+  // Must be a select: COPY cannot copy the rows of other statements.
   new LiteralCompiler().compileQuery(query.toOperationNode() as RootOperationNode, createQueryId()).sql;
 
 class LiteralCompiler extends PostgresQueryCompiler {
@@ -239,7 +235,7 @@ class LiteralCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** A literal without a type, which PostgreSQL infers as that of a parameter. */
+/** A literal without a type: PostgreSQL infers its type as for a parameter. */
 const literalOf = (value: unknown): string => {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return `array[${value.map(literalOf).join(',')}]`;

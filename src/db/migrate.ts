@@ -24,10 +24,9 @@ type MigrateOptions = {
 };
 
 /**
- * Applies the pending migrations. The migrator takes no lock, so instances that start at the same time are serialized by an
- * advisory lock on a separate connection. It is a transaction-level lock: behind a pooler, a session-level lock would outlive
- * the client.
- * @returns the names of the migrations that were applied
+ * Applies the pending migrations. The migrator takes no lock, so an advisory lock on a separate connection serializes instances that start
+ * at the same time. It is a transaction-level lock: behind a pooler, a session-level lock would outlive the client.
+ * @returns the names of the applied migrations
  * @throws IncompatibleDatabase, UnfinishedRestore
  */
 export const migrateDatabase = async (
@@ -44,26 +43,26 @@ export const migrateDatabase = async (
     if ((await readPending()).length === 0) return [];
     await using lock = await tryAdvisoryLock(connection, 'migrate', MIGRATION_LOCK);
     if (lock) {
-      // Looks again with the lock, because a restore may have begun in between.
+      // Checked again under the lock, because a restore may have begun meanwhile.
       const before = await readPending();
       if (before.length > 0) await runMigrations(connection, migrations, to);
       const { applied } = await readSchemaState(client);
       return before.filter((name) => applied?.includes(name));
     }
-    // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
+    // Polls: a waiting transaction would occupy a connection of the pooler that the migrating instance needs.
     await sleep(LOCK_RETRY_MS);
   }
 };
 
 /**
- * For one table: with five, still shorter than PostgreSQL's `deadlock_timeout` of a second. While other versions serve requests, a
- * migration that waits for its locks gives way, together with the requests that wait behind it; in a deadlock, PostgreSQL could
- * end a request instead.
+ * For one table. With five tables, still shorter than PostgreSQL's `deadlock_timeout` of a second. While other versions serve requests, a
+ * migration that waits for its locks gives up, so that the requests behind it continue. In a deadlock, PostgreSQL could end a request
+ * instead.
  */
 export const LOCK_TIMEOUT_MS = 150;
 const GIVE_WAY_MS = 500;
 
-/** A statement may take as long as it needs: building the index of a large table does. */
+/** Statements have no time limit: building the index of a large table takes long. */
 const runMigrations = async (
   connection: Connection,
   migrations: MigrationSet,
@@ -71,7 +70,7 @@ const runMigrations = async (
 ): Promise<void> => {
   const loaded = await migrations.load();
   await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null, loaded);
-  // After a lock that was not free, the migrations before it stay applied.
+  // If a lock is not available, the migrations before it stay applied.
   const applyAll = () =>
     orm.migrator.up(to === undefined ? {} : { to }).catch((error: unknown) => {
       if (!isLockTimeout(error)) throw error;
@@ -80,7 +79,7 @@ const runMigrations = async (
   while ((await applyAll()) === null) await sleep(GIVE_WAY_MS);
 };
 
-/** @returns the applied migrations in their order; null if none ever was */
+/** @returns the applied migrations in order; null if the database was never migrated */
 export const readSchemaState = async (client: pg.ClientBase) => {
   const { rows } = await client.query<{ isMigrated: boolean; isRestoring: boolean }>(
     `select to_regclass($1) is not null as "isMigrated", to_regclass($2) is not null as "isRestoring"`,
@@ -92,7 +91,7 @@ export const readSchemaState = async (client: pg.ClientBase) => {
   return { isRestoring, applied: migrated.rows.map(({ name }) => name) };
 };
 
-/** The pending migrations, and the applied ones that only another version knows. */
+/** The pending migrations, and the applied migrations that this version does not know. */
 export const compareMigrations = (applied: readonly string[], { names }: MigrationSet = MIGRATIONS) => ({
   pending: names.filter((name) => !applied.includes(name)),
   unknown: applied.filter((name) => !names.includes(name)),
@@ -116,7 +115,7 @@ const pendingMigrations = async (
 
 /**
  * Whether all migrations of this version have run and the server accepts writes.
- * @param limitMs after which `pg` closes the connection: others that the network has cut are then replaced as well
+ * @param limitMs the time after which `pg` closes the connection; this also replaces other connections that the network has cut
  * @throws if the database is unavailable
  */
 export const isReady = async ({ pool }: Orm, limitMs: number): Promise<boolean> => {
@@ -133,7 +132,7 @@ type LockedTable = { table: string; mode: LockMode; rows: number; bytes: number 
 export type MigrationPreview = { name: string; locks: LockedTable[] };
 
 /**
- * Lists the pending migrations, and what they lock, without applying them.
+ * Lists the pending migrations and their locks, without applying them.
  * @throws IncompatibleDatabase, UnfinishedRestore
  */
 export const previewMigrations = async (

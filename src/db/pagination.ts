@@ -12,7 +12,7 @@ export type PageRequest = {
 /** Starts after the row with this id. */
 export type CursorPageRequest = PageRequest & { cursor?: number | undefined };
 
-/** Reads what is requested of a list. `key` is its unique column. */
+/** Reads the requested part of a list. `key` is its unique column. */
 export const readPage = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
@@ -61,7 +61,7 @@ export const pageOfRows = <DB, TB extends keyof DB, O>(
   return rows.where(condition`${sql.ref(key)} = any(array(${keys}))`);
 };
 
-/** The rows after a cursor, if they are ordered by this key; all rows without a cursor. */
+/** The rows after a cursor, in the order of this key; all rows without a cursor. */
 export const afterCursor = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,

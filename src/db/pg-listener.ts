@@ -5,7 +5,7 @@ import type { Connection } from '../config/connection.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { createClient } from './client.ts';
 
-/** Sends queries, because a connection that only listens does not notice a broken network. */
+/** Interval of check queries: a connection that only listens does not notice a broken network. */
 const CHECK_MS = 5_000;
 const CHECK_TIMEOUT_MS = 3_000;
 const RETRY_MS = 1_000;
@@ -13,30 +13,30 @@ const CLOSE_TIMEOUT_MS = 1_000;
 
 export type Notifications = {
   close(): Promise<void>;
-  /** Whether notifications arrive at the moment. */
+  /** Whether notifications arrive now. */
   isListening(): boolean;
 };
 
 type Options = {
   connection: Connection;
   channel: string;
-  /** Called at each notification and after each connect, because notifications may have been missed. */
+  /** Called on each notification and after each connect, because notifications may have been missed meanwhile. */
   onHeard: () => void;
   warn: (line: string) => void;
-  /** What the service does behind a pooler that does not deliver notifications. */
+  /** What the service does instead behind a pooler that does not deliver notifications. */
   fallback: string;
   retryMs?: number;
   /** How long a pooler may take to deliver a notification. */
   deliveryMs?: number;
 };
 
-/** With the hash of a channel: an advisory lock that those who listen to it share. */
+/** With the hash of a channel: an advisory lock that all listeners of the channel share. */
 const LISTENERS = 7_305;
 
 /**
- * SQL that notifies those who listen to a channel. A notification wakes each session that listens to any channel, so that it is only sent if
- * someone listens to this one: then the lock cannot be taken, and otherwise it is released at once. A change that is about to be committed
- * while the first one begins to listen may not be announced.
+ * SQL that notifies the listeners of a channel. A notification wakes every session that listens to any channel. So it is sent only if
+ * someone listens to this one: then the exclusive lock cannot be taken; otherwise it is released at once. A change that is about to be
+ * committed while the first listener begins may not be announced.
  */
 export const notifyListeners = (channel: string): RawBuilder<unknown> => sql`
   case when pg_try_advisory_lock(${LISTENERS}::int, hashtext(${channel}))
@@ -69,7 +69,7 @@ export const listenToDatabase = (options: Options): Notifications => {
       await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [LISTENERS, channel]);
       isLost = false;
       isListening = true;
-      // Not before: the check above sends a notification too.
+      // Not earlier, because the check above sends a notification too.
       client.on('notification', onHeard);
       onHeard();
       while (!(await endsWithin(CHECK_MS, ended))) await client.query('select 1');
@@ -110,7 +110,7 @@ const NOT_DELIVERED = Symbol('notifications are not delivered');
 
 type Check = Pick<Options, 'connection' | 'channel'> & { deliveryMs: number };
 
-/** Sends from another session: a pooler would deliver the listener's own by the session that it uses at that moment. */
+/** Sends from another session: a pooler would deliver the listener's own notification by the session that it happens to use. */
 const isDelivered = async (
   client: pg.Client,
   { connection, channel, deliveryMs }: Check,
@@ -127,7 +127,7 @@ const isDelivered = async (
     await sender.connect();
     await sender.query('select pg_notify($1, $2)', [channel, '']);
     if (await endsWithin(deliveryMs, heard)) return true;
-    // A process that did not run for so long has not read it yet. PostgreSQL sends it before it is ready for another query.
+    // If this process was suspended, it may have an unread notification. PostgreSQL sends it before it is ready for another query.
     await client.query('select 1');
     return isHeard;
   } finally {
@@ -138,7 +138,7 @@ const isDelivered = async (
 const newClient = (connection: Connection): pg.Client =>
   createClient(connection, 'notifications', { query_timeout: CHECK_TIMEOUT_MS });
 
-/** A server that no longer responds does not confirm the end either. */
+/** A server that no longer responds does not confirm the end, either. */
 const endSoon = (client: pg.Client): Promise<boolean> =>
   endsWithin(
     CLOSE_TIMEOUT_MS,

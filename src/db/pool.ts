@@ -10,11 +10,11 @@ import { DISK_FULL, isOutage, READ_ONLY } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
-/** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
+/** Idle time before the first TCP keepalive probe. Node then probes once a second, ten times. */
 const KEEP_ALIVE_MS = 10_000;
 /** Connections are replaced after this time, so that they follow a change of DNS or of a proxy. */
 const MAX_LIFETIME_SECONDS = 900;
-/** For a server that no longer answers: longer than its own `statement_timeout`. `pg` then closes the connection. */
+/** For a server that no longer answers, so longer than its own `statement_timeout`. `pg` then closes the connection. */
 const QUERY_TIMEOUT_MS = 14_000;
 
 const INT8_OID = 20;
@@ -22,7 +22,7 @@ const JSON_OIDS = new Set([114, 3802]);
 /** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */
 const TEXT_OIDS = new Set([1082, 1114, 1186, 1182, 1115, 1185, 1187]);
 
-/** The types that Kysely infers: `timestamptz` as `Date`, and `int8` (ids, counts: far below 2⁵³) as number. */
+/** As Kysely infers them: `timestamptz` as `Date`, and `int8` (ids, counts: far below 2⁵³) as number. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => {
     if (oid === INT8_OID) return Number;
@@ -52,7 +52,7 @@ export const createPool = (connection: Connection, queryLimitMs: number | null =
 const CHECK_TIMEOUT_MS = 5_000;
 /** Far longer than any statement may take. */
 const STUCK_MS = 60_000;
-/** Adds pages to a table, and so fails without disk space. Several statements are one transaction. */
+/** Adds pages to a table, which fails without disk space. The statements form one transaction. */
 const DISK_PROBE =
   'create temp table disk_probe as select generate_series(1, 20000) as filler; drop table disk_probe';
 
@@ -81,7 +81,7 @@ export class DatabasePool extends pg.Pool {
     });
   }
 
-  /** Whether all connections are taken although none is used, as when code forgets to release them. Only a restart helps. */
+  /** Whether all connections are taken although none is used, for example because code forgets to release them. Only a restart helps. */
   isStuck(stuckMs = STUCK_MS, at = performance.now()): boolean {
     const isTaken = this.idleCount === 0 && this.totalCount >= this.options.max;
     return isTaken && at - this.#usedAt > stuckMs;
@@ -96,7 +96,7 @@ export class DatabasePool extends pg.Pool {
     return this.#hasDiskSpace;
   }
 
-  /** Whether a failure is a later one of an outage, which ends with the first new connection that accepts writes. */
+  /** Whether a failure belongs to an outage that was already reported. The first new connection that accepts writes ends an outage. */
   isRepeatedOutage(error: unknown): boolean {
     if (!isOutage(error)) return false;
     const isKnown = this.#isOutageKnown;
@@ -108,7 +108,8 @@ export class DatabasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void;
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
-    // `query` of the pool passes a callback. Bound, it stays in the trace of its caller instead of that of who releases a connection.
+    // `query` of the pool passes a callback. It is bound, so that it stays in the trace of its caller, not in the trace of the caller who
+    // releases a connection.
     if (callback) super.connect(AsyncResource.bind(callback));
     return callback ? undefined : this.#connectMeasured();
   }
@@ -118,7 +119,7 @@ export class DatabasePool extends pg.Pool {
     const span = this.idleCount === 0 ? tracing.start(() => ({ name: 'acquire connection' })) : null;
     const client = await endWith(span, super.connect());
     if (this.ending) {
-      // Kysely would lose it, and the pool could not be closed.
+      // Kysely would lose the client, and the pool could not be closed.
       client.release(true);
       throw new Error('Connection terminated: the pool is closing');
     }
@@ -143,8 +144,8 @@ export class DatabasePool extends pg.Pool {
   }
 
   /**
-   * Kysely releases a connection only after a successful commit or rollback. One that is lost in a transaction would occupy
-   * a slot of the pool forever, and the pool could not be closed.
+   * Kysely releases a connection only after a successful commit or rollback. A connection that is lost in a transaction would occupy a slot
+   * of the pool forever, and the pool could not be closed.
    */
   #releaseLost(client: pg.PoolClient): void {
     if (!this.#acquired.has(client)) return;
@@ -154,12 +155,12 @@ export class DatabasePool extends pg.Pool {
   }
 }
 
-/** Clients of a read-only server, which are used once. */
+/** Clients of a read-only server: each is used once. */
 const readOnlyClients = new WeakSet<pg.ClientBase>();
 
 /**
- * A session that starts read-only can stay so after the server accepts writes again, as with
- * `alter database … set default_transaction_read_only`.
+ * A session that starts read-only can stay read-only after the server accepts writes again, as with `alter database … set
+ * default_transaction_read_only`.
  */
 const markIfReadOnly = async (client: pg.ClientBase): Promise<void> => {
   const text = `select current_setting('transaction_read_only')::bool as "isReadOnly"`;
@@ -169,17 +170,16 @@ const markIfReadOnly = async (client: pg.ClientBase): Promise<void> => {
 };
 
 /**
- * PostgreSQL settings of every pooled session, sent as startup options.
- *
- * The planner's defaults suit spinning disks and large analytical queries. With them PostgreSQL scans 200 apps for each user
- * instead of fetching three by key, compiles for longer than the query runs, and starts workers for one page of a list.
+ * PostgreSQL settings of every pooled session, sent as startup options. The planner's defaults suit spinning disks and large analytical
+ * queries: PostgreSQL would scan 200 apps for each user instead of fetching three by key, compile for longer than the query runs, and start
+ * workers for one page of a list.
  */
 const SESSION_SETTINGS: Readonly<Record<string, string>> = {
-  // A call answers 503 after 10 s. Its statements end soon after, because they hold a connection that others need; waits for locks end
-  // before, so that the caller reads their error.
+  // A call answers 503 after 10 s. Its statements end soon after, because they hold a connection that others need. Waits for locks end
+  // before, so that the caller gets their error.
   lock_timeout: '8s',
   statement_timeout: '12s',
-  // An instance that freezes within a transaction holds locks that all other instances wait for.
+  // An instance that hangs within a transaction holds locks that all other instances wait for.
   idle_in_transaction_session_timeout: '15s',
   // The server ends sessions whose client is unreachable, and releases their locks. Unix sockets ignore these.
   tcp_keepalives_idle: '10',
@@ -191,7 +191,7 @@ const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   max_parallel_workers_per_gather: '0',
 };
 
-/** The startup parameter `options`. The last value of a setting wins: the operator's, but UTC for every date that SQL computes. */
+/** The startup parameter `options`. The last value of a setting wins: the operator's, except for UTC, which all dates in SQL need. */
 const sessionOptions = (operatorOptions = ''): string =>
   [
     ...Object.entries(SESSION_SETTINGS).map(([name, value]) => `-c ${name}=${value}`),
@@ -202,8 +202,8 @@ const sessionOptions = (operatorOptions = ''): string =>
     .join(' ');
 
 /**
- * Warns if a connection pooler has dropped the startup options (PgBouncer's `ignore_startup_parameters`), with the statements
- * that store them for the role instead. Results are correct without them, but waits have no limits.
+ * Warns if a connection pooler has dropped the startup options (PgBouncer's `ignore_startup_parameters`), and states the statements that
+ * store them for the role instead. Without them, results are correct, but waits have no limits.
  */
 export const warnOfLostSettings = async (
   pool: pg.Pool,

@@ -5,19 +5,18 @@ import { telemetry } from '../lib/telemetry.ts';
 import { errorTypeOf, tracing } from '../lib/tracing.ts';
 import { ServerClient } from './client.ts';
 
-/** Events of a client of the pool: each query as it is sent, and the error of each that fails. */
+/** Events of a client of the pool, for each query: when it is sent, and with its error when it fails. */
 export const QUERY_SENT = Symbol('query sent');
 export const QUERY_FAILED = Symbol('query failed');
 
-/** The statements of a batch are reported to metrics and traces together, where it is sent. */
+/** Metrics and traces report the statements of a batch together, where it is sent. */
 export type BatchedQuery = pg.QueryConfig<unknown[]> & { isBatched?: boolean };
 
 type Callback = (error: unknown, ...results: unknown[]) => void;
 
 /**
- * The class of the pool's clients. It prepares repeated statements by name, sends queries without waiting for the results of
- * earlier ones, and reports uses and failures to the pool. It never refuses a query itself: a transaction that is not ended keeps
- * its connection.
+ * The class of the pool's clients. It prepares repeated statements by name, sends queries without waiting for the results of earlier ones,
+ * and reports uses and failures to the pool. It never refuses a query itself: a transaction that does not end keeps its connection.
  */
 export const pooledClientClass = ({ preparesStatements = true }: Connection): typeof ServerClient => {
   // False behind a pooler that does not keep prepared statements.
@@ -48,7 +47,7 @@ export const pooledClientClass = ({ preparesStatements = true }: Connection): ty
           callback(error, ...results);
         });
       }
-      // `never` is the promise of the results.
+      // `never` hides the promise of the results.
       const results: Promise<unknown> = query.call(this, named);
       results.then(() => settle(), settle);
       return results as never;
@@ -56,7 +55,7 @@ export const pooledClientClass = ({ preparesStatements = true }: Connection): ty
   };
 };
 
-/** The configuration of a query that is given as text and values, or as a configuration. */
+/** The configuration of a query, given as text and values or as a configuration. */
 const configOf = (first: unknown, [values]: unknown[]): BatchedQuery =>
   typeof first === 'string'
     ? { text: first, ...(Array.isArray(values) && { values }) }
@@ -65,15 +64,15 @@ const configOf = (first: unknown, [values]: unknown[]): BatchedQuery =>
 /** Returns the name of a statement to prepare; undefined for one to send unprepared. */
 type StatementNames = (text: string, values: readonly unknown[]) => string | undefined;
 
-/** Texts remembered, seen or named. The service has a few hundred, and more with lists of values. */
+/** Limit of remembered texts. The service has a few hundred, and more with lists of values. */
 const MAX_TEXTS = 500;
 /** Longer texts contain lists of values and are seldom repeated. */
 const MAX_LENGTH = 20_000;
 
 /**
- * Names repeated statements, so that PostgreSQL parses each once per connection, and plans it once if a generic plan is as
- * good: half of the work of a small query. Statements without values are not named: they begin or end transactions, or are
- * the ORM's, which writes values into the text.
+ * Names repeated statements, so that PostgreSQL parses each once per connection, and plans it once if a generic plan is as good: half of
+ * the work of a small query. Statements without values are not named: they begin or end transactions, or are the ORM's, which writes values
+ * into the text.
  */
 export const createStatementNames = (): StatementNames => {
   const names = new Map<string, string | null>();

@@ -7,8 +7,8 @@ import { type Html, html, htmlDocument, trusted } from '../lib/html.ts';
 import { leadsToApi } from '../lib/urls.ts';
 
 /**
- * A small app like those that Steward opens: `steward demo` serves it for each app, and an app on another host would work the
- * same way. It knows the person only by the ticket, and uses nothing of Steward but two of its URLs.
+ * A small app like the ones that Steward opens. `steward demo` serves it for each app; an app on another host would work in the same way.
+ * It learns who the person is only from the ticket, and uses only two URLs of Steward.
  */
 
 /** `issuer` is Steward's public URL, as in tickets and links; `steward` the URL at which this app reaches it. */
@@ -16,7 +16,7 @@ type StewardUrls = { issuer: string; steward: string };
 
 type AppRequest = { Params: { slug: string }; Querystring: { code?: unknown } };
 
-/** Sets where apps without a `launch_url` open, unless APP_URL does. */
+/** Sets the URL of apps without a `launch_url`, unless APP_URL does. */
 export const withDemoAppUrl = (config: Config): Config =>
   leadsToApi(config.appUrl) ? { ...config, appUrl: `${config.baseUrl}/demo-apps/{slug}/` } : config;
 
@@ -66,7 +66,7 @@ export const serveDemoApps = (server: FastifyInstance, { issuer, steward, store 
 class CodeRefused extends Error {}
 
 /**
- * The claims of the person whom the code stands for.
+ * The claims of the person for whom the code was issued.
  * @throws CodeRefused, TicketError
  */
 const redeemCode = async (
@@ -81,12 +81,12 @@ const redeemCode = async (
   });
   if (response.status === 400) throw new CodeRefused();
   if (!response.ok) throw new Error(`The exchange of a code failed with status ${response.status}.`);
-  const { ticket } = (await response.json()) as { ticket: string }; // of the OpenAPI document
+  const { ticket } = (await response.json()) as { ticket: string }; // as in the OpenAPI document
   return verifyTicket(ticket, { issuer, app: slug, jwksUrl: `${steward}/.well-known/jwks.json` });
 };
 
 /**
- * The app's own sessions, in the memory of this process: with WORKERS, each process has others. They are short: until they end,
+ * The app's own sessions, in the memory of this process: with WORKERS, each process has its own. They are short, because until they end,
  * the app does not notice that Steward has withdrawn the access.
  */
 const createSessions = () => {
@@ -134,7 +134,7 @@ ${rows.length > 0 && tableOf(app.label, rows)}
   });
 };
 
-/** For a browser that the app does not know. */
+/** For a browser without a session of the app. */
 const closedPage = (reply: FastifyReply, launchUrl: string, reason: string): FastifyReply =>
   send(reply.code(401), {
     title: 'Not open',
@@ -213,8 +213,8 @@ const rowsOf = (slug: string): Row[] => {
 };
 
 /**
- * The rows that data permissions allow: `{ "region": ["North"] }` allows those whose region is North. Null allows all rows. A
- * column that the table does not have allows none: an app must not ignore a restriction that it does not understand.
+ * The rows that data permissions allow: `{ "region": ["North"] }` allows the rows whose region is North. Null allows all rows. A column
+ * that the table does not have allows no rows: an app must not ignore a restriction that it does not understand.
  */
 const permittedRows = (rows: readonly Row[], permissions: Record<string, unknown> | null): Row[] =>
   rows.filter((row) =>

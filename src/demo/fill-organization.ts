@@ -18,15 +18,15 @@ import {
 import { PEOPLE, USAGE_DAYS } from './workspace.ts';
 
 const INVITATION_MS = 14 * DAY_MS;
-/** Sent mails are deleted after this time, by default. */
+/** The default time after which sent mails are deleted. */
 const MAIL_DAYS = 30;
 const DELIVERY_MS = 3_000;
 
-/** Times of the past, at different minutes of the day. */
+/** Past times, at different minutes of the day. */
 const daysBefore = (now: Date, days: number, index = 0): Date =>
   new Date(now.getTime() - days * DAY_MS - ((index * 7) % 180) * MINUTE_MS - MINUTE_MS);
 
-/** Adds the people of the organization, and makes those of the workspace as old as their usage. */
+/** Adds the people of the organization, and makes the people of the workspace as old as their usage. */
 export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void> => {
   const db = kysely(tx);
   const seenAt = daysBefore(now, 0);
@@ -102,7 +102,7 @@ type Invitation = ReturnType<typeof invitationsOf>[number] & { id: number };
 const inviterOf = (clientId: number): string =>
   MEMBERS.find(({ isAdmin, clientIds }) => isAdmin && clientIds[0] === clientId)?.email ?? '';
 
-/** Adds invitations of every status, and the mails of the last month. Their audit entries are those of the service. */
+/** Adds invitations of every status, and the mails of the last month, with the audit entries that the service would write. */
 export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
   const db = kysely(tx);
   const people = await db.selectFrom('users').select(['id', 'email']).execute();
@@ -227,7 +227,7 @@ const entry = (
   details: Record<string, unknown> = {},
 ) => ({ occurred_at, action, actor_type: 'user' as const, actor_label, target_label, client_ids, details });
 
-/** In the order of their times, which lists of the audit trail follow. */
+/** Sorted by time, which is the order of lists of the audit trail. */
 const addEntries = async (tx: Em, entries: readonly ReturnType<typeof entry>[]): Promise<void> => {
   const users = await kysely(tx).selectFrom('users').select(['id', 'email']).execute();
   const ids = new Map(users.map(({ id, email }) => [email, id]));

@@ -31,7 +31,7 @@ type Deps = {
   password: string;
   port: number;
   now: Date;
-  /** Also adds `organization.ts`. Tests do without, because it has ten times as many people. */
+  /** Also adds `organization.ts`. Tests do not, because it has ten times as many people. */
   hasOrganization?: boolean;
 };
 
@@ -40,9 +40,9 @@ export const fillDemo = ({ em, hasher, password, port, now, hasOrganization }: D
   em.transactional(async (tx) => {
     await lockBootstrap(tx);
     if (!(await isEmpty(tx))) return false;
-    // As old as their usage.
+    // Apps are as old as their usage.
     const appsCreatedAt = new Date(now.getTime() - USAGE_DAYS * DAY_MS);
-    // One hash for all: their password is published.
+    // One hash for all people: their password is published.
     const hash = await hasher.hash(password);
     await addClients(tx, WORKSPACE, port, appsCreatedAt);
     await addPeople(tx, PEOPLE, hash, now);
@@ -104,7 +104,7 @@ const addPeople = async (tx: Em, people: readonly Person[], hash: string, now: D
   await tx.flush();
 };
 
-/** Between two actions. All actions of a day fit into its 24 hours. */
+/** Minutes between two actions. All actions of a day fit into 24 hours. */
 const STEP_MINUTES = 97;
 
 type Visitor = { email: string; firstName: string; lastName: string };
@@ -125,7 +125,7 @@ const demoUsage = (now: Date): DemoEntry[] =>
     );
   });
 
-/** Entries of the other people: on working days between 7:00 and 18:00 UTC, seldom at weekends. */
+/** Usage of the other people: on working days between 7:00 and 18:00 UTC, seldom at weekends. */
 const organizationUsage = (now: Date): DemoEntry[] => {
   const random = createRandom();
   return MEMBERS.flatMap((member) => {
@@ -158,7 +158,7 @@ const isUsed = (appId: string, day: number): boolean =>
 
 const daysOf = (count: number): number[] => Array.from({ length: count }, (_, day) => day);
 
-/** Mulberry32: the same numbers from 0 up to 1 in every demo. */
+/** Mulberry32: in every demo, the same numbers between 0 (inclusive) and 1. */
 const createRandom = () => {
   let state = 1;
   return (): number => {

@@ -1,6 +1,6 @@
 import { APPS, type Person, STACKS } from './workspace.ts';
 
-/** First and last names from many countries. Their order decides who works where: append, do not insert. */
+/** First and last names from many countries. Their order determines who works where: append, do not insert. */
 const NAMES = `
 Mei Tanaka, Haruto Sato, Yuki Nakamura, Aiko Watanabe, Kenji Kobayashi, Sakura Ito
 Amara Okafor, Chidi Eze, Ngozi Adeyemi, Tunde Bakare, Ifeoma Nwosu
@@ -68,7 +68,7 @@ const DEMO_NAMES = NAMES.trim()
 
 type Name = (typeof DEMO_NAMES)[number];
 
-/** What `steward demo` adds to the workspace: a third client, more apps, and people who come and go. Tests do without. */
+/** Data that `steward demo` adds to the workspace: a third client, more apps, and people who join and leave. Tests do not use it. */
 
 export const MORE_SITES = [{ id: 3, host: 'northwind.localhost', name: 'Northwind Foods' }];
 
@@ -76,10 +76,10 @@ export const MORE_CLIENTS = [
   { id: 3, siteId: 3, name: 'Northwind Foods', supportEmail: 'help@northwind.test' },
 ];
 
-/** An idle app: it has no usage. */
+/** An idle app without usage. */
 export const IDLE_APP = 'Wd9kT4zx';
 export const APP_IN_MAINTENANCE = 'Wh6sTk3a';
-/** Since then, it has no usage. */
+/** How long the app has been in maintenance, without usage. */
 export const MAINTENANCE_DAYS = 3;
 
 export const MORE_APPS = [
@@ -121,7 +121,7 @@ export const NORTHWIND_ADMIN: Person = {
   isAdmin: true,
 };
 
-/** Data permissions of demo users, which the demo apps obey. Everyone else of them sees all rows. */
+/** Data permissions of demo users, which the demo apps apply. All other people see all rows. */
 export const DATA_PERMISSIONS: Record<string, Record<string, unknown>> = {
   'ada@acme.test': { region: ['North', 'West'] },
   'grace@acme.test': { region: ['South'] },
@@ -129,7 +129,7 @@ export const DATA_PERMISSIONS: Record<string, Record<string, unknown>> = {
 
 const MEMBER_COUNT = 141;
 const DOMAINS = ['acme.test', 'globex.test', 'northwind.test'];
-/** Clients of ten people in a row, so that each client has people of many countries. */
+/** The clients of ten consecutive people, so that each client has people of many countries. */
 const CLIENT_CYCLE = [1, 2, 1, 3, 1, 2, 1, 2, 1, 3];
 const REGIONS = ['North', 'South', 'West', 'East'];
 
@@ -140,7 +140,7 @@ const addressOf = ({ local }: Name, clientId: number): string => `${local}@${DOM
 const appsOf = (clientId: number): string[] =>
   ALL_APPS.filter((app) => app.clientId === clientId).map(({ id }) => id);
 
-/** Everyone has the first app of the client; the others vary. */
+/** Everyone has the first app of their client; other grants vary. */
 const grantedApps = (clientIds: readonly number[], index: number): string[] =>
   clientIds.flatMap((id) => appsOf(id).filter((_app, place) => place === 0 || (index + place) % 3 === 0));
 
@@ -173,13 +173,13 @@ const memberOf = (name: Name, index: number) => {
 
 type Stay = {
   joinedDaysAgo: number;
-  /** Of the last use; null if the person never logged in. */
+  /** Days since the last use; null if the person never logged in. */
   lastSeenDaysAgo: number | null;
   /** When an admin deactivated the person. */
   leftDaysAgo: number | null;
 };
 
-/** Of each dozen, one has left, one no longer comes, and three are new; a few have never logged in. */
+/** Of each dozen people, one has left, one no longer logs in, three are new, and some have never logged in. */
 const stayOf = (index: number, isAdmin: boolean): Stay => {
   const longAgo = 150 + ((index * 37) % 400);
   const stays = { joinedDaysAgo: longAgo, lastSeenDaysAgo: index % 4, leftDaysAgo: null };
@@ -203,7 +203,7 @@ const stayOf = (index: number, isAdmin: boolean): Stay => {
 
 export const MEMBERS: Member[] = DEMO_NAMES.slice(0, MEMBER_COUNT).map(memberOf);
 
-/** Invited and not here: eight may still accept, three are late, three were revoked. */
+/** Invited people who have not joined: eight may still accept, three invitations have expired, three were revoked. */
 export const INVITEES = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 14).map((name, index) => {
   const clientId = clientOf(index);
   const isRevoked = index > 10;
@@ -213,7 +213,7 @@ export const INVITEES = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 14).map((n
     clientId,
     apps: appsOf(clientId).slice(0, 1 + (index % 2)),
     status: isRevoked ? ('revoked' as const) : ('pending' as const),
-    // The mail server of the address does not know it.
+    // The mail server does not know the address.
     isRejected: index === 4 || index === 9,
     invitedDaysAgo: isLate ? 16 + (index % 8) : 1 + Math.floor(index * 1.7),
   };

@@ -6,7 +6,7 @@ import { openTempFolder } from '../lib/files.ts';
 import { packDirectory, publishPackageFile } from '../services/packages/package-packing.ts';
 import { PACKAGES } from './workspace.ts';
 
-/** Packs and publishes the demo packages like those of an operator. */
+/** Packs and publishes the demo packages as an operator would. */
 export const publishDemoPackages = async (store: PackageStore): Promise<void> => {
   await using work = await openTempFolder('steward-demo-');
   for (const content of PACKAGES) {

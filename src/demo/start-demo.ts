@@ -6,7 +6,7 @@ import { fillDemo, hasDemo, isEmpty } from './fill.ts';
 export const startDemo = async ({ orm, hasher, clock, store }: App, config: Config): Promise<string[]> => {
   // Packages first: if the start is interrupted in between, the database is still empty and the next start does both.
   if (await isEmpty(orm.em.fork())) {
-    // Loaded only then: packing needs libraries for YAML and tar.
+    // Loaded only here: packing needs libraries for YAML and tar.
     const { publishDemoPackages } = await import('./packages.ts');
     await publishDemoPackages(store);
   }
@@ -22,7 +22,7 @@ export const startDemo = async ({ orm, hasher, clock, store }: App, config: Conf
   return demoNotice(config, isFilled ? 'this start' : isKept ? 'earlier start' : null);
 };
 
-/** One of each role. */
+/** One person of each role. */
 const EXAMPLES = [
   ['root@steward.test', 'superuser'],
   ['admin@acme.test', 'client admin of Acme Analytics'],
@@ -31,8 +31,8 @@ const EXAMPLES = [
 const EMAIL_WIDTH = Math.max(...EXAMPLES.map(([email]) => email.length));
 
 /**
- * The lines that a start of the demo ends with: where to go, and as whom to log in. A password of the operator's choice is
- * not among them, because the lines may be logged.
+ * The last lines that a start of the demo prints: the URL, and the logins. A password that the operator chose is not printed, because the
+ * lines may be logged.
  * @param filledBy null: the database has other data
  */
 const demoNotice = (config: Config, filledBy: 'this start' | 'earlier start' | null): string[] => {

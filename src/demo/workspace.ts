@@ -1,6 +1,6 @@
 /**
- * The core of the demo workspace. Documentation and tests use these ids and people: do not change them. `organization.ts` has
- * what only `steward demo` adds.
+ * The core of the demo workspace. Documentation and tests use these ids and people: do not change them. `organization.ts` adds data for
+ * `steward demo` only.
  */
 export const SITES = [
   { id: 1, host: 'localhost', name: 'Acme Analytics' },

@@ -8,11 +8,14 @@ import { Problem, type ProblemCode } from '../lib/problems.ts';
 import { problemDocument } from './rest/problem-document.ts';
 import { isTrpcPath, trpcErrorBody } from './trpc/trpc-protocol.ts';
 
-/** Of all connections together, about 2 KB each. Node parses up to 64 KiB of requests before a pause takes effect. */
+/**
+ * Limit for all connections together; each waiting request takes about 2 KB. Node parses up to 64 KiB of requests before a pause takes
+ * effect.
+ */
 const MAX_WAITING = 10_000;
 
 type Waiting = { response: ServerResponse; handle: () => void };
-/** The requests of a connection: one in progress, the others in their order. */
+/** The requests of a connection: one in progress, and the others in order. */
 type Queue = { current: ServerResponse | null; waiting: Waiting[] };
 
 export type RequestQueues = ReturnType<typeof createRequestQueues>;
@@ -58,7 +61,7 @@ export const createRequestQueues = () => {
   };
 
   return {
-    /** Wraps a listener so that it runs for one request of a connection at a time, and never after the connection has closed. */
+    /** Wraps a listener, so that it handles one request of a connection at a time, and none after the connection has closed. */
     serialize:
       (handle: RequestListener): RequestListener =>
       (request, response) => {
@@ -77,7 +80,7 @@ export const createRequestQueues = () => {
       const queue = queues.get(socket);
       return queue?.waiting.at(-1)?.response ?? queue?.current;
     },
-    /** Whether no request is being handled or waits. */
+    /** Whether no request is in progress or waiting. */
     isIdle: (): boolean =>
       [...queues.values()].every(({ current, waiting }) => !current && waiting.length === 0),
     /** Sends `Connection: close` with this and later responses (RFC 9112 §9.6). */
@@ -100,7 +103,7 @@ export const createRequestQueues = () => {
 
 const DRAIN_INTERVAL_MS = 50;
 const LISTENING_INTERVAL_MS = 5;
-/** From the start of the shutdown. Responses that take longer are aborted: a stream lasts as long as its slow reader. */
+/** Measured from the start of the shutdown. Longer responses are aborted: a slow reader can prolong a stream indefinitely. */
 const DRAIN_DEADLINE_MS = 8_000;
 
 export const createDrain = (server: Server, requests: RequestQueues, closeServer: () => Promise<unknown>) => {
@@ -126,8 +129,8 @@ export const createDrain = (server: Server, requests: RequestQueues, closeServer
     },
 
     /**
-     * Waits for requests rather than connections. When it stops listening, Node closes only idle connections: it keeps busy ones
-     * alive afterwards, and those without a first request (browsers open some in advance) do not count as idle.
+     * Waits for requests, not for connections. When Node stops listening, it closes only idle connections: it keeps busy ones alive
+     * afterwards, and does not count connections without a first request (browsers open some in advance) as idle.
      */
     close: async (): Promise<void> => {
       closed ??= closeServer();
@@ -142,7 +145,7 @@ export const createDrain = (server: Server, requests: RequestQueues, closeServer
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Error codes of Node's HTTP parser → problems. All others are a malformed request. */
+/** Error codes of Node's HTTP parser and their problems. Other codes mean a malformed request. */
 const PARSER_PROBLEMS: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
@@ -154,13 +157,13 @@ const MAX_LINE_LENGTH = 100;
 /** Node documents `rawPacket` as a Buffer; Fastify's types have its JSON form. */
 type ParserError = Error & { code?: string; rawPacket?: unknown };
 
-/** Answers invalid HTTP with a problem like any other failure, and closes the connection. */
+/** Answers invalid HTTP with a problem, and closes the connection. */
 export const createClientErrorHandler =
   (headers: Headers, { latestResponse }: RequestQueues) =>
   (error: ParserError, socket: Socket): void => {
     const current = latestResponse(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    // Responses have the order of the requests: a complete earlier request must get its own response first.
+    // Responses are sent in the order of the requests: an earlier, complete request must get its own response first.
     else if (current?.req.complete) current.once('close', () => socket.destroy());
     else socket.end(responseTo(error, headers, current?.req.url ?? pathIn(error.rawPacket)));
   };
@@ -200,7 +203,7 @@ const INVALID_HOST = {
 export const requireHostHeader = (app: Pick<FastifyInstance, 'addHook'>): void => {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers, httpVersion, rawHeaders } = request.raw;
-    // `headers` contains only the first one. In `rawHeaders`, names and values alternate.
+    // `headers` contains only the first value. In `rawHeaders`, names and values alternate.
     const count = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
     const isValid = count === 0 ? httpVersion === '1.0' : count === 1 && HOST.test(headers.host ?? '');
     done(isValid ? undefined : new Problem('malformed-request', INVALID_HOST));

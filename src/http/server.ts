@@ -35,7 +35,7 @@ import { isTrpcPath, sendTrpcError } from './trpc/trpc-protocol.ts';
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PARAMETER_LENGTH = 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than proxies keep idle connections (60 s), so that they close them first. */
+/** Longer than proxies keep idle connections (60 s), so that the proxies close them first. */
 const KEEP_ALIVE_MS = 72_000;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -49,7 +49,7 @@ type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
   requests: RequestQueues;
   /** Origins whose scripts may read responses. */
   corsOrigins: readonly string[];
-  /** Of one caller; 0: unlimited. */
+  /** Limit for one caller; 0: unlimited. */
   requestsPerMinute: number;
 };
 
@@ -82,7 +82,7 @@ export const createServer = async (options: ServerDeps) => {
     clientErrorHandler: createClientErrorHandler(securityHeaders, deps.requests),
     // No route has a JSON schema: loading Fastify's compilers for them takes 30 ms.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
-    // Called before routing, which depends on the method too, and before anything reads the address of the caller.
+    // Called before routing, which also depends on the method, and before anything reads the address of the caller.
     rewriteUrl: (request) => {
       mergeUnsupportedMethods(request);
       readForwardedNodes(request);
@@ -133,11 +133,11 @@ const refuseSchemas = (): never => {
 
 const NO_SUCH_PATH = 'No such path. REST paths begin with /api/v1/: see /docs/.';
 
-/** The policy of responses with data, which load nothing and are never framed. Pages set their own. */
+/** The policy of responses with data, which load nothing and are never framed. Pages set their own policy. */
 const securityHeadersOf = (baseUrl: string) => ({
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
-  // Does not apply to CORS requests, only to embedding by other sites.
+  // Prevents embedding by other sites. Does not apply to CORS requests.
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -146,21 +146,21 @@ const securityHeadersOf = (baseUrl: string) => ({
   ...(isHttps(baseUrl) && { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }),
 });
 
-/** Fastify compares the entries of `X-Forwarded-For` as addresses. Some proxies add the port, which differs for each connection. */
+/** Fastify compares the entries of `X-Forwarded-For` as addresses. Some proxies add the port, which differs between connections. */
 const readForwardedNodes = ({ headers }: IncomingMessage): void => {
   const nodes = headers['x-forwarded-for'];
   if (nodes === undefined) return;
   headers['x-forwarded-for'] = String(nodes).split(',').map(nodeAddress).join(', ');
 };
 
-/** Fastify numbers the addresses of `X-Forwarded-For` from the nearest proxy outwards. Entries that a caller made up come last. */
+/** Fastify numbers the addresses of `X-Forwarded-For` from the nearest proxy outwards. Entries that a caller invented come last. */
 const trustedProxyOption = (trusted: number | string[]) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
 const wellFormedId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
 
-/** Runs before all hooks that may fail, so that failures have the headers too. Handlers may replace them. */
+/** Runs before all hooks that may fail, so that failures have these headers too. Handlers may replace them. */
 const setCommonHeaders = (
   app: Pick<FastifyInstance, 'addHook'>,
   securityHeaders: Record<string, string>,

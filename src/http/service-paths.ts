@@ -99,10 +99,9 @@ const serveOpenApi = (app: FastifyInstance, { version }: ServicePathDeps): void 
 };
 
 /**
- * `/healthz` succeeds while the process responds and can use its connections. It sends no query, so that a database outage does not
- * restart the service.
- * `/readyz` succeeds if the database responds, has all migrations and accepts writes. The path of the replaced service does the
- * same, but hides the reason of a failure from its anonymous callers.
+ * `/healthz` succeeds while the process responds and can use its connections. It sends no query, so that a database outage does not restart
+ * the service. `/readyz` succeeds if the database responds, has all migrations and accepts writes. The path of the replaced service does
+ * the same, but hides the reason of a failure from its anonymous callers.
  */
 const serveHealthChecks = (app: FastifyInstance, { isAlive, isReady }: ServicePathDeps): void => {
   app.get('/healthz', async () => {
@@ -137,7 +136,7 @@ const serveJwks = (app: FastifyInstance, { readPublicKeys, jwksMaxAgeSeconds }: 
   });
 };
 
-/** The tag is weak, so that the text may be compressed. */
+/** A weak tag, so that the text may be compressed. */
 const sendJsonWithEtag = (reply: FastifyReply, json: string) => {
   const etag = etagOf({}, json);
   reply.header('etag', `W/${etag}`);

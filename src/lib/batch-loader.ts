@@ -7,13 +7,13 @@ type Request<K, V> = {
   reject: (error: unknown) => void;
 };
 
-/** More than one, so that a slow batch does not delay all others. */
+/** More than one, so that a slow batch does not delay the others. */
 const MAX_CONCURRENT_BATCHES = 2;
 const MAX_BATCH_KEYS = 500;
 
 /**
- * Batches lookups that arrive in the same event-loop tick into one call of `load`, like DataLoader but without a cache.
- * A result is never older than its request: keys that arrive while a batch is running go into the next one.
+ * Batches lookups that arrive in the same event-loop tick into one call of `load`, like DataLoader but without a cache. A result is never
+ * older than its request: keys that arrive while a batch is running go into the next one.
  * @returns the loaded value, or undefined
  */
 export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) => {

@@ -1,7 +1,7 @@
 /** The only source of the current time, so that tests can set it. SQL gets it as a parameter. */
 export type Clock = { now(): Date };
 
-/** The clock of this machine, for what needs no database. The service takes that of the database: `createDatabaseClock`. */
+/** The clock of this machine, for work without a database. The service uses the clock of the database: `createDatabaseClock`. */
 export const systemClock: Clock = { now: () => new Date() };
 
 export const MINUTE_MS = 60_000;
@@ -9,8 +9,8 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The latest time that can have been stored until now. Later ones are wrong, because the clock was ahead when they were
- * stored; instances and servers that replaced each other may differ by less.
+ * The latest time that can have been stored until now. Later times were stored while the clock was ahead. The clocks of instances, and of
+ * servers that replaced each other, may differ by less.
  */
 export const latestPossible = (now: Date): Date => new Date(now.getTime() + 5 * MINUTE_MS);
 

@@ -1,6 +1,6 @@
 /**
- * Matches what spreadsheets evaluate as a formula (OWASP, "CSV Injection"), including full-width forms, and after blank or
- * invisible characters, which some programs trim.
+ * Matches text that spreadsheets evaluate as a formula (OWASP, "CSV Injection"), including full-width forms, and after blank or invisible
+ * characters, which some programs trim.
  */
 const FORMULA = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠]/u;
 
@@ -17,8 +17,8 @@ const csvCell = (cell: string): string => {
 };
 
 /**
- * Where numbers have a decimal comma, spreadsheets expect semicolons between cells. They see quotes only at the start of such a
- * cell, so a semicolon within ours starts another cell.
+ * Where numbers have a decimal comma, spreadsheets expect semicolons between cells. They recognize quotes only at the start of such a cell,
+ * so a semicolon inside a quoted cell starts another cell.
  */
 const withoutInnerFormulas = (text: string): string =>
   text

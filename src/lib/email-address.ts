@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import { trimInvisible } from './typed-text.ts';
 
-/** RFC 5321 §4.5.3.1.3: a path of 256 characters, two of which are its angle brackets. */
+/** RFC 5321 §4.5.3.1.3: a path of 256 characters, including two angle brackets. */
 export const MAX_EMAIL_LENGTH = 254;
 
 const NOT_AN_EMAIL = 'Must be an email address.';
@@ -13,13 +13,13 @@ const ASCII_NOT_IN_DOMAINS = /[\0-,/:-@[-`{-\x7f]/;
 const ASCII_ONLY = /^[\0-\x7f]*$/;
 
 /**
- * The address with an internationalized domain in its ASCII form (UTS #46): `ada@bücher.example` becomes
- * `ada@xn--bcher-kva.example`. Any other text is returned as it is.
+ * The address with an internationalized domain in ASCII (UTS #46): `ada@bücher.example` becomes `ada@xn--bcher-kva.example`. Any other text
+ * is returned unchanged.
  */
 export const withAsciiDomain = (text: string): string => {
   const at = text.lastIndexOf('@');
   const domain = text.slice(at + 1);
-  // domainToASCII reads a host of a URL: it would decode `%`, and stop at `/`, `?` and `#`.
+  // domainToASCII reads the host of a URL: it would decode `%`, and stop at `/`, `?` and `#`.
   const isConvertible = at > 0 && !ASCII_ONLY.test(domain) && !ASCII_NOT_IN_DOMAINS.test(domain);
   // It returns an empty string for a domain that is not valid.
   const ascii = isConvertible ? domainToASCII(domain) : '';
@@ -39,11 +39,11 @@ const hasOtherLetters = (input: unknown): boolean =>
 /** Without the pattern, which matches only the ASCII form. Most validators do not know `idn-email`. */
 const EMAIL_JSON = { json: { type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH } };
 
-/** An address, with or without an internationalized domain. The parsed one has an ASCII domain, in the case given. */
+/** An address, with or without an internationalized domain. The parsed address has an ASCII domain, and keeps its case. */
 export const EmailAddress = z
   .string()
   .overwrite((text) => withAsciiDomain(trimInvisible(text)))
-  // HTML's form of addresses: it allows `%` and hosts without a dot.
+  // HTML's definition of addresses, which allows `%` and hosts without a dot.
   .check(
     z.email({
       pattern: z.regexes.html5Email,
@@ -54,13 +54,13 @@ export const EmailAddress = z
   )
   .meta(EMAIL_JSON);
 
-/** An address that names a user; the parsed one is normalized. */
+/** The address of a user; the parsed address is normalized. */
 export const Email = EmailAddress.toLowerCase().meta(EMAIL_JSON);
 
 /** The domain of the pseudonyms of erased people. Reserved for names that never resolve (RFC 2606). */
 export const ERASED_DOMAIN = 'erased.invalid';
 
-/** Whether this is the pseudonym of an erased person, who stays without access for good. */
+/** Whether this is the pseudonym of an erased person, who has no access permanently. */
 export const isPseudonym = (email: string): boolean => email.endsWith(`@${ERASED_DOMAIN}`);
 
 /** The name and the address of `Acme Ops <ops@acme.test>` or `ops@acme.test`; null for other texts. */
@@ -75,7 +75,7 @@ export const readMailbox = (text: string): { name: string; address: string } | n
   return address.success ? { name, address: address.data } : null;
 };
 
-/** With the address as it is stored elsewhere, so that an erasure finds it; null for other texts. */
+/** With the address in the form in which it is stored elsewhere, so that an erasure finds it; null for other texts. */
 export const canonicalMailbox = (text: string): string | null => {
   const mailbox = readMailbox(text);
   const start = text.indexOf('<');
@@ -90,7 +90,7 @@ export const NewEmail = Email.refine((email) => !isPseudonym(email), {
 
 const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/;
 
-/** A domain of email addresses, in its ASCII form. Not one without a dot, nor an IP address. */
+/** A domain of email addresses, in ASCII. Must have a dot, and must not be an IP address. */
 export const DomainName = z
   .string()
   .trim()

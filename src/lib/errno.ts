@@ -25,7 +25,7 @@ type SystemError = Error & {
 const isSystemError = (error: Error): error is SystemError =>
   'errno' in error && typeof error.errno === 'number' && 'syscall' in error;
 
-/** Instead of Node's message where it has only the code, or repeats the C library. */
+/** Used if Node's message is only the code, or repeats the C library. */
 const WORDS: Record<number, string> = {
   [-constants.errno.EDQUOT]: 'disk quota exceeded',
   [-constants.errno.EISDIR]: 'is a directory',
@@ -46,8 +46,8 @@ export const causeInWords = (error: unknown): string | null =>
     : null;
 
 /**
- * The message of an error, for operators. Of a failed system call, the place and the cause in words: `/srv/data: read-only file system`.
- * A host with several addresses fails with an error for each, which has no message itself.
+ * The message of an error, for operators. For a failed system call, the place and the cause in words: `/srv/data: read-only file system`. A
+ * host with several addresses fails with one error per address; the error itself then has no message.
  */
 export const reasonOf = (cause: unknown): string => {
   if (cause instanceof AggregateError) return [...new Set(cause.errors.map(reasonOf))].join('; ');
@@ -69,14 +69,14 @@ const REMEDIES: Record<string, string> = {
   EADDRNOTAVAIL: 'Set an address of this machine.',
 };
 
-/** What the operator can do about a failed system call, or about one that caused the error. Null if it depends on what was called. */
+/** What the operator can do about a failed system call, or about one that caused the error. Null if that depends on the call's target. */
 export const remedyOf = (error: unknown): string | null => {
   if (!(error instanceof Error)) return null;
   const [first] = error instanceof AggregateError ? error.errors : [];
   return REMEDIES[errorCodeOf(error) ?? ''] ?? remedyOf(first ?? error.cause);
 };
 
-/** A sentence about an error, followed by its remedy, if there is one. */
+/** A sentence about an error, and its remedy, if any. */
 export const withRemedy = (sentence: string, error: unknown): string =>
   [sentence, remedyOf(error) ?? []].flat().join(' ');
 

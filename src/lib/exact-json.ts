@@ -2,15 +2,15 @@ import { parse } from 'lossless-json';
 
 /** The shortest integer that `number` may not represent has 16 digits. */
 const LONG_NUMBER = /\d{16}/;
-/** Longer ones take long to read. The largest double has 309. */
+/** The limit bounds the time to read one. The largest double has 309 digits. */
 export const MAX_DIGITS = 1_000;
 const INTEGER = /^-?\d+$/;
 
 /**
- * As `JSON.parse`, but integers beyond ±(2⁵³ − 1) become bigints: identifiers of data often have 64 bits. Text without them is
- * parsed by the platform, five times as fast.
+ * Like `JSON.parse`, but integers beyond ±(2⁵³ − 1) become bigints: identifiers in data often have 64 bits. The platform parses text
+ * without such integers, five times as fast.
  * @throws SyntaxError if the text is not JSON, or has an integer of more than 1,000 digits
- * @throws RangeError if it has such integers and is nested too deeply
+ * @throws RangeError if the text has such integers and is nested too deeply
  */
 // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse
 export const parseJson = (text: string): any =>

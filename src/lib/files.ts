@@ -29,43 +29,43 @@ export const ensureDirectory = async (dir: string, mode?: number): Promise<void>
   }
 };
 
-/** What the words of the system would not explain. */
+/** For codes whose words in the system explain too little. */
 const REASONS: Record<string, string> = {
   EEXIST: 'a file or a broken link has this name',
   ENOENT: 'the file system does not allow it',
 };
 
-/** Whether there is such a folder. */
+/** Whether the path is a folder. */
 export const isFolder = (dir: string): Promise<boolean> =>
   stat(dir).then(
     (stats) => stats.isDirectory(),
     () => false,
   );
 
-/** The folder, or the closest one above that exists. */
+/** The folder, or the closest existing one above it. */
 export const closestExisting = async (path: string): Promise<string> =>
   (await nullIfMissing(stat(path))) === null && dirname(path) !== path
     ? closestExisting(dirname(path))
     : path;
 
 /**
- * Proves that a folder can be written to, or, if it is missing, that one above it can: writes a file there and removes it. Permission bits
- * prove nothing, for root least of all.
+ * Proves that a folder is writable, or, if it is missing, that one above it is: creates a file there and removes it. Permission bits prove
+ * nothing, least of all for root.
  */
 export const probeFolder = async (dir: string): Promise<void> => {
   const file = join(await closestExisting(dir), `.probe.${randomUUID()}.tmp`);
   try {
     await writeFile(file, '', { flag: 'wx', flush: true });
   } catch (error) {
-    // On a full disk the file exists.
+    // After a failed write, as on a full disk, the file exists.
     await rm(file, { force: true }).catch(() => {});
-    // The name of the file says nothing to the operator.
+    // The name of the file is meaningless to the operator.
     throw error instanceof Error ? Object.assign(error, { path: dirname(file) }) : error;
   }
   await rm(file);
 };
 
-/** Whether a folder can be written to, or created. */
+/** Whether a folder is writable, or can be created. */
 export const isWritable = (dir: string): Promise<boolean> =>
   probeFolder(dir).then(
     () => true,
@@ -94,7 +94,7 @@ export const syncDirectory = async (dir: string): Promise<void> => {
   await handle.sync();
 };
 
-/** Creates a temporary folder, which is removed at the end of the scope that uses it. @param prefix of its name */
+/** Creates a temporary folder, which is removed at the end of the using scope. @param prefix of its name */
 export const openTempFolder = async (prefix: string) => {
   const path = await mkdtemp(join(tmpdir(), prefix));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

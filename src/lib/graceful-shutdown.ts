@@ -11,13 +11,13 @@ export type ShutdownSteps = {
   /** Still accepts connections; `/readyz` fails and responses have `Connection: close`. */
   announce: () => void | Promise<void>;
   /**
-   * Queues requests. The kernel resets connections that Node has not accepted yet, so the service must stop listening while
-   * no client connects; clients that wait for a response do not connect.
+   * Queues requests. Without this step, the kernel would reset connections that Node has not accepted when it stops listening: the service
+   * must stop while no client connects, and clients that wait for a response do not connect.
    */
   hold: () => void | Promise<void>;
-  /** Resolves when no connection is accepted any more. */
+  /** Resolves when no more connections are accepted. */
   stopListening: () => Promise<void>;
-  /** Handles the queued requests, and closes. */
+  /** Handles the queued requests, then closes. */
   close: () => Promise<void>;
   hasConnections?: () => Promise<boolean>;
 };
@@ -27,13 +27,13 @@ export const shutDownGracefully = async (steps: ShutdownSteps): Promise<void> =>
   const end = performance.now() + DRAIN_MS;
   while (performance.now() < end && (await steps.hasConnections?.()) !== false) await sleep(INTERVAL_MS);
   await steps.hold();
-  // Not one long timer: a process that did not run for a while still gets the time to accept the connections that wait.
+  // Not one long timer: a process that was suspended still gets time to accept the waiting connections.
   for (let held = 0; held < HOLD_MS; held += INTERVAL_MS) await sleep(INTERVAL_MS);
   await steps.stopListening();
   await steps.close();
 };
 
-/** Lets the event loop accept the connections and read the requests that wait: on a busy machine, timers come before them. */
+/** Lets the event loop accept waiting connections and read waiting requests: on a busy machine, timers run before them. */
 export const readSockets = async (): Promise<void> => {
   for (let turn = 0; turn < 2; turn += 1) await nextTurn();
 };

@@ -8,29 +8,29 @@ import { reasonOf } from './errno.ts';
 import { hostOf } from './urls.ts';
 
 type Options = {
-  /** Whether addresses of private networks and `http:` are allowed. */
+  /** Whether addresses of private networks, and `http:`, are allowed. */
   allowsPrivate: boolean;
   timeoutMs: number;
   maxBytes: number;
-  /** Whether the status is the answer: the rest of a body that is longer, slower or cut is left. Otherwise there is no answer. */
+  /** Whether the status alone is the answer: then a body that is too long, too slow or cut is truncated. Otherwise it is a failure. */
   truncates?: boolean;
-  /** How long such a body is read. */
+  /** How long a truncated body is read. */
   bodyMs?: number;
 };
 
 const BODY_MS = 2_000;
 
-/** What callers of `fetch` pass that this one takes. */
+/** The options of `fetch` that this one supports. */
 type Init = {
   method?: string;
   headers?: Headers | Record<string, string>;
   body?: unknown;
   signal?: AbortSignal | null | undefined;
-  /** Trusted authorities, and the certificate of the client. */
+  /** Trusted authorities, and the client certificate. */
   tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
 };
 
-/** No answer: not allowed, not reachable, too late or too long. */
+/** There is no answer: not allowed, not reachable, too late or too long. */
 export class FetchError extends Error {
   override readonly name = 'FetchError';
 }
@@ -38,8 +38,8 @@ export class FetchError extends Error {
 export type GuardedFetch = ReturnType<typeof createGuardedFetch>;
 
 /**
- * A `fetch` for URLs that users enter (SSRF). It connects to addresses of the public internet only, which it checks when it connects, so that
- * a name server cannot answer the check with one address and the connection with another. It follows no redirects, reads no more than
+ * A `fetch` for URLs that users enter (SSRF). Connects only to addresses of the public internet. It checks the address when it connects, so
+ * that a name server cannot answer the check with one address and the connection with another. Follows no redirects, reads at most
  * `maxBytes`, and ends after `timeoutMs`.
  * @throws FetchError without an answer
  */
@@ -63,7 +63,7 @@ export const createGuardedFetch =
           ...Object.fromEntries(new Headers(headers)),
           ...(text !== undefined && { 'content-length': Buffer.byteLength(text) }),
         },
-        // Without a pool, whose connections were checked for another request.
+        // No pool: its connections were checked for other requests.
         agent: false,
         ...tls,
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
@@ -72,7 +72,7 @@ export const createGuardedFetch =
       sent
         .once('response', resolve)
         .once('error', reject)
-        // Neither a response nor the end of the signal follows.
+        // After an upgrade, neither a response nor the end of the signal follows.
         .once('upgrade', (_response, socket) => {
           socket.destroy();
           reject(new FetchError('The response switches to another protocol.'));
@@ -115,7 +115,7 @@ const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Bo
   return new Uint8Array(Buffer.concat(chunks));
 };
 
-/** What came of the body until it was complete, long enough, too slow or cut. */
+/** Reads the body until it is complete, long enough, too slow or cut. */
 const readBeginning = async (response: IncomingMessage, maxBytes: number, bodyMs: number): Promise<Body> => {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -133,28 +133,30 @@ const readBeginning = async (response: IncomingMessage, maxBytes: number, bodyMs
   return new Uint8Array(Buffer.concat(chunks).subarray(0, maxBytes));
 };
 
-/** Whether an IP address is one of the public internet: not private, loopback, link-local, reserved or one that embeds another. */
+/**
+ * Whether an IP address belongs to the public internet: it is not private, loopback, link-local or reserved, and embeds no other address.
+ */
 export const isPublic = (address: string): boolean => {
   const parsed = ipaddr.process(address);
   if (parsed.toString() === AZURE_PLATFORM) return false;
-  // `ipaddr.js` takes all others for public ones, such as the IPv4-compatible `::7f00:1`.
+  // `ipaddr.js` considers all others public, such as the IPv4-compatible `::7f00:1`.
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6));
 };
 
-/** Whether a URL names an address that is not public. Names are checked when they are looked up. */
+/** Whether a URL contains an address that is not public. Host names are checked when they are looked up. */
 export const isPrivate = (url: URL): boolean => {
   const host = hostOf(url);
   return isIP(host) !== 0 && !isPublic(host);
 };
 
-/** A public address that each machine of Azure reaches without a route: its platform answers there. */
+/** A public address at which Azure's platform answers each of its machines. */
 const AZURE_PLATFORM = '168.63.129.16';
 
 const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3');
 
 const privateAddress = (host: string): FetchError => new FetchError(`${host} is in a private network.`);
 
-/** As `lookup`, for public addresses only. */
+/** Like `lookup`, for public addresses only. */
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error) return callback(error, '', 0);

@@ -25,8 +25,8 @@ export type Html = Markup;
 type Value = Html | string | number | null | undefined | false | readonly Value[];
 
 /**
- * Template tag for HTML, like `lit-html`'s. Escapes every value except `Html`; null, undefined and false render as
- * nothing. Escaping is only safe inside quotes, so an unquoted attribute value throws a TypeError.
+ * Template tag for HTML, like `lit-html`'s. Escapes every value except `Html`; null, undefined and false render as nothing. Escaping is
+ * only safe inside quotes, so an unquoted attribute value throws a TypeError.
  */
 export const html = (literals: TemplateStringsArray, ...values: Value[]): Html => {
   let text = literals[0] ?? '';
@@ -65,9 +65,9 @@ const render = (value: Value): string => {
   return String(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 };
 
-/** Control and format characters: invisible, or (like U+202E) able to reorder the text around them. */
+/** Control and format characters: invisible, or (like U+202E) able to reorder the surrounding text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** Allowed: scripts and emoji need joiners. */
+/** Allowed, because scripts and emoji need joiners. */
 const JOINERS = '\u200C\u200D';
 
 /**
@@ -81,7 +81,7 @@ export const escapeInvisible = (text: string): string =>
 
 const unicodeEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Sanitizing a long message takes 0.3 s, and anyone may request a missing page, so results are cached. */
+/** Limit of cached results. Sanitizing a long message takes 0.3 s, and anyone may request a missing page. */
 const MAX_CACHED_MESSAGES = 20;
 
 const BLOCKS = ['p', 'div', 'h2', 'h3', 'h4', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'br'];
@@ -104,16 +104,19 @@ const OPTIONS: IOptions = {
   },
 };
 
-/** The elements of HTML, also those that are removed. */
+/** The elements of HTML, including the ones that are removed. */
 const ELEMENTS =
   'a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav noframes noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search section select small source span strike strong style sub summary sup table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr';
-/** A comment, a document type, or a tag of an element without attributes or with one that has a value: `a<b and c>d` has none. */
+/**
+ * A comment, a document type, or the tag of an element without attributes or with an attribute that has a value: `a<b and c>d` contains no
+ * tag.
+ */
 const TAG = new RegExp(
   String.raw`<!--[^]*?-->|<!doctype[^<>]*>|</?(?:${ELEMENTS.replaceAll(' ', '|')})(?=\s*/?>|\s[^<>]*=)(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>${'`'}]+))?)*\s*/?>`,
   'gi',
 );
 
-/** Escapes each `<` that begins no tag, so that `Write to Ada <ada@acme.test>` loses no word. */
+/** Escapes each `<` that does not begin a tag, so that `Write to Ada <ada@acme.test>` is kept. */
 const escapeOutsideTags = (message: string): string => {
   let [escaped, end] = ['', 0];
   for (const { 0: tag, index } of message.matchAll(TAG)) {
@@ -127,8 +130,8 @@ const escapeOutsideTags = (message: string): string => {
 const cache = new Map<string, Html | null>();
 
 /**
- * Sanitizes a message that a client admin wrote; keeps harmless markup and links. Returns null if nothing visible remains.
- * Messages are stored as written and sanitized when shown, so stricter rules also apply to old messages.
+ * Sanitizes a message that a client admin wrote: keeps harmless markup and links. Returns null if nothing visible remains. Messages are
+ * stored as written and sanitized when shown, so that stricter rules also apply to old messages.
  */
 export const messageHtml = async (message: string): Promise<Html | null> => {
   const cached = cache.get(message);

@@ -15,7 +15,7 @@ export const newToken = (): string => randomBytes(20).toString('hex');
 /** A session cookie or a launch code: 43 URL-safe characters, 256 random bits. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** Whether a text has the form of `newSecret`. Others need no query. */
+/** Whether a text has the form of `newSecret`. Other texts need no query. */
 export const isSecret = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
 const INVITATION_KEY_BYTES = 24;

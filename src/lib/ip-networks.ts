@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** An IP address as PostgreSQL's `inet` takes it, an IPv4-mapped IPv6 address as IPv4. Null if the text is no address. */
+/** An IP address in PostgreSQL's `inet` format; an IPv4-mapped IPv6 address as IPv4. Null if the text is not an address. */
 export const canonicalAddress = (text: string): string | null => {
   const [address = ''] = text.split('%'); // `fe80::1%eth0`
   return isIP(address) === 0 ? null : ipaddr.process(inHexadecimal(address)).toString();
 };
 
 /**
- * The address of a node as proxies name it: with a port, in brackets, in quotes, or as RFC 7239 does, `for="[2001:db8::1]:443"`. Text that
- * has no address is returned as it is.
+ * The address of a node in the forms that proxies use: with a port, in brackets, in quotes, or `for="[2001:db8::1]:443"` (RFC 7239). Text
+ * without an address is returned unchanged.
  */
 export const nodeAddress = (node: string): string => {
   const text = node
@@ -21,13 +21,13 @@ export const nodeAddress = (node: string): string => {
   return canonicalAddress(address) ?? address;
 };
 
-/** `::10.0.0.1` as `::a00:1`: ipaddr.js would take it for an IPv4-mapped address. */
+/** Writes `::10.0.0.1` as `::a00:1`: ipaddr.js would read it as an IPv4-mapped address. */
 const inHexadecimal = (address: string): string =>
   isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 
 /**
- * The IPv4 address, or the first three groups of an IPv6 address: its /48, the largest network that a customer gets. The /48 of homes and phones
- * has many customers, as an IPv4 address of their providers has.
+ * The IPv4 address, or the first three groups of an IPv6 address: its /48, the largest network of a single customer. The /48 of homes and
+ * phones has many customers, as an IPv4 address of their providers has.
  */
 export const networkOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address;
@@ -38,7 +38,7 @@ export const networkOf = (address: string): string => {
   return [...groups, ...(address.includes('::') ? zeros : []), ...trailing].slice(0, 3).join(':');
 };
 
-/** The network of a text in CIDR notation, as PostgreSQL's `cidr` takes it, or the reason why it is invalid. */
+/** The network of a text in CIDR notation, in PostgreSQL's `cidr` format, or the reason why it is invalid. */
 export const parseNetwork = (text: string): { network: string } | { reason: string } => {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);
@@ -54,7 +54,7 @@ export const parseNetwork = (text: string): { network: string } | { reason: stri
     : { network: `${network.address}/${bits}` };
 };
 
-/** The first address of a network, and whether it is the given one. */
+/** The first address of a network, and whether it equals the given address. */
 const networkAddress = (address: string, bits: number) => {
   const parsed = ipaddr.parse(address);
   const cidr = `${address}/${bits}`;
@@ -65,7 +65,7 @@ const networkAddress = (address: string, bits: number) => {
 };
 
 /**
- * Whether only this machine reaches the host. An IPv6 address may be in brackets, as in a URL. Names under localhost do not
- * count: a name server may know them.
+ * Whether the host is reachable only from this machine. An IPv6 address may be in brackets, as in a URL. Names under localhost do not
+ * count, because a name server may resolve them.
  */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);

@@ -5,9 +5,9 @@ import { Problem } from './problems.ts';
 const MAX_BYTES = 65_536;
 /** Far below the limits of `JSON.stringify` (about 3,000) and PostgreSQL (about 12,000). */
 const MAX_DEPTH = 500;
-/** The most values in 64 KiB of JSON: each takes at least two characters. */
+/** The maximum number of values in 64 KiB of JSON: each takes at least two characters. */
 const MAX_NODES = MAX_BYTES / 2;
-/** Beside bigints: see `freeForm`. */
+/** For data with bigints: see `freeForm`. */
 const MAX_MARKED_NODES = 1_000;
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
@@ -76,7 +76,7 @@ const findNodeProblem = (root: object): string | null => {
   return reason === null && hasBigints && MAX_NODES - left > MAX_MARKED_NODES ? TOO_MANY_VALUES : reason;
 };
 
-/** Whether the number may have been another one before it became a double: over REST such integers are bigints. */
+/** Whether the number may have been another integer before it became a double: over REST, such integers are bigints. */
 const isRounded = (value: number): boolean =>
   Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < EXPONENT;
 
@@ -84,12 +84,12 @@ const isJsonLeaf = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value);
 
 /**
- * Marks data as opaque to serializers. superjson records the path of every nested object, which takes seconds for long
- * lists, and throws at a key such as `__proto__`, so that one malicious user would break every list that contains them.
+ * Marks data as opaque to serializers. superjson records the path of every nested object, which takes seconds for long lists. It also
+ * throws at a key such as `__proto__`, so that one malicious user could break every list that contains it.
  */
 export const opaque = <T extends object>(data: T): T => Object.setPrototypeOf(data, OPAQUE);
 
-/** Opaque data, or as it is if it has bigints, which serializers must mark: as JSON they look like numbers. */
+/** Opaque data, or unmarked data if it contains bigints, which serializers must mark: in JSON they look like numbers. */
 export const freeForm = <T extends object>(data: T): T => (hasBigint(data) ? data : opaque(data));
 
 /** Keys at which superjson throws. Objects with one of them stay opaque. */
@@ -109,8 +109,8 @@ export const isOpaque = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === OPAQUE;
 
 /**
- * Serializes JSON with sorted keys: a client that repeats a request may send them in another order.
- * @throws Problem `malformed-body` if the value is nested too deeply to be serialized
+ * Serializes JSON with sorted keys: a client that repeats a request may send its keys in another order.
+ * @throws Problem `malformed-body` if the value is nested too deeply
  */
 export const canonicalJson = (value: unknown): string => {
   try {

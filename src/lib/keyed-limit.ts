@@ -1,9 +1,9 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
 type Options = {
-  /** Called with the amount of work of the key that runs or waits; what it throws refuses more. */
+  /** Called with the amount of the key's work that runs or waits. Throws to refuse more. */
   admit?: (pending: number) => void;
-  /** Milliseconds after which work that has not started is dropped, and fails with `failure`. */
+  /** Work that has not started after `ms` is dropped, and fails with `failure`. */
   maxWait?: { ms: number; failure: () => Error };
 };
 

@@ -7,7 +7,7 @@ import { logFieldsOf, tracing } from './tracing.ts';
 
 export type { Logger };
 
-/** `text`: one line for people. `json`: an object for each line. */
+/** `text`: a line for people. `json`: an object per line. */
 export type LogFormat = 'text' | 'json';
 
 type Options = {
@@ -48,7 +48,7 @@ export const createLogger = (
   return pino(options, format === 'json' ? output : textLines(output, isTerminal));
 };
 
-/** A logger of failures whose stack `isKnown` may have seen in the log: then they are one sentence. */
+/** A logger for failures whose stack may already be in the log, as `isKnown` tells: these become one sentence. */
 export const withoutKnownStacks = (logger: Logger, isKnown: (error: unknown) => boolean): Logger =>
   logger.child(
     {},
@@ -65,10 +65,10 @@ const sentenceOf = (error: Error): string => {
   return message.includes(reason) ? message : `${message} (${reason})`;
 };
 
-/** Fields of each entry that are of no use to people, and those of a response, which are its message. */
+/** Fields that are useless to people, and the fields of a response, which its message repeats. */
 const OMITTED = 'pid,hostname,reqId,user_id,trace_id,span_id,method,path,status,ms';
 
-/** Lines for people. On a terminal in its time zone, in a file with the date. */
+/** Lines for people. On a terminal, times in its time zone; in a file, with the date. */
 const textLines = (output: DestinationStream, isTerminal: boolean): DestinationStream => {
   // Loaded only here: most logs are JSON.
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
@@ -93,7 +93,7 @@ type Output = { isTTY?: boolean; write(text: string): unknown };
 type OperatorOutput = { format: LogFormat; stdout?: Output; stderr?: Output };
 
 /**
- * Prints lines for the operator: as they are on a terminal that shows the log as text, otherwise as log entries, which have a time. Secrets
+ * Prints lines for the operator: unchanged on a terminal that shows the log as text, otherwise as log entries, which have a time. Secrets
  * then go to standard error, because logs are stored.
  */
 export const createOperatorOutput = (
@@ -104,7 +104,7 @@ export const createOperatorOutput = (
   return {
     printLine: (line: string): void => {
       if (isForPeople) stdout.write(`${line}\n`);
-      // Indentation and empty lines are only for the eye.
+      // Indentation and empty lines are useful on a terminal only.
       else if (line.trim() !== '') logger.info(line.trim());
     },
 

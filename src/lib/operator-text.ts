@@ -4,5 +4,5 @@ export const formatCount = (amount: number, noun: string, plural = `${noun}s`): 
 
 export const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** Replaces control and bidirectional characters: a terminal would obey them, or reorder the line. */
+/** Replaces control and bidirectional characters: a terminal would interpret them, or reorder the line. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');

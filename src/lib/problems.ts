@@ -1,6 +1,6 @@
 /**
- * Every failure that a caller can act on: code → HTTP status, title, and default detail. Anything else is a bug and
- * answers 500 without details.
+ * Every failure that a caller can act on: code → HTTP status, title, and default detail. Any other failure is a bug, and answered with 500
+ * without details.
  */
 const PROBLEMS = {
   'invalid-input': [400, 'Invalid input', 'Some of the input is invalid.'],
@@ -160,7 +160,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const titleOf = (code: ProblemCode): string => PROBLEMS[code][1];
 
-/** Dotted input path (`email`, `items.3.apps.0`) → what is wrong with it. */
+/** Dotted input path (`email`, `items.3.apps.0`) → messages about it. */
 export type FieldErrors = Record<string, string[]>;
 
 type ProblemExtras = {
@@ -168,14 +168,14 @@ type ProblemExtras = {
   detail?: string;
   fields?: FieldErrors;
   retryAfterSeconds?: number;
-  /** Replaces the status of the code, where clients of an endpoint expect another one. */
+  /** Replaces the status of the code where clients of an endpoint expect another one. */
   status?: 400;
-  /** What a session still needs: see `nextAppStep`. */
+  /** The step that a session still needs: see `nextAppStep`. */
   loginStep?: 'code' | 'enrol' | 'passkey';
   cause?: unknown;
 };
 
-/** Whether operators should look: an app in maintenance is intended. */
+/** Whether operators should investigate. An app in maintenance is intended. */
 export const isFault = ({ status, code }: { status: number; code: ProblemCode }): boolean =>
   status >= 500 && code !== 'app-in-maintenance';
 
@@ -203,7 +203,7 @@ export class Problem extends Error {
 export const invalid = (fields: FieldErrors, cause?: unknown): Problem =>
   new Problem('invalid-input', { fields, cause });
 
-/** Input that breaks a rule which concerns no single field. */
+/** Input that breaks a rule about no single field. */
 export const invalidInput = (detail: string, cause?: unknown): Problem =>
   new Problem('invalid-input', { detail, cause });
 
@@ -219,5 +219,5 @@ export const roleRequired = (role: string): Problem =>
 
 export const NO_DISK_SPACE = 'The database has no disk space left.';
 
-/** Used both for missing resources and for those that the caller may not see, so that a response does not reveal which. */
+/** Used for missing resources, and for resources that the caller may not see: the response does not reveal which. */
 export const notFound = (noun: string): Problem => new Problem('not-found', { detail: `No such ${noun}.` });

@@ -11,8 +11,8 @@ export const deriveKey = (secretKey: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', purpose, KEY_BYTES));
 
 /**
- * Encrypts what is stored in the database, so that reading it without the key reveals nothing. The context is authenticated
- * with the content: other contexts cannot open it.
+ * Encrypts data for the database, so that reading it without the key reveals nothing. The context is authenticated with the content: other
+ * contexts cannot open it.
  */
 export const createSealedBox = (key: Buffer) => ({
   seal: (content: Buffer, context: string): Buffer => {
@@ -36,7 +36,7 @@ export const createSealedBox = (key: Buffer) => ({
 
 export type SealedSecrets = ReturnType<typeof createSealedSecrets>;
 
-/** Encrypts the secrets of records, each of which opens for its record only. @param what is encrypted, such as `secret of webhook` */
+/** Encrypts secrets of records. Each secret can be opened only for its record. @param what names the secret, such as `secret of webhook` */
 export const createSealedSecrets = (secretKey: string, purpose: string, what: string) => {
   const box = createSealedBox(deriveKey(secretKey, purpose));
   /** Null without a secret, or if it was sealed with another secret key. */
@@ -51,7 +51,7 @@ export const createSealedSecrets = (secretKey: string, purpose: string, what: st
   return {
     seal: (id: number, secret: string): Buffer => box.seal(Buffer.from(secret), `${what} ${id}`),
     open,
-    /** How many of these were sealed with another secret key. */
+    /** The number of these that were sealed with another secret key. */
     countUnreadable: (rows: readonly { id: number; sealed_secret: Uint8Array | null }[]): number =>
       rows.filter(({ id, sealed_secret: sealed }) => sealed && open(id, sealed) === null).length,
   };

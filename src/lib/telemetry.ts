@@ -2,8 +2,8 @@ import { channel } from 'node:diagnostics_channel';
 import type { ProblemCode } from './problems.ts';
 
 /**
- * A kind of event that the service reports over Node's diagnostics channels. Without subscribers, reporting one costs a
- * property access. Events hold no address, name, secret or id.
+ * A kind of event that the service reports over Node's diagnostics channels. Without subscribers, reporting an event costs a property
+ * access. Events contain no address, name, secret or id.
  */
 const eventChannel = <Event extends object>(name: string) => {
   const named = channel(`steward.${name}`);
@@ -50,7 +50,7 @@ export const telemetry = {
   ticket: eventChannel<{ outcome: Outcome }>('ticket'),
   /** Calls refused because their caller exceeds the rate limit. */
   rateLimit: eventChannel<{ calls: number }>('rate-limit'),
-  /** An attempt to hand a mail to the mail server. */
+  /** An attempt to pass a mail to the mail server. */
   delivery: eventChannel<{ outcome: 'taken' } | { outcome: 'failed' | 'refused'; cause: DeliveryFailure }>(
     'delivery',
   ),

@@ -9,7 +9,7 @@ export const JWKS_PATH = '/.well-known/jwks.json';
 
 export const TICKET_ALGORITHM = 'ES256';
 
-/** What a ticket says of the person who opens an app. Every claim is always present. */
+/** A ticket's claims about the person who opens an app. Every claim is always present. */
 export type TicketClaims = {
   /** The address of Steward: BASE_URL. */
   iss: string;
@@ -28,9 +28,9 @@ export type TicketClaims = {
   stack: string | null;
   /** `superuser`, `staff`, `client-admin`; otherwise `member`, or `guest` without a user. */
   roles: string[];
-  /** Which data the person may see. Null: neither the view nor the user has any permissions. */
+  /** The data that the person may see. Null: neither the view nor the user has data permissions. */
   data_permissions: Record<string, unknown> | null;
-  /** Of the access view. */
+  /** The selections of the access view. */
   selections: Record<string, unknown>;
   is_demo_user: boolean;
   /** The id of the access view, or null. */
@@ -41,17 +41,17 @@ export type TicketClaims = {
   language_code: string;
   /** How the person has logged in, by RFC 8176: `pwd`, `otp`, `mfa`. Empty if they opened the app without a session. */
   amr: string[];
-  /** When they logged in or confirmed it, in seconds; null without a session. */
+  /** When they logged in, or confirmed the login, in seconds; null without a session. */
   auth_time: number | null;
   jti: string;
   /** In seconds, like `exp`. */
   iat: number;
   exp: number;
-  /** The time of issue in milliseconds by the clock of the database, with which revocations are compared. */
+  /** The time of issue in milliseconds by the clock of the database, to compare with revocations. */
   issued_ms: number;
 };
 
-/** `satisfies` reports missing ones. */
+/** `satisfies` reports missing claims. */
 const CLAIMS = {
   iss: true,
   aud: true,
@@ -79,7 +79,7 @@ const CLAIMS = {
 
 export const TICKET_CLAIMS = Object.keys(CLAIMS);
 
-/** The claims of a verified ticket with every digit of their integers, which `jose` rounds. */
+/** The claims of a verified ticket with all digits of their integers, which `jose` rounds. */
 export const readClaims = (ticket: string): TicketClaims => {
   const [, claims = ''] = ticket.split('.');
   return parseJson(new TextDecoder().decode(base64url.decode(claims)));

@@ -7,8 +7,8 @@ const tooSlow = () =>
 const MAX_LIMITED_ELEMENTS = 100;
 
 /**
- * Limits how long a caller waits for work. The work is not interrupted, because a query that is refused halfway would leave its
- * transaction open: PostgreSQL's own timeouts end it. Before it commits, it must call `requireTime`.
+ * Limits how long a caller waits for work. The work is not interrupted, because a query that is refused halfway would leave its transaction
+ * open: PostgreSQL's own timeouts end it. Before it commits, the work must call `requireTime`.
  * @param ms milliseconds from the call of `run`
  */
 export const createTimeLimit = (ms: number) => {
@@ -17,7 +17,7 @@ export const createTimeLimit = (ms: number) => {
   const lift = (): void => clearTimeout(timer);
 
   return {
-    /** @throws Problem `overloaded` when the time has passed; what the work does later is ignored */
+    /** @throws Problem `overloaded` when the time has passed; the later result of the work is ignored */
     run: <T>(work: () => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         timer = setTimeout(() => {
@@ -27,12 +27,12 @@ export const createTimeLimit = (ms: number) => {
         work().then(resolve, reject).finally(lift);
       }),
 
-    /** @throws Problem `overloaded` if the caller has already got the 503 */
+    /** @throws Problem `overloaded` if the caller has already received the 503 */
     requireTime: (): void => {
       if (hasPassed) throw tooSlow();
     },
 
-    /** For work that may take as long as it needs: a download, or rows that are changed one after another. */
+    /** For work without a limit: a download, or rows that are changed one after another. */
     lift,
 
     /** Many elements in one transaction may take longer; only their single statements are limited. */

@@ -5,13 +5,13 @@ export type Attributes = Record<string, string | number | boolean>;
 export type SpanDetails = {
   name: string;
   kind?: 'internal' | 'server' | 'client' | 'consumer';
-  /** Named by OpenTelemetry's semantic conventions. They hold no address, name, path or secret. */
+  /** Named by OpenTelemetry's semantic conventions. They contain no address, name, path or secret. */
   attributes?: Attributes;
 };
 
 export type SpanResult = {
   attributes?: Attributes;
-  /** A code or the class of an error, never its message, which may quote values. */
+  /** A code or the class of an error, never the message, which may quote values. */
   error?: string | undefined;
 };
 
@@ -34,7 +34,7 @@ export type Tracer = {
   startLinked(details: SpanDetails, traceparent: string | null): Span;
   /** Starts a child of the current span; null without one, or if its trace is not sampled. */
   startChild(details: () => SpanDetails): Span | null;
-  /** As `startChild`, for statements sent together. Only their operations and tables are recorded. */
+  /** Like `startChild`, for statements sent together. Only their operations and tables are recorded. */
   startStatements(texts: () => readonly string[]): Span | null;
   current(): Span | null;
   /** Runs work outside of all spans. */
@@ -46,8 +46,8 @@ export type Tracer = {
 let tracer: Tracer | null = null;
 
 /**
- * Where the layers start spans. Unlike an event of `telemetry`, a span returns something to its layer: the parent of further
- * spans. Without a tracer, which is the default, each call costs one comparison.
+ * With this, the layers start spans. Unlike an event of `telemetry`, a span is returned to its layer, as the parent of further spans.
+ * Without a tracer, which is the default, each call costs one comparison.
  */
 export const tracing = {
   /** @param installed null removes the tracer */
@@ -66,8 +66,7 @@ export const tracing = {
     if (span) return span.run(work);
     return tracer ? tracer.detach(work) : work();
   },
-  headers: (): Record<string, string> => tracer?.headers() ?? {},
-  /** The header to keep for `startLinked`. */
+  /** The header to store for `startLinked`. */
   traceparent: (): string | null => tracer?.headers().traceparent ?? null,
 };
 

@@ -1,6 +1,6 @@
-/** What people type in several ways, in one form. */
+/** Normalizes texts that people type in several ways. */
 
-/** RFC 8265 §4.2: letters are composed, and any space is the ASCII one, however a keyboard makes them. */
+/** RFC 8265 §4.2: composes letters, and turns any space into the ASCII one, whichever keyboard produced them. */
 export const preparePassword = (password: string): string =>
   password.replaceAll(/\p{Zs}/gu, ' ').normalize('NFC');
 
@@ -12,7 +12,7 @@ export const prepareCode = (code: string): string =>
     .replaceAll(/\p{Nd}/gu, asciiDigit)
     .toLowerCase();
 
-/** The digits of each script follow each other, from 0 to 9. */
+/** The digits of each script are consecutive, from 0 to 9. */
 const asciiDigit = (digit: string): string => {
   const code = digit.codePointAt(0) ?? 0;
   let value = 0;
@@ -20,7 +20,7 @@ const asciiDigit = (digit: string): string => {
   return String(value);
 };
 
-/** A space instead of the `T`, as Python writes it, and instead of the `+`, which a URL turns into one. */
+/** Accepts a space instead of the `T`, as Python writes it, and instead of the `+`, which a URL turns into a space. */
 const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+ -]\d\d(?::?\d\d)?)$/i;
 
 /** A time of ISO 8601 with its UTC offset, as Python, Django and JavaScript write it; null for other texts. */
@@ -42,7 +42,7 @@ export const isCalendarDate = (text: string): boolean => {
 
 const INVISIBLE = /[\s\p{Cf}]/u;
 
-/** Without spaces and invisible characters at both ends: mail programs and documents add them to what is copied. */
+/** Without spaces and invisible characters at both ends: mail programs and documents add them to copied text. */
 export const trimInvisible = (text: string): string => {
   let [start, end] = [0, text.length];
   while (start < end && INVISIBLE.test(text.charAt(start))) start += 1;

@@ -175,8 +175,8 @@ export type Services = { readonly [K in keyof typeof factories]: ReturnType<(typ
 export const createServices = (em: Em, deps: ServiceDeps, origin: Origin): Services => {
   const unit = createUnit(em, deps, origin);
   const get = (created: Record<string, unknown>, name: keyof Services): unknown => {
-    created[name] ??= factories[name]?.(unit); // a promise looks for `then`
+    created[name] ??= factories[name]?.(unit); // `await` looks for `then`
     return created[name];
   };
-  return new Proxy({}, { get }) as Services; // each of its members is what the factory of this name creates
+  return new Proxy({}, { get }) as Services; // each member is what the factory of its name creates
 };

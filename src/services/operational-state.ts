@@ -9,7 +9,7 @@ import { isDueTooLate } from './mail/outbox-claims.ts';
 import { readSinkLags } from './sinks/sink-queue.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 
-/** Of the last good backup, and the failures since; null before the first. */
+/** The last good backup, and the number of failures since; null before the first backup. */
 const readBackups = async (em: Em, now: Date) => {
   const last = await findLastGood(em, now);
   return {
@@ -21,7 +21,7 @@ const readBackups = async (em: Em, now: Date) => {
 };
 
 /**
- * Counts what was stored while the clock was ahead and is not corrected yet: usage windows and unsent mails, which the hourly
+ * Counts values that were stored while the clock was ahead and are not corrected yet: usage windows and unsent mails, which the hourly
  * maintenance corrects, and the last good backup, until the next one.
  */
 const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
@@ -41,7 +41,7 @@ const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
 
 export type OperationalState = Awaited<ReturnType<typeof readOperationalState>>;
 
-/** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
+/** Reads the state that operators monitor in addition to requests. Partial indexes keep this fast with any number of mails. */
 export const readOperationalState = async (em: Em, now: Date) => {
   const isUnsent = condition`sent_at is null and failed_at is null`;
   const isQueued = isWaiting('webhook_deliveries');
@@ -71,5 +71,5 @@ export const readOperationalState = async (em: Em, now: Date) => {
   };
 };
 
-/** Never negative: instances differ by milliseconds. */
+/** Never negative: the clocks of instances differ by milliseconds. */
 const secondsSince = (at: Date, now: Date): number => Math.max(0, now.getTime() - at.getTime()) / 1000;

@@ -6,7 +6,7 @@ import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
 import { ENROLMENT_MS } from './auth/totp-enrolment.ts';
 
-/** Time after the end of a window before its row is deleted. */
+/** How long after the end of a window its row is kept. */
 const WINDOW_GRACE_MS = HOUR_MS;
 
 /** Deletes expired and idle sessions and tokens, logins that were not completed, and enrolments that were not confirmed. */
@@ -35,8 +35,8 @@ export const pruneResponses = (em: Em, now: Date, retentionHours: number): Promi
   deleteInBatches(em, 'idempotent_responses', sql`created_at <= ${before(now, retentionHours * HOUR_MS)}`);
 
 /**
- * Deletes old entries of the audit trail, which its trigger allows before this cutoff only. 0 days keep all.
- * @param isKept entries that stay longer
+ * Deletes old entries of the audit trail; its trigger allows this only before the cutoff. 0 days keep all.
+ * @param isKept selects entries that stay longer
  */
 export const pruneAudit = async (
   em: Em,
@@ -53,8 +53,8 @@ export const pruneAudit = async (
 type OperationRetention = { auditDays: number; idempotencyHours: number };
 
 /**
- * Deletes what undoing an operation needs after a day, or once a repeated request can no longer continue it; and operations with the
- * audit entries that name them: 0 days keep those.
+ * Deletes the data to undo an operation after a day, but not while a repeated request can still continue the operation. Deletes operations
+ * after as many days as the audit entries that name them; 0 days keep these.
  */
 export const pruneOperations = async (
   em: Em,

@@ -11,10 +11,10 @@ import type { UnitOfWork } from './unit-of-work.ts';
 type Key = Record<string, unknown>;
 
 /**
- * For each query that returns a resource with an ETag: locks its row until the end of the transaction, so that the ETag cannot
- * change. Every writer of the resource locks the same row. Rows that do not exist, or that the actor may not see, are not
- * locked. `for no key update` lets other transactions add rows that only refer to this one, such as usage and members. Users
- * are locked as by their updates, which wait for those too.
+ * For each query that returns a resource with an ETag: locks its row until the end of the transaction, so that the ETag cannot change.
+ * Every writer of the resource locks the same row. Rows that do not exist, or that the actor may not see, are not locked. `for no key
+ * update` lets other transactions add rows that only refer to this one, such as usage and members. Users are locked in the same way as by
+ * their updates, which also wait for such rows.
  */
 export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
   const lock = (table: keyof Database, condition: RawBuilder<unknown>) =>

@@ -45,7 +45,7 @@ type SharedDeps = {
 
 type SharedParts = ReturnType<typeof createSharedParts>;
 
-/** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
+/** Creates the parts that the services of all requests share: access to the database, limits, keys and batched lookups. */
 export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) => {
   const read = createRead(pool);
   return {
@@ -81,7 +81,6 @@ export type ServiceDeps = SharedParts & {
   identityProvider: IdentityProvider;
   readTxtRecords: ReadTxtRecords;
   sendMessage: SendMessage;
-  /** Whether webhooks may be in private networks. */
   webhookPrivateNetworks: boolean;
   links: SignedLinks;
   mailWriter: MailWriter;
@@ -90,14 +89,14 @@ export type ServiceDeps = SharedParts & {
   eventHub: EventHub;
   /** Public address of the service. */
   baseUrl: string;
-  /** Template with `{slug}` or `{id}`, for apps that have no `launch_url`. */
+  /** URL template with `{slug}` or `{id}`, for apps without `launch_url`. */
   appUrl: string;
   /** Lifetime of a ticket. */
   ticketSeconds: number;
   tokenIdleDays: number;
   sessionMaxDays: number;
   staffSecondFactor: StaffPolicy;
-  /** Of all passwords, whatever a client says. */
+  /** Minimum for all passwords, regardless of a client's policy. */
   passwordMinLength: number;
   /** How long an invitation is valid. */
   invitationMs: number;
@@ -107,11 +106,11 @@ export type ServiceDeps = SharedParts & {
   idempotencyHours: number;
   /** Continues unfinished erasures in the background. */
   resumeErasures: () => void;
-  /** How long a request waits for the rest of an erasure, before that continues in the background. */
+  /** How long a request waits for an erasure to finish; afterwards the erasure continues in the background. */
   erasurePatienceMs: number;
 };
 
-/** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
+/** Dependencies shared by the services of one unit of work. Each service picks the ones that it uses. */
 export type UnitOfWork = ServiceDeps & {
   em: Em;
   origin: Origin;

@@ -16,11 +16,11 @@ import type { AccessView } from './view-state.ts';
 const PAGE_SIZE = 50;
 const route = getRouteApi('/apps/$id/views');
 
-/** The id: a use may change the key. */
+/** The id, because a use may change the key. */
 const nextCursor = (page: AccessView[]): string | undefined =>
   page.length < PAGE_SIZE ? undefined : String(page.at(-1)?.id);
 
-/** The links that open an app without a login. Staff read who has some, without the links. */
+/** The links that open an app without a login. Staff see which exist, but not the links themselves. */
 export const AccessViewsScreen = () => {
   const { id } = route.useParams();
   const [{ data: app }, { data: may }] = useSuspenseQueries({

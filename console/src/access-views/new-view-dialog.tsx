@@ -78,7 +78,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
           />
           <ObjectInput
             label="Data permissions"
-            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. If empty, those of the person."
+            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. If empty, the data permissions of the person."
             {...form.getInputProps('data_permissions')}
           />
           <TextInput

@@ -22,7 +22,7 @@ export const NEW_VIEW = {
   autorotate: false,
 };
 
-/** What the form describes, as the procedure takes it. */
+/** Converts the form to the input of the procedure. */
 export const toInput = (
   app: string,
   { user, lifetime, data_permissions, ...values }: typeof NEW_VIEW,

@@ -13,7 +13,7 @@ import { ViewUses } from './view-uses.tsx';
 
 type Props = { view: AccessView; onClose: () => void };
 
-/** A share link and how to embed it, for those who may change it, and its uses. */
+/** A share link, how to embed it (for users who may change it), and its uses. */
 export const ViewDialog = ({ view, onClose }: Props) => {
   const queryClient = useQueryClient();
   const [isAsking, ask] = useState(false);

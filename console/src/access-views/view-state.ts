@@ -2,10 +2,10 @@ import type { Outputs } from '../api.ts';
 
 export type AccessView = Outputs['accessViews']['screen'][number];
 
-/** Whether the user may change the view, and so has its link. */
+/** Whether the user may change the view, and so gets its link. */
 export const isManaged = ({ key }: AccessView): boolean => key !== '';
 
-/** Whether the link still opens the app, and if not, why. */
+/** Whether the link still opens the app, or why not. */
 export const stateOf = (view: AccessView): string => {
   const { is_active, is_person_active, expires_at, allowed_uses_cnt, usages_cnt } = view;
   if (!is_active) return 'revoked';

@@ -1,4 +1,4 @@
-/** The client and the people that the matrix shows, as the address states them. */
+/** The client and the people of the matrix, from the address. */
 export type AccessFilter = { client?: number | undefined; search?: string | undefined };
 
 export const accessFilter = ({ client, search }: Record<string, unknown>): AccessFilter => ({

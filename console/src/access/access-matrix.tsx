@@ -25,7 +25,7 @@ type Props = {
   cells: Cells;
   hasMore: boolean;
   onMore: () => void;
-  /** Loads the rest of the people, so that a heading sets them too. */
+  /** Loads the remaining people, so that the box in a heading sets them too. */
   onAll: () => Promise<readonly AccessUser[]>;
 };
 
@@ -37,7 +37,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
   const rowOf = new Map(users.map((user, row) => [user, row]));
   const appIds = apps.map(({ id }) => id);
 
-  /** A range, which may span several apps, takes the state of the cell where it begins. */
+  /** A range may span several apps. It gets the state of the cell where it begins. */
   const toggle = (user: AccessUser, column: number, isRange: boolean): void => {
     const row = rowOf.get(user) ?? 0;
     const start = isRange ? last.current : null;
@@ -140,7 +140,7 @@ const Legend = () => (
   </Text>
 );
 
-/** As the boxes of what groups give. */
+/** Like the boxes of apps that groups give. */
 const OUTLINED = {
   variant: 'outline',
   iconColor: 'var(--mantine-primary-color-filled)',

@@ -5,7 +5,7 @@ import type { AccessFilter } from './access-filter.ts';
 
 const PAGE_SIZE = 100;
 
-/** The people of a client, in pages, with its apps and groups. */
+/** The people of a client, page by page, with its apps and groups. */
 export const accessQuery = (client: number, search: string | undefined) =>
   trpc.access.grid.infiniteQueryOptions(
     { id: client, search, sort: 'name', limit: PAGE_SIZE },
@@ -17,17 +17,17 @@ export const accessQuery = (client: number, search: string | undefined) =>
 
 type Client = Outputs['clients']['list'][number];
 
-/** The client that the address names, or else the first, of those whose matrix the user may change. */
+/** Among the clients whose matrix the user may change: the one in the address, or else the first. */
 export const clientToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
   const clients = all.filter(({ id }) => administers(roles, id));
   return clients.find(({ id }) => id === filter.client) ?? clients[0];
 };
 
-/** How long a screen waits for its rows before it shows where they will be. */
+/** How long a screen waits for its rows before it shows placeholders. */
 const WAIT_MS = 150;
 
 /**
- * Requests the first page while the screen is loaded. If it arrives soon, the screen appears in one step, with half the work for the
+ * Requests the first page while the screen is loaded. If it arrives soon, the screen appears in one step, which halves the work of the
  * browser.
  */
 export const prefetchAccess = async (filter: AccessFilter): Promise<void> => {

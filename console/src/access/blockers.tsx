@@ -16,7 +16,7 @@ type Props = Question & {
   onGrant?: (() => void) | undefined;
 };
 
-/** What keeps a person out, with the changes that the user may make, and who may make the others. */
+/** The reasons that keep a person out, with the changes that fix them: the user's own, or who may make them. */
 export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
   const { reactivate, fixes, isKnown } = useFixes(question, onGrant);
   if (blockers.length === 0) return null;
@@ -45,11 +45,11 @@ export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
 type Fix = {
   isAllowed: boolean;
   action: ReactNode;
-  /** Whether the button says as much as the service does. */
+  /** Whether the button says the same as the service. */
   isSaid?: boolean;
 };
 
-/** For each blocker whether the user may remove it, and what does so. */
+/** For each blocker, whether the user may remove it, and how. */
 const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
   const { roles } = useSession();
   const { data: may } = useQuery(trpc.users.permissions.queryOptions({ email }));

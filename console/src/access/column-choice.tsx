@@ -1,7 +1,7 @@
 import { Button, Checkbox, Popover, ScrollArea, Stack } from '@mantine/core';
 
 type Props = {
-  /** What the columns are: `Groups`. */
+  /** The kind of columns: `Groups`. */
   name: string;
   options: readonly { value: string; label: string }[];
   chosen: readonly string[];

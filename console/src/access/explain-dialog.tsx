@@ -16,14 +16,14 @@ type Path = Explanation['paths'][number];
 export type Question = { email: string; name: string; app: { id: string; label: string; client: number } };
 
 type Props = {
-  /** Null while nothing is asked. */
+  /** Null: closed. */
   question: Question | null;
   onClose: () => void;
-  /** Offered if nothing gives the app, to those who may. */
+  /** Offered to users who may grant the app, if nothing gives it. */
   onGrant?: (() => void) | undefined;
 };
 
-/** Why a person may open an app, or not, as the service decides it now. */
+/** Why a person may or may not open an app, as the service decides now. */
 export const ExplainDialog = ({ question, onClose, onGrant }: Props) => (
   <Dialog
     isOpen={question !== null}

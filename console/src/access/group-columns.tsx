@@ -11,7 +11,7 @@ export type MatrixGroup = Outputs['access']['grid']['groups'][number];
 /** More columns would push the apps out of sight. */
 const MAX_AT_FIRST = 6;
 
-/** Which groups are shown as columns: all of a few, or those that the user chooses. */
+/** The groups that are shown as columns: all if there are few, or those that the user chooses. */
 export const useShownGroups = (groups: readonly MatrixGroup[]) => {
   const [chosen, setChosen] = useState<readonly number[] | null>(null);
   const first = groups.length <= MAX_AT_FIRST ? groups.map(({ id }) => id) : [];
@@ -19,7 +19,7 @@ export const useShownGroups = (groups: readonly MatrixGroup[]) => {
   return { shown: groups.filter(({ id }) => ids.includes(id)), ids, choose: setChosen };
 };
 
-/** Who belongs to a group. Members are changed on its screen, to which the heading leads. */
+/** Who belongs to a group. The heading leads to its screen, where members are changed. */
 export const groupColumn = ({ id, name }: MatrixGroup, client: number): Column<AccessUser> => ({
   id: `group ${id}`,
   heading: (

@@ -9,13 +9,13 @@ type Props = {
   isGranted: boolean;
   /** Where the cell is: `row column`. */
   position: string;
-  /** Why the box is locked, if it is. */
+  /** Why the box is locked; undefined if it is not. */
   reason: string | undefined;
   onToggle: (isRange: boolean) => void;
   onExplain: () => void;
 };
 
-/** Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. */
+/** Whether a person has an app, until when, and why. An app that a group gives cannot be revoked here. */
 export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, onExplain }: Props) => {
   const isLocked = isByGroup(user, app.id);
   const isChanged = isGranted !== user.apps.includes(app.id);
@@ -41,7 +41,7 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
           to {shortDateOf(end.expires_at)}
         </span>
       )}
-      {/* The key does the same, so that Tab leads from box to box. */}
+      {/* The key does the same, so that Tab moves from box to box. */}
       <button
         type="button"
         className={classes.why}

@@ -12,7 +12,7 @@ import type { Cells } from './use-cells.ts';
 type Props = {
   clientId: number;
   cells: Cells;
-  /** Whether the matrix shows only what was changed. */
+  /** Whether the matrix shows only changed rows. */
   isReview: boolean;
   onReview: (isReview: boolean) => void;
 };
@@ -26,7 +26,7 @@ export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
     trpc.access.update.mutationOptions({
       onSuccess: async (result, sent) => {
         setSaved(result);
-        // Before the changes are dropped: until then the matrix shows the old cells.
+        // Before the changes are cleared: until then, the matrix shows the old cells.
         await refresh();
         cells.settle(sent.cells);
       },

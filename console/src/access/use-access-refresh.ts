@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 
-/** Refreshes everything that shows who has which app. */
+/** Refreshes all queries that show who has which app. */
 export const useAccessRefresh = () => {
   const queryClient = useQueryClient();
   const routers = [

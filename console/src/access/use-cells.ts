@@ -4,14 +4,14 @@ import type { Outputs } from '../api.ts';
 export type AccessUser = Outputs['access']['grid']['users'][number];
 export type Cell = { email: string; app_id: string; granted: boolean };
 
-/** What groups give is revoked by changing the group. */
+/** An app that a group gives can only be revoked by changing the group. */
 export const isByGroup = ({ apps_by_group: ids }: AccessUser, appId: string): boolean => ids.includes(appId);
 
 const keyOf = (email: string, appId: string): string => `${appId} ${email}`;
 
 export type Cells = ReturnType<typeof useCells>;
 
-/** The cells that were changed and are not saved yet. */
+/** The cells with unsaved changes. */
 export const useCells = () => {
   const [changes, setChanges] = useState<ReadonlyMap<string, Cell>>(new Map());
 
@@ -22,7 +22,7 @@ export const useCells = () => {
     changes: [...changes.values()],
     isGranted,
     clear: (): void => setChanges(new Map()),
-    /** Forgets what was saved, but not what was changed since. */
+    /** Clears saved changes, but not changes made since. */
     settle: (saved: readonly Cell[]): void =>
       setChanges((current) => {
         const next = new Map(current);
@@ -32,7 +32,7 @@ export const useCells = () => {
         }
         return next;
       }),
-    /** Sets all combinations. A cell that is as it was saved is no longer changed. */
+    /** Sets all combinations. A cell that equals its saved value no longer counts as changed. */
     set: (users: readonly AccessUser[], appIds: readonly string[], granted: boolean): void => {
       setChanges((current) => {
         const next = new Map(current);

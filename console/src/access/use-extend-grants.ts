@@ -5,10 +5,10 @@ import { useAccessRefresh } from './use-access-refresh.ts';
 type Grant = { app_id: string; email: string };
 type Row = Outputs['grants']['extend']['results'][number];
 
-/** Of one request. */
+/** Limit per request. */
 const MAX_GRANTS = 200;
 
-/** Sets the end of grants, each by the rules of one. Returns a row for each, in their order. */
+/** Sets the end of grants, each by the same rules as a single one. Returns a row for each, in the same order. */
 export const useExtendGrants = () => {
   const refresh = useAccessRefresh();
   return useMutation({

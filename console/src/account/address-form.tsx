@@ -10,7 +10,7 @@ import { PendingAddress } from '../components/pending-address.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useSession } from '../layout/use-session.ts';
 
-/** Requests another email address for the user, and says what happens next. */
+/** Requests another email address for the user, and explains the next step. */
 export const AddressForm = () => {
   const { user, sends_mail: sendsMail } = useSession();
   const form = useForm({ initialValues: { email: '' } });
@@ -23,7 +23,7 @@ export const AddressForm = () => {
     trpc.profile.requestEmail.mutationOptions({
       onSuccess: () => {
         form.reset();
-        // The form makes way for what waits.
+        // The form is replaced by the pending change.
         heading.current?.focus();
         void queryClient.invalidateQueries(trpc.profile.pathFilter());
       },

@@ -20,7 +20,7 @@ export const Enrolment = ({ started, onClose }: Props) => {
   const queryClient = useQueryClient();
   const [code, setCode] = useState('');
   const { onError, prompt } = usePasswordConfirmation();
-  // A repeat of the same code, after a lost response, is no wrong code.
+  // A repeat of the same code after a lost response must not count as a wrong code.
   const keys = useIdempotencyKeys();
   const confirm = useMutation({
     mutationFn: (input: { code: string }) =>

@@ -20,7 +20,7 @@ export const PasskeyEnrolment = ({ onClose }: { onClose: () => void }) => {
   const [name, setName] = useState(() => browserName(navigator.userAgent).slice(0, 100));
   const { add, prompt } = useAddition(onClose);
   const field = useRef<HTMLInputElement>(null);
-  // Loaded after the dialog has chosen where to put the focus.
+  // The field is loaded after the dialog has set the focus.
   useEffect(() => field.current?.focus(), []);
   if (add.data) return <RecoveryCodes codes={add.data.recovery_codes} onClose={onClose} />;
   const submit = (event: FormEvent): void => {
@@ -60,7 +60,7 @@ export const PasskeyEnrolment = ({ onClose }: { onClose: () => void }) => {
   );
 };
 
-/** Creates a passkey and adds it. After a lost response, the one that was created is sent again. */
+/** Creates a passkey and adds it. After a lost response, the same passkey is sent again. */
 const useAddition = (onClose: () => void) => {
   const queryClient = useQueryClient();
   const { onError, prompt } = usePasswordConfirmation();

@@ -13,7 +13,7 @@ import classes from './account.module.css';
 
 const TYPING_MS = 250;
 
-/** Changes the password; the rules are checked while the new one is typed. */
+/** Changes the password. The rules are checked while the new one is typed. */
 export const PasswordForm = () => {
   const queryClient = useQueryClient();
   const form = useForm({ initialValues: { password: '', new_password: '' } });
@@ -37,7 +37,7 @@ export const PasswordForm = () => {
     }),
   );
   form.watch('new_password', ({ value }) => {
-    // Not when the change empties the field: that call would be the first with the CSRF token of the old session.
+    // Not after the change has emptied the field: that call would be the first with the CSRF token of the old session.
     if (!change.isPending) checkSoon(value);
   });
   const { password, new_password } = form.getValues();
@@ -80,7 +80,7 @@ export const PasswordForm = () => {
 
 type Rule = { rule: string; message: string; passed: boolean };
 
-/** These are shown only when they are broken, which is rare. */
+/** Rules that are shown only when broken, which is rare. */
 const SELF_EVIDENT = new Set(['max_length', 'characters']);
 
 const Rules = ({ rules, isEmpty }: { rules: Rule[]; isEmpty: boolean }) => (

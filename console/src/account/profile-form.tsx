@@ -10,7 +10,7 @@ import { useSession } from '../layout/use-session.ts';
 import { avatarOf, DRAWN_AVATAR } from '../people/avatar-of.ts';
 import classes from './account.module.css';
 
-/** As the form shows them: a color with `#`, and no URL of a drawn avatar. */
+/** As the form shows them: a color with `#`, and no URL if the avatar is drawn by the service. */
 const valuesOf = ({ first_name, last_name, profile_color, profile_avatar }: User) => ({
   first_name,
   last_name,
@@ -79,7 +79,7 @@ export const ProfileForm = () => {
           <TextInput
             type="color"
             label="Color"
-            description="Apps may show it beside your name."
+            description="Apps may show it next to your name."
             classNames={{ input: classes.color ?? '' }}
             {...form.getInputProps('profile_color')}
           />

@@ -2,7 +2,7 @@ import { Alert, Button, CopyButton, Group, SimpleGrid, Stack, Text } from '@mant
 
 type Props = { codes: readonly string[]; onClose: () => void };
 
-/** Shows new recovery codes once, to be kept outside of this browser. */
+/** Shows new recovery codes once, for the user to store outside of this browser. */
 export const RecoveryCodes = ({ codes, onClose }: Props) => {
   const text = codes.join('\n');
   return (

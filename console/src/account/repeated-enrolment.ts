@@ -2,8 +2,8 @@ import { isProblem } from '@steward/client';
 import { steward } from '../api.ts';
 
 /**
- * The recovery codes of a new second factor. If the response was lost, a repeat says that the factor was added: the codes of then are not kept,
- * so the first factor gets new ones.
+ * The recovery codes of a new second factor. After a lost response, a repeat reports that the factor was added, but its codes are not
+ * stored; so for a first factor, new codes are requested.
  */
 export const codesOf = async (
   added: Promise<{ recovery_codes: string[] }>,

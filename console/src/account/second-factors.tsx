@@ -13,7 +13,7 @@ import { useSession } from '../layout/use-session.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
 import { RenameFactor } from './rename-factor.tsx';
 
-/** Loaded when it opens, with what draws the QR code. */
+/** Loaded when it opens, together with the code that draws the QR code. */
 const Enrolment = lazy(async () => ({ default: (await import('./enrolment.tsx')).Enrolment }));
 
 const PasskeyEnrolment = lazy(async () => ({
@@ -152,7 +152,7 @@ const REMOVED: Record<SecondFactor['kind'], string> = {
   passkey: 'It does not log in any more. You can also delete it on the device.',
 };
 
-/** Each of them asks for a confirmation if the login is some minutes old. */
+/** Each of these changes asks for a confirmation if the login is some minutes old. */
 const useFactorChanges = () => {
   const queryClient = useQueryClient();
   const { onError, prompt } = usePasswordConfirmation();

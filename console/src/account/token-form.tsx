@@ -14,7 +14,7 @@ import { SecretField } from '../components/secret-field.tsx';
 export const TokenForm = () => {
   const queryClient = useQueryClient();
   const [name, setName] = useState('');
-  // A repeat of the same name, after a lost response, shows the token that was created.
+  // A repeat of the same name after a lost response shows the token that was created.
   const keys = useIdempotencyKeys();
   const { onError, prompt } = usePasswordConfirmation();
   const create = useMutation({

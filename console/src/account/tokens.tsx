@@ -11,7 +11,7 @@ import { TokenForm } from './token-form.tsx';
 
 const PAGE_SIZE = 50;
 
-/** API tokens: named ones, for scripts, and those that a login created. */
+/** API tokens: named ones, for scripts, and those that logins created. */
 export const Tokens = () => {
   const queryClient = useQueryClient();
   const [toRevoke, setToRevoke] = useState<Token | null>(null);

@@ -13,7 +13,7 @@ const ROLES: Record<string, string> = {
   'client-admin': 'Admin of the client',
 };
 
-/** All that gives the app: `Group Finance; granted by ada@acme.test: “Audit”`. */
+/** Everything that gives the app: `Group Finance; granted by ada@acme.test: “Audit”`. */
 const waysOf = ({ role, groups, is_granted, granted_by: by, reason }: Person): string => {
   const grant = `Granted${by === null ? '' : ` by ${by}`}${reason ? `: “${reason}”` : ''}`;
   return [

@@ -19,7 +19,7 @@ const route = getRouteApi('/apps/$id/access');
 
 type Asked = { email: string; name: string; isGranting?: boolean };
 
-/** Who can open an app, by what and until when; and whether anyone else can. */
+/** Who can open an app, how, and until when; and a check of a person who is not listed. */
 export const AppAccessScreen = () => {
   const { id } = route.useParams();
   const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;

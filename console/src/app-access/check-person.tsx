@@ -4,7 +4,7 @@ import { PersonInput } from '../components/person-input.tsx';
 
 type Props = { client: number; onCheck: (email: string) => void };
 
-/** Asks whether a person can open the app, also one who is not listed. */
+/** Checks whether a person can open the app, even if they are not listed. */
 export const CheckPerson = ({ client, onCheck }: Props) => {
   const [text, setText] = useState('');
   const check = (email: string): void => {

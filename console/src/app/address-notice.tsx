@@ -3,7 +3,7 @@ import { trpc } from '../api.ts';
 import { Notice } from '../components/notice.tsx';
 import { useSession } from '../layout/use-session.ts';
 
-/** Says that an app cannot be opened yet: without an address and without APP_URL, there is nothing to open. */
+/** States that an app cannot be opened yet, because it has no address and APP_URL is not set. */
 export const AddressNotice = ({ id }: { id: string }) => {
   const isApi = useSession().app_url.startsWith('/api/');
   const status = useQuery(trpc.apps.status.queryOptions({ app_id: id }, { enabled: isApi }));

@@ -4,7 +4,7 @@ import { RemovalForm, RemovalPanel, useRemoval } from '../removal/removal-panel.
 
 type Props = { id: string; label: string; isClosed: boolean };
 
-/** For superusers. */
+/** Only for superusers. */
 export const AppRemoval = ({ id, label, isClosed }: Props) => (
   <RemovalPanel noun="app" name={label} isClosed={isClosed} closing="Put the app into maintenance first.">
     {(close) => <Form id={id} onClose={close} />}

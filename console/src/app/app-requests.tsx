@@ -7,7 +7,7 @@ import { PendingRequests } from '../requests/pending-requests.tsx';
 
 type Props = { id: string; isReadOnly: boolean };
 
-/** Whether people may ask for the app, which is saved at once, and who does. */
+/** Whether people may ask for the app (saved at once), and the pending requests. */
 export const AppRequests = ({ id, isReadOnly }: Props) => {
   const queryClient = useQueryClient();
   const query = trpc.apps.status.queryOptions({ app_id: id });

@@ -100,7 +100,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   );
 };
 
-/** What is decided every day, and how much the app is used. */
+/** The settings that change often, and the usage of the app. */
 const Overview = ({ app, isReadOnly }: ManagedProps) => {
   const { id } = app;
   const { days = APP_WINDOWS[0] } = route.useSearch();

@@ -16,7 +16,7 @@ import { VersionsTable } from './versions-table.tsx';
 const PAGE_SIZE = 50;
 
 type Props = { app: App; isOperator: boolean };
-/** What waits for a confirmation. */
+/** The change that waits for a confirmation. */
 type Asked = { version: string; isRollback: boolean };
 
 /** The fetched versions. Operators fetch, load and roll back. */
@@ -78,9 +78,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         onConfirm={() => apply(asked)}
         onClose={asking.close}
       >
-        <Text>
-          The texts and page groups of {label} become those of this version. Edits to its texts are lost.
-        </Text>
+        <Text>This version replaces the texts and page groups of {label}. Edits to its texts are lost.</Text>
       </ConfirmModal>
     </Stack>
   );

@@ -5,7 +5,7 @@ import { RequestId } from '../components/request-id.tsx';
 
 type Props = { error: unknown; onRetry: () => void };
 
-/** Says why a package could not be fetched, and what to do about it. Renders nothing without an error. */
+/** Why a package could not be fetched, and what to do about it. Renders nothing without an error. */
 export const FetchProblem = ({ error, onRetry }: Props) => {
   if (!isProblem(error, 'invalid-package', 'package-store-unavailable', 'not-found')) {
     return <ProblemAlert error={error} />;

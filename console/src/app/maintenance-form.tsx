@@ -15,7 +15,7 @@ const LABELS = [
 
 type Props = { app: App; isReadOnly: boolean };
 
-/** A switch, and what people see while it is on: the message is hidden until it is edited or shown to people. */
+/** A switch for maintenance, and its message, which is hidden until it is edited or shown to people. */
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
   const [isAsking, asking] = useDisclosure();
   const [isOpen, message] = useDisclosure(app.in_maintenance);

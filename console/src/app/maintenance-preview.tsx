@@ -7,7 +7,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 
 const TYPING_MS = 200;
 
-/** What people would see during maintenance, as the service makes the page. */
+/** The page that people would see during maintenance, as the service renders it. */
 export const MaintenancePreview = ({ appId, message }: { appId: string; message: string }) => {
   const [settled] = useDebouncedValue(message, TYPING_MS);
   const { data: page, error } = useQuery({

@@ -2,7 +2,7 @@ import { Button, Stack, Text } from '@mantine/core';
 import type { App } from '../apps/app-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 
-/** An app for its members: what it is, and the way into it. */
+/** An app for its members: its description, and the link that opens it. */
 export const MemberApp = ({ app }: { app: App }) => (
   <>
     <ScreenHeader title={app.label} />

@@ -57,7 +57,7 @@ type FieldProps = {
   isReadOnly: boolean;
 };
 
-/** HTML beside what it looks like. */
+/** An HTML field with a preview. */
 const HtmlField = ({ form, html, show, name, isReadOnly }: FieldProps) => (
   <Stack gap="xs">
     <SimpleGrid cols={{ base: 1, lg: 2 }}>

@@ -4,9 +4,9 @@ import type { App } from '../apps/app-of.ts';
 import { notify } from '../components/toasts.ts';
 
 type Fetch = {
-  /** Empty: the highest that is not a prerelease. */
+  /** Empty: the highest version that is not a prerelease. */
   version: string;
-  /** The same when the fetch is tried again. */
+  /** A retry of the fetch has the same key. */
   idempotencyKey: string;
 };
 

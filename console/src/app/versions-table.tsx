@@ -40,7 +40,7 @@ const VersionCell = ({ version: { version, is_current, is_staged, sha256 } }: { 
   </Group>
 );
 
-/** Client admins do not see who fetched it. */
+/** Client admins do not see who fetched a version. */
 const FetchCell = ({ version: { fetched_at, fetched_by } }: { version: Version }) => (
   <span title={fetched_by}>
     <DateText date={fetched_at} />

@@ -26,7 +26,7 @@ export const appsFilter = ({
 
 const flagOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
 
-/** Choices of the filter by use. */
+/** The choices of the filter by use. */
 export const USES: readonly (Pick<AppsFilter, 'is_unused' | 'never_used'> & {
   value: string;
   label: string;

@@ -12,7 +12,7 @@ import type { DailyUsage } from './use-daily-usage.ts';
 
 const DAY_MS = 86_400_000;
 
-/** @param clients those that the user may see: the column is shown if there are several */
+/** @param clients the clients that the user may see; the column is shown if there are several */
 export const appColumns = (
   clients: { id: number; name: string }[],
   daily: ReadonlyMap<string, DailyUsage>,
@@ -59,7 +59,7 @@ export const appColumns = (
   },
 ];
 
-/** Added in the days after which it would count as unused, and without use on record. */
+/** Added within the window after which it would count as unused, and without any use. */
 const isNew = ({ usage }: App, daily: DailyUsage | undefined): boolean =>
   daily !== undefined &&
   usage['90']?.actions === 0 &&

@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
 
-/** One, as only the client is read. */
+/** Any window: only the client is read. */
 const WINDOW = 30;
-/** Apps whose labels or slugs have the same words. */
+/** Limit of apps whose labels or slugs have the same words. */
 const MAX_FOUND = 100;
 
-/** The client of an app, which only its usage names; undefined until it is known. */
+/** The client of an app, which only its usage contains; undefined until it is known. */
 export const useClientOfApp = ({ id, slug }: { id: string; slug: string }) => {
   const clients = useClients();
   const found = useQuery(

@@ -4,10 +4,10 @@ import type { AppsFilter } from './apps-filter.ts';
 
 export type DailyUsage = Outputs['usage']['dailyByApp'][number];
 
-/** The window of the columns beside them. */
+/** The same window as in the columns next to them. */
 const DAYS = 30;
 
-/** The daily actions of the apps in a list, by their ids: one request for each of its pages. */
+/** The daily actions of the listed apps, by app id: one request per page of the list. */
 export const useDailyUsage = (
   filter: AppsFilter,
   pages: readonly (readonly { id: string }[])[],

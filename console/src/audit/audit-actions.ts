@@ -5,7 +5,7 @@ export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action'
 
 type RoleAction = (typeof CLIENT_ROLES)[number]['given' | 'ended'];
 
-/** What each action says in a list: the actor is the subject. */
+/** The words for each action in a list, with the actor as the subject. */
 const LABELS: Record<Exclude<Action, RoleAction>, string> = {
   'access-request.approve': 'Approved a request for an app',
   'access-request.close': 'Closed a request for an app',
@@ -126,10 +126,10 @@ const labels = new Map<string, string>([
 
 export const isAction = (value: unknown): value is Action => typeof value === 'string' && labels.has(value);
 
-/** Entries of a newer service may have further actions. */
+/** A newer service may record further actions. */
 export const labelOf = (action: string): string => labels.get(action) ?? action;
 
-/** Such an entry changed what counts in its client, and says nothing without the name of the client. */
+/** Such an entry changed a membership, so it is incomplete without the name of the client. */
 export const isOfMembership = (action: string): boolean => action.startsWith('membership.');
 
 export const ACTION_OPTIONS = [...labels]

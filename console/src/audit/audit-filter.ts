@@ -1,8 +1,8 @@
 import { dayOf, idOf, textOf } from '../components/search-params.ts';
 
-/** The filter of the audit trail, as the address states it. `from` and `to` are days, both included. */
+/** The filter of the audit trail, from the address. `from` and `to` are days, both inclusive. */
 export type AuditFilter = {
-  /** The name of an action. Their list is loaded with the screen. */
+  /** The name of an action. The list of actions is loaded with the screen. */
   action?: string | undefined;
   actor?: string | undefined;
   target?: string | undefined;

@@ -25,7 +25,7 @@ export const AuditFilters = ({ filter, onChange }: Props) => (
   </FilterBar>
 );
 
-/** Usual periods, or a first and a last day. */
+/** A common period, or a first and a last day. */
 const PeriodChip = ({ filter, onChange }: Props) => {
   const [isChoosing, setChoosing] = useState(false);
   const period = isChoosing ? OTHER_DAYS : periodOf(filter);

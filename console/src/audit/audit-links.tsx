@@ -4,11 +4,11 @@ import { type Outputs, trpc } from '../api.ts';
 
 export type Entry = Outputs['audit']['list'][number];
 
-/** Who acted; the service, or a caller who was not logged in. */
+/** The actor: a person, the service, or a caller who was not logged in. */
 export const ActorLink = ({ entry: { actor } }: { entry: Entry }) =>
   actor === '' ? 'Not logged in' : <PersonLink email={actor} />;
 
-/** What was changed, with a link to its screen. */
+/** The changed object, with a link to its screen. */
 export const TargetLink = ({ entry: { action, target, details, clients } }: { entry: Entry }) => {
   if (action.startsWith('invitation.'))
     return (

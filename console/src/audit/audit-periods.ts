@@ -4,7 +4,7 @@ import type { AuditFilter } from './audit-filter.ts';
 
 type Days = Pick<AuditFilter, 'from' | 'to'>;
 
-/** Periods that end today or yesterday: the days ago of their first and last day. */
+/** Periods that end today or yesterday: how many days ago their first and last days are. */
 const PERIODS = [
   { label: 'Today', first: 0, last: 0 },
   { label: 'Yesterday', first: 1, last: 1 },
@@ -18,13 +18,13 @@ export const PERIOD_LABELS = [...PERIODS.map(({ label }) => label), OTHER_DAYS];
 
 const dayAgo = (days: number): string => dayjs().subtract(days, 'day').format('YYYY-MM-DD');
 
-/** Undefined if it has no fixed days. */
+/** Undefined if the period has no fixed days. */
 export const daysOf = (chosen: string | undefined): Days | undefined => {
   const period = PERIODS.find(({ label }) => label === chosen);
   return period && { from: dayAgo(period.first), to: dayAgo(period.last) };
 };
 
-/** The period of these days; undefined without any. */
+/** The period with these days; undefined without days. */
 export const periodOf = ({ from, to }: Days): string | undefined => {
   if (from === undefined && to === undefined) return undefined;
   const isThis = (label: string): boolean => {
@@ -34,7 +34,7 @@ export const periodOf = ({ from, to }: Days): string | undefined => {
   return PERIODS.find(({ label }) => isThis(label))?.label ?? OTHER_DAYS;
 };
 
-/** The filter of the API: times instead of the user's days, and an action that it has. */
+/** Converts to the filter of the API: times instead of days in the user's time zone, and only known actions. */
 export const withTimes = ({ from, to, action, ...filter }: AuditFilter) => ({
   ...filter,
   action: isAction(action) ? action : undefined,

@@ -84,7 +84,7 @@ const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
   },
 ];
 
-/** What was changed in short, which leads to all of it. */
+/** A summary of the change, which opens its details. */
 const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
   const { action, target, clients } = entry;
   const nameOfClient = useClientName();
@@ -104,7 +104,7 @@ const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) =
   );
 };
 
-/** Matching entries, not only those that were loaded. */
+/** Downloads all matching entries, not only the loaded ones. */
 const CsvItem = ({ filter }: { filter: AuditFilter }) => {
   const { from, to, ...others } = withTimes(filter);
   const times = { from: from?.toISOString(), to: to?.toISOString() };

@@ -13,7 +13,7 @@ import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
 
 type Props = { entry: Entry | null; onClose: () => void };
 
-/** All of one entry: who changed what, before and after, and by which request. */
+/** The details of an entry: who changed what, before and after, and by which request. */
 export const EntryModal = ({ entry, onClose }: Props) => (
   <Dialog isOpen={entry !== null} onClose={onClose} size="lg" title={entry && labelOf(entry.action)}>
     {entry && <EntryDetails entry={entry} />}
@@ -59,7 +59,7 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
   );
 };
 
-/** As the service, which refuses a later undo. */
+/** As in the service, which refuses a later undo. */
 const UNDO_MS = 10 * 60_000;
 
 const mayUndoAs = (email: string, { actor, timestamp, details }: Entry): boolean =>

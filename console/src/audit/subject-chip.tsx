@@ -8,14 +8,14 @@ const TYPING_MS = 120;
 
 type Props = {
   label: string;
-  /** Who or what, as the audit trail names it: an address, the slug of an app, the name of a client. */
+  /** A name as in the audit trail: an address, the slug of an app, the name of a client. */
   value: string | undefined;
-  /** Actors are people; targets are also invitees, apps and clients. */
+  /** Actors are people; targets may also be invitees, apps and clients. */
   isPerson?: boolean;
   onChange: (value: string | undefined) => void;
 };
 
-/** A filter by one of those whom the service finds. Former ones are found by their exact text. */
+/** A filter by a subject that the service finds. Former names are found by their exact text. */
 export const SubjectChip = ({ label, value, isPerson = false, onChange }: Props) => {
   const [text, setText] = useState('');
   const typed = text.trim();
@@ -28,7 +28,7 @@ export const SubjectChip = ({ label, value, isPerson = false, onChange }: Props)
     for (const { name } of clients) if (!names.has(name)) names.set(name, `${name}, client`);
   }
   const exact = typed.includes('@') ? typed.toLowerCase() : typed;
-  // Not while the service searches, so that Enter does not choose it instead of a person.
+  // Not while the service is searching: Enter must not choose this item instead of a person.
   if (search !== '' && search === typed && !isSearching && !names.has(exact))
     names.set(exact, `${names.size === 0 ? 'Nothing found. ' : ''}Entries of exactly “${exact}”`);
   return (

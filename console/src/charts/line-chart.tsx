@@ -4,28 +4,31 @@ import classes from './line-chart.module.css';
 
 /** The height of the drawing; its width is 100. Both are stretched to their size on the screen. */
 const HEIGHT = 100;
-/** At most as many labels below, so that they fit into a phone. */
+/** Maximum number of labels below the chart, so that they fit on a phone. */
 const LABELS = 4;
 
 export type Series = {
-  /** `Actions` */
+  /** Such as `Actions`. */
   name: string;
   kind: 'main' | 'before' | 'other';
-  /** For each point a number, what it is of, such as a day, and that in short; the first series has as many points as the others. */
+  /**
+   * For each point: a number, its label (such as a day), and a short label for the axis. The first series has at least as many points as
+   * the others.
+   */
   points: readonly { label: string; axis: string; value: number }[];
-  /** Whether the time of the last point has not ended: the way to it is dashed, and no drop. */
+  /** Whether the period of the last point has not ended: the line to it is dashed, because it is not a real drop. */
   isUnfinished?: boolean;
 };
 
 type Props = {
-  /** What the chart shows, for screen readers: a table must have the numbers. */
+  /** The description of the chart for screen readers. A table must contain the numbers. */
   title: string;
   series: readonly [Series, ...Series[]];
   /** In pixels. */
   height: number;
 };
 
-/** Lines over time, from zero, with the numbers of the point below the pointer. */
+/** Lines over time, starting at zero, with the numbers of the point below the pointer. */
 export const LineChart = ({ title, series, height }: Props) => {
   const [pointed, setPointed] = useState<number | null>(null);
   const [main] = series;
@@ -116,7 +119,7 @@ const Legend = ({ series }: { series: readonly Series[] }) => (
 
 type NumbersProps = { series: readonly Series[]; at: number; x: number };
 
-/** Beside the pointer, on the side with more room. */
+/** Next to the pointer, on the side with more room. */
 const Numbers = ({ series, at, x }: NumbersProps) => (
   <div
     className={classes.numbers}
@@ -131,18 +134,18 @@ const Numbers = ({ series, at, x }: NumbersProps) => (
   </div>
 );
 
-/** From zero, at most six values whose distance is 1, 2 or 5 times a power of ten. The last is at least `highest`. */
+/** At most six values from zero on, at intervals of 1, 2 or 5 times a power of ten. The last value is at least `highest`. */
 const stepsTo = (highest: number): number[] => {
   const power = 10 ** Math.floor(Math.log10(Math.max(highest / 5, 1)));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => highest <= size * 5) ?? power;
   return Array.from({ length: Math.max(Math.ceil(highest / step), 1) + 1 }, (_, index) => index * step);
 };
 
-/** The points with a label below, at equal distances from the last one, which is the newest. */
+/** The points with a label, at equal distances from the last one, which is the newest. */
 const labelledOf = ({ points }: Series): number[] => {
   const step = Math.max(Math.ceil((points.length - 1) / (LABELS - 1)), 1);
   return points.flatMap((_, index) => ((points.length - 1 - index) % step === 0 ? index : []));
 };
 
-/** Labels of the outer points stay inside of the chart. */
+/** Labels of the outermost points stay inside the chart. */
 const edgeOf = (index: number, last: number) => (index === 0 ? 'start' : index === last ? 'end' : undefined);

@@ -4,13 +4,13 @@ const [WIDTH, HEIGHT, MARGIN] = [96, 24, 2];
 type Props = {
   /** One number for each day, oldest first; undefined while it is loading. */
   values: number[] | undefined;
-  /** As many numbers of the time before, as a dashed line. */
+  /** The same number of values of the period before, as a dashed line. */
   before?: number[];
   width?: number | string;
   height?: number;
 };
 
-/** Lines without axes, for a place that has the numbers. */
+/** Lines without axes, for places that also show the numbers. */
 export const Sparkline = ({ values, before, width = WIDTH, height = HEIGHT }: Props) => {
   if (!values) return null;
   const highest = Math.max(...values, ...(before ?? []), 1);
@@ -27,7 +27,7 @@ export const Sparkline = ({ values, before, width = WIDTH, height = HEIGHT }: Pr
     <svg
       className="sparkline"
       role="img"
-      aria-label={before ? `${label}; dashed, those of the time before` : label}
+      aria-label={before ? `${label}; dashed: the period before` : label}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       width={width}

@@ -10,11 +10,11 @@ const percent = new Intl.NumberFormat(undefined, {
 type Props = {
   value: number;
   before: number;
-  /** The number before, and of when it is. */
+  /** The previous number and its period. */
   title: string;
 };
 
-/** `+12 %`, with the number before as a tooltip. */
+/** `+12 %`, with the previous number as a tooltip. */
 export const Trend = ({ value, before, title }: Props) => {
   if (before === 0)
     return value === 0 ? null : (

@@ -8,7 +8,7 @@ import { notify } from '../components/toasts.ts';
 
 type Props = { id: number; name: string };
 
-/** Closes a client after asking, or reopens it. For superusers. */
+/** Closes a client after a question, or reopens it. Only for superusers. */
 export const ClientClosing = ({ id, name }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();
@@ -57,7 +57,7 @@ export const ClientClosing = ({ id, name }: Props) => {
   );
 };
 
-/** How many people are kept out. */
+/** How many people would be kept out. */
 const Consequence = ({ id }: { id: number }) => {
   const { data, error } = useQuery(trpc.users.count.queryOptions({ client: id, is_active: true }));
   const people = data?.count === 1 ? '1 person' : `${data?.count.toLocaleString() ?? '…'} people`;

@@ -4,7 +4,7 @@ import { RemovalForm, RemovalPanel, useRemoval } from '../removal/removal-panel.
 
 type Props = { id: number; name: string };
 
-/** For superusers. */
+/** Only for superusers. */
 export const ClientRemoval = ({ id, name }: Props) => {
   const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
   if (!gate.data) return null;

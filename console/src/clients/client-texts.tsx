@@ -43,7 +43,7 @@ type Field = (typeof GROUPS)[number]['fields'][number][0];
 
 const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
 
-/** What applies without a text of the client. */
+/** The texts that apply if the client has none. */
 const DEFAULTS: Partial<Record<Field, string>> = {
   default_from_email: 'The sender of the service',
   invitation_subject: 'The usual subject, as in the preview',

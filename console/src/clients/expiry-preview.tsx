@@ -8,13 +8,13 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useSession } from '../layout/use-session.ts';
 
 const SHOWN = 5;
-/** The most that the service lists. */
+/** Limit of the service's list. */
 const MAX_SHOWN = 1_000;
 const TYPING_MS = 200;
 
 type Props = { clientId: number; days: number };
 
-/** Whose passwords would have expired with this setting. */
+/** The people whose passwords would have expired with this setting. */
 export const ExpiryPreview = ({ clientId, days }: Props) => {
   const { roles } = useSession();
   const effect = roles.is_superuser

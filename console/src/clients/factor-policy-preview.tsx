@@ -8,7 +8,7 @@ const SHOWN = 5;
 
 type Props = { clientId: number; policy: 'required' | 'passkey'; days: number; sendsMails: boolean };
 
-/** Whom a required second factor concerns, in words. */
+/** The people whom a required second factor concerns, in words. */
 export const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: Props) => {
   const preview = useQuery(
     trpc.clients.previewFactorPolicy.queryOptions({
@@ -38,9 +38,7 @@ export const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: Prop
             {others > 0 && ` and ${others.toLocaleString()} more`}.
           </List.Item>
         )}
-        <List.Item>
-          No one is locked out: the login page sets it up for those who have none by then.
-        </List.Item>
+        <List.Item>No one is locked out: people who have none by then set it up on the login page.</List.Item>
         {policy === 'passkey' && (
           <List.Item>
             That needs a browser with JavaScript, and a device, security key or password manager that keeps

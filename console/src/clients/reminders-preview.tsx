@@ -13,13 +13,13 @@ type Section = Preview['access'];
 type Person = Section['people'][number];
 
 const SHOWN = 5;
-/** The most that the service lists. */
+/** Limit of the service's list. */
 const MAX_SHOWN = 1_000;
 const TYPING_MS = 200;
 
 type Options = { clientId: number; values: RemindersOf; isShown: boolean };
 
-/** What the settings of the form would send next. */
+/** The mails that the settings in the form would send next. */
 export const useRemindersPreview = ({ clientId, values, isShown }: Options) => {
   const [isWhole, setWhole] = useState(false);
   const [settled] = useDebouncedValue(values, TYPING_MS);
@@ -101,7 +101,7 @@ const NextMails = ({ settings, showAll, data }: MailsProps) => {
   );
 };
 
-/** The digest of the last seven days, as an example: that of Monday is about another week. */
+/** The digest of the last seven days, as an example: Monday's digest covers another week. */
 const NextDigest = ({ data: { weekly_digest: section, digest }, showAll }: Omit<MailsProps, 'settings'>) => (
   <>
     <Text size="sm">On Monday:</Text>
@@ -125,7 +125,7 @@ type RecipientsProps = {
   section: Section;
   showAll: (() => void) | undefined;
   describe?: (person: Person) => string;
-  /** Invited people have no screen of their own. */
+  /** Whether they are invited people, who have no screen. */
   isInvited?: boolean;
   after?: string;
   children: ReactNode;

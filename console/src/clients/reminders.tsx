@@ -14,11 +14,11 @@ import { DAYS, type DaysField, type RemindersOf, useRemindersForm } from './use-
 type Props = {
   client: Client;
   isReadOnly: boolean;
-  /** The preview is read only while it is in sight: it looks at all members. */
+  /** The preview is read only while it is visible, because it reads all members. */
   isShown: boolean;
 };
 
-/** What a client reminds its people and its admins of. */
+/** The reminders that a client sends to its people and its admins. */
 export const Reminders = (props: Props) => {
   const reminders = useQuery(trpc.reminders.get.queryOptions({ id: props.client.id }));
   return (
@@ -35,12 +35,12 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
   const { values } = form;
   const preview = useRemindersPreview({ clientId: client.id, values, isShown: isShown && !isReadOnly });
   const hasSuspension = values.suspend_days !== 0;
-  /** The days that were stored, or the usual ones. */
+  /** The stored days, or the default. */
   const turn = (field: DaysField, isOn: boolean): void =>
     form.setFieldValue(field, isOn ? form.getInitialValues()[field] || DAYS[field].usual : 0);
   const turnInactivity = (isOn: boolean): void => {
     turn('inactive_days', isOn);
-    // No one is suspended without a warning. Turned on again, it brings no suspension that was not stored.
+    // Nobody is suspended without a warning. When reminders are turned on again, suspension returns only if it was stored.
     form.setFieldValue('suspend_days', isOn ? form.getInitialValues().suspend_days : 0);
   };
   const daysOf = (field: DaysField, label: string) => (
@@ -128,7 +128,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
   );
 };
 
-/** A switch, and below it what else it asks for while it is on. */
+/** A switch, and below it the fields that apply while it is on. */
 const Part = ({ isOn, children: [flag, ...details] }: { isOn: boolean; children: ReactNode[] }) => (
   <Stack gap="sm">
     {flag}

@@ -9,7 +9,7 @@ const TYPING_MS = 200;
 
 type LoginTexts = { name: string; login_title: string; login_subtitle: string; support_email: string };
 
-/** The texts of the login page as its visitors see them. */
+/** The texts of the login page as visitors see them. */
 export const LoginPreview = ({ name, login_title, login_subtitle, support_email }: LoginTexts) => (
   <Stack component="section" className="card" gap="xs" aria-label="Preview of the login page">
     <Text c="dimmed" size="sm">
@@ -37,7 +37,7 @@ export const InvitationPreview = ({ clientId, texts }: { clientId: number; texts
       <Text c="dimmed" size="sm">
         Invitation mail
       </Text>
-      {/* Fields have their errors after saving. */}
+      {/* Errors of fields are shown at the fields after saving. */}
       {!mail && (error ? <ProblemAlert error={error} /> : <Skeleton height={240} />)}
       {mail && (
         <>

@@ -6,7 +6,7 @@ import type { Client } from './use-client-form.ts';
 
 export type RemindersOf = Outputs['reminders']['get'];
 
-/** The number of days that a switch begins with, and what the service takes. */
+/** By field: the initial number of days when it is turned on, and the limits of the service. */
 export const DAYS = {
   access_days: { usual: 7, min: 1, max: 90 },
   invitation_days: { usual: 3, min: 1, max: 90 },
@@ -25,7 +25,7 @@ const LABELS = [
   ['weekly_digest', 'Weekly digest'],
 ] as const;
 
-/** 0 is off. An empty input has no number. */
+/** 0: off. An empty input is no number. */
 export const findWrongDays = (values: Record<DaysField, unknown>): FormErrors => {
   const errors: FormErrors = {};
   for (const field of Object.keys(DAYS) as DaysField[]) {
@@ -37,7 +37,6 @@ export const findWrongDays = (values: Record<DaysField, unknown>): FormErrors =>
   return errors;
 };
 
-/** A form for what a client reminds of. */
 export const useRemindersForm = (client: Client, reminders: RemindersOf) => {
   const queryClient = useQueryClient();
   const query = trpc.reminders.get.queryOptions({ id: client.id }, { staleTime: 0 });

@@ -10,18 +10,18 @@ type Props = {
   title: string;
   /** What will happen. */
   children: ReactNode;
-  /** The label of the button that goes ahead. */
+  /** The label of the button that confirms. */
   action: string;
-  /** The label of the button that does not. */
+  /** The label of the button that cancels. */
   dismiss?: string | undefined;
-  /** Whether it takes something away for good. */
+  /** Whether the action is irreversible. */
   isDanger?: boolean;
   run: () => void;
   state: { isPending: boolean; error: unknown };
   onClose: () => void;
 };
 
-/** Asks before an action, stays until it has succeeded, and says beside its button why it has not. */
+/** Asks before an action, stays open until it has succeeded, and shows a failure next to its button. */
 export const ActionDialog = ({ isOpen, title, children, run, state, onClose, ...buttons }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={title}>
     <Stack>
@@ -34,7 +34,7 @@ export const ActionDialog = ({ isOpen, title, children, run, state, onClose, ...
 
 type Done = { message: string; onDone: () => void };
 
-/** A mutation whose success is announced. */
+/** A mutation with a message after its success. */
 export const useAction = <Output, Failure, Input>(
   options: UseMutationOptions<Output, Failure, Input>,
   { message, onDone }: Done,

@@ -1,4 +1,4 @@
-/** Tried in this order: most browsers claim to be Chrome or Safari, too. */
+/** Tried in this order: most browsers also claim to be Chrome or Safari. */
 const BROWSERS: readonly [name: string, version: RegExp][] = [
   ['Edge', /\bEdgA?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
@@ -16,7 +16,7 @@ const SYSTEMS: readonly [name: string, pattern: RegExp][] = [
   ['Linux', /\bLinux\b/],
 ];
 
-/** `Chrome 140 on Linux` for the `User-Agent` of a browser, and that of any other program as it is. */
+/** `Chrome 140 on Linux` for the `User-Agent` of a browser. The header of any other program is returned unchanged. */
 export const browserName = (userAgent: string): string => {
   const system = SYSTEMS.find(([, pattern]) => pattern.test(userAgent))?.[0];
   for (const [name, pattern] of BROWSERS) {

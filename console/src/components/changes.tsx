@@ -5,7 +5,7 @@ import { fieldLabel, fieldText, isChange, isUnrecorded } from './detail-words.ts
 
 type Details = Record<string, unknown>;
 
-/** The labels of the apps by their ids. */
+/** The labels of the apps, by app id. */
 export const useAppLabels = (): ReadonlyMap<string, string> => {
   const apps = useQuery(trpc.apps.list.queryOptions({}));
   return new Map(apps.data?.map(({ id, label }) => [id, label]));
@@ -13,10 +13,10 @@ export const useAppLabels = (): ReadonlyMap<string, string> => {
 
 type Named = { details: Details; people: readonly { id: number; email: string }[] };
 
-/** Details with the addresses of people instead of their ids, as far as they are known. */
+/** Details with the known addresses of people instead of their ids. */
 export const withNames = ({ details: { user, members, ...others }, people }: Named): Details => {
   const nameOf = (id: unknown) => people.find((person) => person.id === id)?.email ?? id;
-  const { added, removed } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // of the audit trail
+  const { added, removed } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as in the audit trail
   return {
     ...others,
     ...(user !== undefined && { user: nameOf(user) }),
@@ -24,14 +24,14 @@ export const withNames = ({ details: { user, members, ...others }, people }: Nam
   };
 };
 
-/** Of a change of several people: its id, and whether the entry undoes it. */
+/** For a change of several people: its id, and whether the entry undoes it. */
 export const operationOf = ({ operation, is_undo, ...fields }: Details) => ({
   fields,
   operation: typeof operation === 'string' ? operation : null,
   isUndo: is_undo === true,
 });
 
-/** Writes the details of an entry: one line for each field but the number, which only all of the entry shows. */
+/** Formats the details of an entry: one line per field, without the id of the operation, which only the full entry shows. */
 export const useLinesOf = (): ((details: Details) => string[]) => {
   const appLabels = useAppLabels();
   return (details) => {

@@ -8,7 +8,7 @@ export const useClients = () => useSuspenseQuery(LIST).data;
 
 const LIST = trpc.clients.list.queryOptions({});
 
-/** The name of a client by its id; the id of one that is not visible. Users who may not list clients see none. */
+/** The name of a client by its id; the id if the client is not visible. Users who may not list clients see no names. */
 export const useClientName = (): ((id: number | null) => string) => {
   const { roles } = useSession();
   const lists = useSuspenseQueries({ queries: [LIST].filter(() => canView(roles)) });

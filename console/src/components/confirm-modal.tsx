@@ -7,11 +7,11 @@ type Props = {
   title: string;
   /** What will happen. */
   children: ReactNode;
-  /** The label of the button that goes ahead. */
+  /** The label of the button that confirms. */
   action: string;
-  /** The label of the button that does not. */
+  /** The label of the button that cancels. */
   dismiss?: string | undefined;
-  /** Whether it takes something away for good. */
+  /** Whether the action is irreversible. */
   isDanger?: boolean;
   onConfirm: () => void;
   onClose: () => void;

@@ -6,9 +6,9 @@ import { Dialog } from './dialog.tsx';
 import type { FieldLabels } from './form-fields.ts';
 import type { LastChange } from './last-change.ts';
 
-/** Values that were saved elsewhere while the user was editing, also by the user in another tab. */
+/** Values that were saved elsewhere during editing, possibly by the same user in another tab. */
 export type Conflict<T extends object, F extends keyof T & string> = {
-  /** The fields to choose for. */
+  /** The fields to choose a version for. */
   labels: FieldLabels<F>;
   opened: Pick<T, F>;
   current: Pick<T, F>;
@@ -26,7 +26,7 @@ type Props<T extends object, F extends keyof T & string> = {
   onClose: () => void;
 };
 
-/** Shows three versions of each field side by side, of which the user chooses one. */
+/** Shows three versions of each field side by side; the user chooses one. */
 export const ConflictDialog = <T extends object, F extends keyof T & string>(props: Props<T, F>) => {
   const { conflict, describe = describeValue, onResolve, onClose } = props;
   const { labels, opened, current, mine, lastChange } = conflict;

@@ -1,6 +1,6 @@
 type Props = {
   date: Date | null;
-  /** Instead of a date. */
+  /** Shown if there is no date. */
   none?: string;
 };
 
@@ -36,7 +36,7 @@ export const dateOf = (date: Date): string => DATE.format(date);
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** `22 Nov` in the time zone of the browser, with the year if it is another one. */
+/** `22 Nov` in the time zone of the browser, with the year if it is not the present one. */
 export const shortDateOf = (date: Date, now = new Date()): string =>
   date.getFullYear() === now.getFullYear() ? DAY_OF_YEAR.format(date) : dateOf(date);
 
@@ -44,7 +44,7 @@ const HOUR_MS = 3_600_000;
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
 
-/** Midnights between two times, in the time zone of the browser. */
+/** The number of midnights between two times, in the time zone of the browser. */
 const daysBetween = (from: Date, to: Date): number => {
   const dayOf = (date: Date): number => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate());
   return (dayOf(to) - dayOf(from)) / (24 * HOUR_MS);

@@ -9,13 +9,13 @@ export type SearchProps = {
   label: string;
   value: string | undefined;
   onChange: (value: string | undefined) => void;
-  /** By default the label. */
+  /** Default: the label. */
   placeholder?: string;
-  /** How long the user pauses. */
+  /** The pause after which the text is reported. */
   pauseMs?: number;
 };
 
-/** A filter that reports its text when the user pauses typing; undefined if it is empty. */
+/** A filter that reports its text when the user pauses typing; undefined if the text is empty. */
 export const DebouncedInput = ({
   label,
   value,
@@ -31,7 +31,7 @@ export const DebouncedInput = ({
     setReported(next);
     onChange(next);
   }, pauseMs);
-  // The address was changed elsewhere, such as by a link: show its value. What was typed since a report stays.
+  // If the address was changed elsewhere, for example by a link, shows its value. Text typed since the last report stays.
   if (value !== known) {
     setKnown(value);
     if (value !== reported) setText(value ?? '');

@@ -1,6 +1,6 @@
 import { timeText } from './date-text.tsx';
 
-/** The fields in details of the audit trail whose names do not say what they are. */
+/** Labels of fields in details of the audit trail whose names are not clear. */
 const FIELD_LABELS: Record<string, string> = {
   access_view: 'Number of the share link',
   allowed_uses_cnt: 'Allowed uses',
@@ -33,20 +33,19 @@ export const fieldLabel = (field: string): string => {
 
 export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** Fields that say how long something lasts: nothing in them is no end. */
+/** Fields with an end: an empty value means no end. */
 const ENDS = new Set(['apps_expire_at', 'days', 'expires_at']);
 
-/** A value of this field in words. */
 export const fieldText = (field: string, value: unknown, appLabels: ReadonlyMap<string, string>): string =>
   value === null && ENDS.has(field) ? 'no end' : valueText(value, appLabels);
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The label of an app instead of its id, and a time as screens show it; undefined for other texts. */
+/** The label of an app for its id, or a time as screens show it; undefined for other texts. */
 export const knownText = (value: string, appLabels: ReadonlyMap<string, string>): string | undefined =>
   appLabels.get(value) ?? (INSTANT.test(value) ? timeText(new Date(value)) : undefined);
 
-/** A value of a field, with the labels of apps instead of their ids. */
+/** The value of a field, with the labels of apps instead of their ids. */
 export const valueText = (value: unknown, appLabels: ReadonlyMap<string, string>): string => {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -56,7 +55,7 @@ export const valueText = (value: unknown, appLabels: ReadonlyMap<string, string>
   return JSON.stringify(value);
 };
 
-/** What was added to a set, such as the members of a group, and removed from it. */
+/** Elements that were added to or removed from a set, such as the members of a group. */
 type SetChange = { added?: unknown[]; removed?: unknown[] };
 
 const isSetChange = (value: unknown): value is SetChange =>
@@ -81,7 +80,7 @@ const nameText = (item: unknown, appLabels: ReadonlyMap<string, string>): string
 
 type Change = { from: unknown; to: unknown };
 
-/** Whether a detail has an old and a new value; others have one. */
+/** Whether a detail has an old and a new value, not just one value. */
 export const isChange = (value: unknown): value is Change =>
   typeof value === 'object' && value !== null && 'from' in value && 'to' in value;
 

@@ -8,13 +8,13 @@ type Props = {
   children: ReactNode;
   onClose: () => void;
   size?: 'md' | 'lg' | 'xl';
-  /** Keeps what cannot be shown again when the user clicks beside it. */
+  /** Whether a click outside is ignored, because the content cannot be shown again. */
   isSticky?: boolean;
 };
 
 /**
- * A modal window. Its title is no `header` element, which would be a second banner of the page. Screens have many dialogs: one is not
- * rendered before it is opened.
+ * A modal window. Its title is not in a `header` element, which would be a second banner of the page. Screens have many dialogs, so a
+ * dialog is not rendered before it is opened.
  */
 export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky = false }: Props) => {
   const [isMounted, setMounted] = useState(false);
@@ -52,20 +52,20 @@ export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky
 };
 
 type ButtonsProps = {
-  /** The label of the button that goes ahead. */
+  /** The label of the button that confirms. */
   action: string;
-  /** The label of the button that does not. */
+  /** The label of the button that cancels. */
   dismiss?: string | undefined;
   /** Default: it submits the form. */
   onAction?: (() => void) | undefined;
   onClose: () => void;
   isPending?: boolean;
   isDisabled?: boolean;
-  /** Whether it takes something away for good. */
+  /** Whether the action is irreversible. */
   isDanger?: boolean;
 };
 
-/** The buttons of a question, on whose one that changes nothing is the focus, or of a form. */
+/** The buttons of a question, with the focus on Cancel, or of a form. */
 export const DialogButtons = ({
   action,
   dismiss = 'Cancel',

@@ -4,9 +4,9 @@ import classes from './empty-state.module.css';
 
 type Props = {
   title: string;
-  /** What to do about it. */
+  /** What the user can do. */
   children?: ReactNode;
-  /** A button that does so. */
+  /** A button for this. */
   action?: ReactNode;
 };
 

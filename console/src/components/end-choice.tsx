@@ -2,18 +2,18 @@ import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useId } from 'react';
 import { DateText } from './date-text.tsx';
 
-/** `choice` is one of `ENDS`; `date` counts for `A date`, as `2026-11-22`. */
+/** `choice` is one of `ENDS`; `date` applies if the choice is `A date`, as `2026-11-22`. */
 export type End = { choice: string; date: string };
 
 const ENDS = ['No end', 'In 2 weeks', 'In a month', 'A date'] as const;
 
 export const NO_END: End = { choice: 'No end', date: '' };
 
-/** What the choice shows for an end that was chosen before. */
+/** The choice for an existing end. */
 export const endChoiceOf = (expires: Date | null): End =>
   expires ? { choice: 'A date', date: dayOf(expires) } : NO_END;
 
-/** When access ends: late on its last day, by the clock of the browser. Undefined as long as no date is entered. */
+/** When access ends: late on its last day, in the time zone of the browser. Undefined until a date is entered. */
 export const endOf = ({ choice, date }: End, now = new Date()): Date | null | undefined => {
   if (choice === 'No end') return null;
   if (choice === 'In 2 weeks') return lastMinuteOf(now.getFullYear(), now.getMonth(), now.getDate() + 14);
@@ -24,7 +24,7 @@ export const endOf = ({ choice, date }: End, now = new Date()): Date | null | un
 
 const lastMinuteOf = (year: number, month: number, day: number): Date => new Date(year, month, day, 23, 59);
 
-/** On the same day of the next month, or on its last day. */
+/** The same day of the next month, or its last day. */
 const inAMonth = (now: Date): Date => {
   const [year, month] = [now.getFullYear(), now.getMonth() + 1];
   const lastDay = new Date(year, month + 1, 0).getDate();
@@ -40,7 +40,7 @@ type Props = {
   label: string;
   value: End;
   onChange: (end: End) => void;
-  /** Why the service refuses the date. */
+  /** The reason for which the service refuses the date. */
   error?: string | undefined;
 };
 

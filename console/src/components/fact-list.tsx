@@ -6,7 +6,7 @@ export type Fact = [label: string, value: ReactNode];
 
 type Props = BoxProps & { facts: readonly Fact[] };
 
-/** What is known of a record, each with its label above it. */
+/** The facts of a record, each with its label above it. */
 export const FactList = ({ facts, className = '', ...box }: Props) => (
   <Box component="dl" className={`${classes.facts} ${className}`} {...box}>
     {facts.map(([label, value]) => (

@@ -5,7 +5,7 @@ import { DebouncedInput, type SearchProps } from './debounced-input.tsx';
 import classes from './filter-chip.module.css';
 import { FixedChip } from './filter-chip.tsx';
 
-/** The filter of a list: its search, and chips, which scroll sideways on phones. */
+/** The filter of a list: its search, and its chips, which scroll sideways on phones. */
 export const FilterBar = ({ search, children }: { search?: SearchProps; children: ReactNode }) => (
   <Group mb="sm" gap="xs">
     {search && <DebouncedInput {...search} />}
@@ -16,7 +16,7 @@ export const FilterBar = ({ search, children }: { search?: SearchProps; children
   </Group>
 );
 
-/** On phones, where the choice of the client is not in sight. */
+/** For phones, on which the choice of the client is hidden. */
 const ClientChip = () => {
   const { client, hasAll, choose } = useClientChoice();
   if (!client || !hasAll) return null;

@@ -13,22 +13,22 @@ export type Choice = { value: string; label: string };
 
 type Props = {
   label: string;
-  /** Undefined while they are loaded. */
+  /** Undefined while they are loading. */
   choices: readonly Choice[] | undefined;
   /** Undefined: the filter is off. */
   value: string | undefined;
-  /** What the chip says of the value; by default the label of its choice. */
+  /** The text of the chip for the value; default: the label of its choice. */
   text?: string | undefined;
   onChange: (value: string | undefined) => void;
-  /** For choices that are loaded when they are wanted. */
+  /** For choices that are loaded on demand. */
   onOpen?: () => void;
-  /** For choices that the service finds: the text that was typed, empty at first. */
+  /** For choices that the service finds: called with the typed text, at first empty. */
   onSearch?: (text: string) => void;
-  /** Instead of `Nothing matches.` */
+  /** Replaces `Nothing matches.` */
   none?: string;
 };
 
-/** A part of the filter of a list: `+ App` while it is off, and else `App: Sales ×`. */
+/** A part of the filter of a list: `+ App` while it is off, otherwise `App: Sales ×`. */
 export const FilterChip = ({
   label,
   choices,
@@ -54,7 +54,7 @@ export const FilterChip = ({
       type('');
     },
   });
-  // The service has already filtered what it finds.
+  // Choices that the service found are already filtered.
   const isMatch = (choice: Choice): boolean =>
     onSearch !== undefined || choice.label.toLowerCase().includes(search.trim().toLowerCase());
   const matches = choices?.filter(isMatch);
@@ -108,7 +108,7 @@ export const FilterChip = ({
 
 const isLong = ({ label }: Choice): boolean => label.length > MAX_SHORT;
 
-/** The value itself until its label is loaded. */
+/** Until the label is loaded, the value itself. */
 const labelOf = (choices: readonly Choice[] | undefined, value: string): string =>
   choices?.find((choice) => choice.value === value)?.label ?? value;
 
@@ -133,7 +133,7 @@ const Chip = ({ label, text, onToggle, onClear }: ChipProps) =>
     </span>
   );
 
-/** A part of the filter that links set, and that is not chosen on the screen. */
+/** A part of the filter that links set, and that cannot be chosen on the screen. */
 export const FixedChip = ({
   label,
   children,

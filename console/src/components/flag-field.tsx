@@ -8,7 +8,7 @@ type Props = Pick<
   isReadOnly: boolean;
 };
 
-/** A switch; for those who may not change it, what it says, in words. */
+/** A switch; for users who may not change it, its state in words. */
 export const FlagField = ({ isReadOnly, ...field }: Props) =>
   isReadOnly ? (
     <FlagText {...field} isOn={field.checked ?? field.defaultChecked ?? false} />
@@ -16,7 +16,7 @@ export const FlagField = ({ isReadOnly, ...field }: Props) =>
     <NamedSwitch {...field} />
   );
 
-/** Named by its label alone: Mantine's name includes the description, which readers would hear twice. */
+/** The accessible name is only the label: Mantine's includes the description, which screen readers would read twice. */
 export const NamedSwitch = ({ label, ...props }: SwitchProps) => {
   const id = useId();
   return <Switch {...props} label={<span id={id}>{label}</span>} aria-labelledby={id} />;

@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'react';
 
-/** Where the focus goes when the dialog that was opened last closes, best first. */
+/** Where the focus goes when the last opened dialog closes, best first. */
 let places: readonly HTMLElement[] = [];
 
 const withParents = (element: HTMLElement | null): HTMLElement[] =>
   element ? [element, ...withParents(element.parentElement)] : [];
 
-/** What opened the dialog, with what is around it: of an item of a menu, which closes, the button of the menu. */
+/** The element that opened the dialog, and elements around it. For an item of a menu, which closes, the button of the menu. */
 const findPlaces = (): readonly HTMLElement[] => {
   const { activeElement: opener, body } = document;
   if (!(opener instanceof HTMLElement) || opener === body) return [];
   const button = opener.closest('[role="menu"]')?.getAttribute('aria-labelledby');
   const found = withParents((button && document.getElementById(button)) || opener);
-  // A dialog that opens from another one may take its place.
+  // A dialog that is opened from another one may replace it.
   return opener.closest('[role="dialog"]') ? [...found.slice(0, 1), ...places] : found;
 };
 
@@ -27,28 +27,28 @@ const focusHeading = (around: HTMLElement): boolean => {
   return focus(heading);
 };
 
-/** Focuses the first place that is still there, or the heading of what was around it. */
+/** Focuses the first element that still exists, or the nearest heading. */
 const focusFirst = (candidates: readonly HTMLElement[]): void => {
   candidates.find((place) => place.isConnected && (focus(place) || focusHeading(place)));
 };
 
-/** Whether the closed dialog, or nothing, has the focus. */
+/** Whether the focus is in the closed dialog, or nowhere. */
 const isFocusLost = (before: Element | null): boolean =>
   document.activeElement === document.body || document.activeElement === before;
 
-/** Part of an open dialog: gives the focus back when the dialog closes or is taken away. */
+/** Part of an open dialog: returns the focus when the dialog closes or is removed. */
 export const FocusReturn = () => {
   const [candidates] = useState(findPlaces);
   useEffect(() => {
     places = candidates;
     return () => {
       const before = document.activeElement;
-      // Later, as what closes the dialog may move the focus itself.
+      // Delayed: whatever closes the dialog may move the focus itself.
       setTimeout(() => isFocusLost(before) && focusFirst(candidates));
     };
   }, [candidates]);
   return null;
 };
 
-/** Keeps the focus near `around` after what had it is gone. */
+/** Keeps the focus near `around` after the focused element was removed. */
 export const focusNear = (around: HTMLElement | null): void => focusFirst(withParents(around));

@@ -2,8 +2,8 @@ import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 
 /**
- * For the heading of a screen: it gets the focus if another screen of the console led here, because screen readers would otherwise start
- * at the top, silently. After a reload, the browser says the title.
+ * Focuses the heading of a screen after a navigation within the console: otherwise, screen readers would start at the top, silently. After
+ * a reload, the browser announces the title.
  */
 export const useFocusedHeading = () => {
   const heading = useRef<HTMLHeadingElement>(null);

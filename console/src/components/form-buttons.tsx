@@ -9,7 +9,7 @@ export type FormButtonsProps = {
   isSaving: boolean;
   /** Whether the last save succeeded. */
   isSaved: boolean;
-  /** Why the last save failed, if it is not shown at a field. */
+  /** Why the last save failed, unless it is shown at a field. */
   problem: unknown;
   onDiscard: () => void;
 };
@@ -19,14 +19,14 @@ type Props = FormButtonsProps & {
   save?: string;
 };
 
-/** The buttons at the end of a long card, in sight before its end is. */
+/** The buttons at the end of a long card, visible before its end is reached. */
 export const StickyFormButtons = (props: Props) => (
   <div className={classes.sticky}>
     <FormButtons {...props} />
   </div>
 );
 
-/** Saves or discards the changes of a form, and says why a save failed. */
+/** Saves or discards the changes of a form, and shows why a save failed. */
 export const FormButtons = ({ save = 'Save', isDirty, isSaving, isSaved, problem, onDiscard }: Props) => (
   <Stack gap="xs">
     {!isSaving && <SaveProblem problem={problem} isDirty={isDirty} save={save} />}
@@ -37,7 +37,7 @@ export const FormButtons = ({ save = 'Save', isDirty, isSaving, isSaved, problem
       <Button variant="default" onClick={onDiscard} disabled={!isDirty}>
         Discard
       </Button>
-      {/* Always there, because screen readers announce only what is added to it. */}
+      {/* Always rendered: screen readers announce only text that is added to it. */}
       <Text span size="sm" c="dimmed" role="status">
         {isSaved && !isDirty && !isSaving && 'Saved.'}
       </Text>
@@ -45,7 +45,7 @@ export const FormButtons = ({ save = 'Save', isDirty, isSaving, isSaved, problem
   </Stack>
 );
 
-/** After an outage, what could not be saved is offered again. */
+/** After an outage, the failed save is offered again. */
 const SaveProblem = ({ problem, isDirty, save }: Pick<Props, 'problem' | 'isDirty' | 'save'>) => {
   const isReachable = useIsReachable();
   if (!isUnreachable(problem) || !isReachable) return <ProblemAlert error={problem} />;

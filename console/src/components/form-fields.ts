@@ -1,4 +1,4 @@
-/** The fields of a form in their order, with their labels. */
+/** The fields of a form, in order, with their labels. */
 export type FieldLabels<Field extends string> = readonly (readonly [field: Field, label: string])[];
 
 /** These fields of a record. */
@@ -17,11 +17,11 @@ export const changed = <T extends object>(values: T, opened: T): Partial<T> => {
   return changes;
 };
 
-/** One message for each field, as form libraries take them. */
+/** One message per field, as form libraries expect. */
 export const joined = (errors: Record<string, string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(errors).map(([field, messages]) => [field, messages.join(' ')]));
 
-/** Props of an input that shows its value as text, if the user may not change it. */
+/** Props of an input that shows its value as text if the user may not change it. */
 export const asText = (isReadOnly: boolean) =>
   isReadOnly ? ({ readOnly: true, variant: 'unstyled', placeholder: '–' } as const) : {};
 

@@ -4,5 +4,5 @@ import type { ReactNode } from 'react';
 
 type Props = { children: ReactNode; href?: string; title?: string };
 
-/** Leads from the heading of a screen to another one, as a button beside the others. */
+/** A link from the heading of a screen to another screen, styled as a button. */
 export const HeaderLink = createLink((props: Props) => <Button component="a" variant="default" {...props} />);

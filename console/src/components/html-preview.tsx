@@ -10,7 +10,7 @@ const STYLE =
 type Props = {
   title: string;
   html: string;
-  /** Instead of no HTML. */
+  /** Shown if there is no HTML. */
   empty?: string;
 };
 

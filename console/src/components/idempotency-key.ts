@@ -6,13 +6,13 @@ export const newIdempotencyKey = (): string =>
     '',
   );
 
-/** How long the same request counts as a repeat. */
+/** How long an identical request counts as a repeat. */
 const REPEAT_MS = 300_000;
 
 /**
- * The keys of requests that may be repeated after an error: a repeat has the key of the first, so that a lost response does not
- * make it happen twice. After five minutes the same request is a new one: much may have changed, and the stored response of the
- * old one would report a success that did not happen.
+ * The keys of requests that may be repeated after an error: a repeat has the key of the first request, so that a lost response does not
+ * cause a second change. After five minutes, an identical request is a new one: the stored response would report a success although much
+ * may have changed since.
  */
 export const useIdempotencyKeys = () => {
   const keys = useRef(new Map<string, { key: string; until: number }>()).current;
@@ -25,7 +25,7 @@ export const useIdempotencyKeys = () => {
       keys.set(text, { key, until: Date.now() + REPEAT_MS });
       return key;
     },
-    /** Once a change has succeeded, or the user has given it up, each request is a new one. */
+    /** After a change has succeeded or was given up, each request is a new one. */
     forget: () => keys.clear(),
   };
 };

@@ -1,16 +1,16 @@
 import { parseJson } from '../../../src/lib/exact-json.ts';
 
-/** A JSON object as a form shows it: indented, and empty without fields. */
+/** The text of a JSON object in a form: indented; empty without fields. */
 export const objectText = (value: Record<string, unknown>): string =>
   Object.keys(value).length === 0 ? '' : JSON.stringify(value, null, 2);
 
-/** The object that a text of a form describes. Call it only for a text without an `objectFault`. */
+/** The object in the text of a form. Call it only for a text without an `objectFault`. */
 export const parseObject = (text: string): Record<string, unknown> =>
   text.trim() === '' ? {} : parseJson(text);
 
 export const OBJECT_FAULT = 'Must be a JSON object, or empty.';
 
-/** Why a text of a form describes no object; null if it does. */
+/** Why the text of a form is not a JSON object; null if it is. */
 export const objectFault = (text: string): string | null => (isObject(text) ? null : OBJECT_FAULT);
 
 const isObject = (text: string): boolean => {

@@ -2,7 +2,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 
-/** What a screen offers besides its buttons, behind three dots. */
+/** Further actions of a screen, behind three dots. */
 export const MoreMenu = ({ children }: { children: ReactNode }) => (
   <Menu position="bottom-end">
     <Menu.Target>

@@ -4,7 +4,7 @@ import type { Card } from './row-card.tsx';
 import { TableSkeleton } from './table-skeleton.tsx';
 import { type Column, VirtualTable } from './virtual-table.tsx';
 
-/** The result of an infinite query, as far as a table needs it. */
+/** The parts of an infinite query's result that a table needs. */
 export type Pages<Row> = {
   data: { pages: readonly (readonly Row[])[] } | undefined;
   error: unknown;

@@ -1,10 +1,10 @@
 import type { Inputs, Outputs } from '../api.ts';
 
-/** Whether this browser has passkeys. Those of before 2025 do not read options as JSON. */
+/** Whether this browser supports passkeys. Browsers from before 2025 cannot read options as JSON. */
 export const hasPasskeys = (): boolean =>
   typeof globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON === 'function';
 
-/** Why the browser has created or used no passkey, in words. */
+/** Why the browser did not create or use a passkey, in words. */
 export class PasskeyFailure extends Error {}
 
 const failureOf = (error: unknown, otherwise: string): unknown => {
@@ -18,7 +18,7 @@ const failureOf = (error: unknown, otherwise: string): unknown => {
 
 const ask = async <Answer>(request: Promise<Credential | null>, otherwise: string): Promise<Answer> => {
   try {
-    return ((await request) as PublicKeyCredential).toJSON() as Answer; // what was asked for
+    return ((await request) as PublicKeyCredential).toJSON() as Answer; // the requested type
   } catch (error) {
     throw failureOf(error, otherwise);
   }

@@ -10,15 +10,15 @@ import { hasPasskeys, signWithPasskey } from './passkey-browser.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 import { UsernameField } from './username-field.tsx';
 
-/** Whether the API wants the password or a second factor again, which it does for sensitive actions some minutes after a login. */
+/** Whether the API requires the password or a second factor again, as for sensitive actions some minutes after a login. */
 const isConfirmationNeeded = (error: unknown): boolean => isProblem(error, 'reauthentication-required');
 
-/** The error of an action, unless the prompt is shown instead. */
+/** The error of an action, unless it is the one that shows the prompt. */
 export const withoutConfirmation = (error: unknown): unknown => (isConfirmationNeeded(error) ? null : error);
 
 /**
- * Asks for the password, or the second factor, when the API demands it, and then repeats the action. Pass `onError` to a
- * mutation, and render `prompt` beside it.
+ * Asks for the password or the second factor when the API requires it, and then repeats the action. Pass `onError` to a mutation, and
+ * render `prompt` next to it.
  */
 export const usePasswordConfirmation = () => {
   const [repeat, setRepeat] = useState<(() => void) | null>(null);
@@ -39,7 +39,7 @@ export const usePasswordConfirmation = () => {
 
 type Props = { onConfirmed: () => void; onClose: () => void };
 
-/** What is asked for: of users with an app, a code, beside which a passkey can be used. */
+/** The kind of proof to ask for. Users with an authenticator app can enter a code, or use a passkey. */
 type Kind = 'password' | Outputs['mfa']['list']['factors'][number]['kind'];
 
 const TITLES: Record<Kind, string> = {
@@ -55,7 +55,7 @@ const LEADS: Record<Kind, string> = {
 };
 
 const Prompt = ({ onConfirmed, onClose }: Props) => {
-  // Another tab may have changed it.
+  // Another tab may have changed the factors.
   const own = useQuery(trpc.mfa.list.queryOptions(undefined, { staleTime: 0 }));
   const kinds = own.data?.factors.map((factor) => factor.kind) ?? [];
   const kind = kinds.includes('totp') ? 'totp' : (kinds[0] ?? 'password');

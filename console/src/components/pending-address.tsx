@@ -7,15 +7,15 @@ import { ActionDialog, useAction } from './action-dialog.tsx';
 import { timeText } from './date-text.tsx';
 
 type Props = {
-  /** The address that is to change. */
+  /** The address that will change. */
   email: string;
   pending: NonNullable<Outputs['profile']['pendingEmail']['pending']>;
   cancel: () => Promise<unknown>;
-  /** What else there is to know. */
+  /** Further information. */
   children?: ReactNode;
 };
 
-/** A change of the address that waits for the new mailbox, which can be cancelled. */
+/** A pending change of the address, which the new mailbox must confirm, and a button to cancel it. */
 export const PendingAddress = ({ email, pending, cancel, children }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();

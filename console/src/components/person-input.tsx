@@ -6,11 +6,11 @@ import { nameOf } from '../people/name-of.ts';
 
 const SUGGESTIONS = 7;
 const TYPING_MS = 120;
-/** Matches that may be left out before suggestions are missed. */
+/** Maximum number of matches that `without` may exclude before suggestions are missing. */
 const MAX_SKIPPED = 100;
 
 type Props = Omit<AutocompleteProps, 'data'> & {
-  /** Who is suggested: those who may open the app, by its slug, or the members of the client. */
+  /** The people to suggest: those who may open the app (by slug), or the members of the client. */
   among: { app: string } | { client: number };
   /** Addresses that are not suggested. */
   without?: ReadonlySet<string>;

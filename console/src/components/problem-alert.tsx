@@ -2,7 +2,7 @@ import { Alert, Stack, Text } from '@mantine/core';
 import { RequestId } from './request-id.tsx';
 import { messageOf } from './screen-error.tsx';
 
-/** Says why an action failed. Renders nothing without an error. */
+/** Shows why an action failed. Renders nothing without an error. */
 export const ProblemAlert = ({ error }: { error: unknown }) =>
   error ? (
     <Alert color="red" variant="light" role="alert">

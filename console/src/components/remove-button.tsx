@@ -2,12 +2,12 @@ import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 
 type Props = {
-  /** What is removed, and from where if the list does not say it: `Remove ada@acme.test`. */
+  /** The object to remove, and from where if the list does not make that clear: `Remove ada@acme.test`. */
   label: string;
   onClick: () => void;
 };
 
-/** Takes a row out of a list: a quiet cross at its end. */
+/** Removes a row from a list: a cross at its end. */
 export const RemoveButton = ({ label, onClick }: Props) => (
   <ActionIcon variant="subtle" color="gray" size={30} aria-label={label} title="Remove" onClick={onClick}>
     <IconX size={16} stroke={1.6} aria-hidden />

@@ -3,33 +3,33 @@ import { type ReactNode, useMemo } from 'react';
 import classes from './row-card.module.css';
 import { type Column, keyOfColumn } from './virtual-table.tsx';
 
-/** What a row is on a phone, instead of its columns. */
+/** How a row is shown on a phone, instead of its columns. */
 export type Card<Row> = {
-  /** Of all cards; of measured ones what they probably have. */
+  /** The height of all cards; for measured cards, an estimate. */
   height: number;
-  /** Whether a card is as high as its content. */
+  /** Whether a card's height depends on its content. */
   isMeasured?: boolean;
-  /** Above the cards, such as a box that selects all. */
+  /** Shown above the cards, such as a box that selects all. */
   heading?: ReactNode;
   content: (row: Row) => ReactNode;
 };
 
-/** As `sm` of Mantine, where the navigation gives way. */
+/** Mantine's `sm`, below which the navigation is hidden. */
 const PHONE = '(max-width: 37.4375em)';
 
-/** Whether the window is as narrow as that of a phone. */
+/** Whether the window is as narrow as a phone's. */
 export const useIsPhone = (): boolean =>
   useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
 
 const PADDING_PX = 14;
-/** The title, and each other line. */
+/** The heights of the title and of each other line. */
 const HEIGHTS = { top: 32, line: 22 };
-/** With fields to fill in. */
+/** The same for cards with input fields. */
 const FIELD_HEIGHTS = { top: 46, line: 46 };
 
 /**
- * On phones the card of the rows of a table: its own, or one that is made of its columns.
- * @param hasFields whether the cells are fields to fill in
+ * The card of a table's rows on phones: its own, or one that is made from its columns.
+ * @param hasFields whether the cells are input fields
  */
 export const useCard = <Row,>(
   columns: readonly Column<Row, string>[],
@@ -49,7 +49,7 @@ export const titleOf = <C extends Pick<Column<unknown, string>, 'id' | 'onPhone'
 ): C | undefined =>
   columns.find(({ onPhone }) => onPhone === 'title') ?? columns.find(({ id }) => id !== 'select');
 
-/** The title with what stands beside it, and below it a line for each other column. */
+/** The title and the cells next to it, and below it a line for each other column. */
 const cardOf = <Row,>(columns: readonly Column<Row, string>[], { top, line }: typeof HEIGHTS): Card<Row> => {
   const select = columns.find(({ id }) => id === 'select');
   const title = titleOf(columns);

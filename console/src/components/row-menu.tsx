@@ -3,13 +3,13 @@ import { IconDots } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 
 type Props = {
-  /** What the menu is for, with the name of the row: `Actions for ada@acme.test`. */
+  /** The accessible name, with the name of the row: `Actions for ada@acme.test`. */
   label: string;
   isPending?: boolean;
   children: ReactNode;
 };
 
-/** What can be done with a row, behind three dots at its end. */
+/** The actions for a row, behind three dots at its end. */
 export const RowMenu = ({ label, isPending = false, children }: Props) => (
   <Menu position="bottom-end">
     <Menu.Target>

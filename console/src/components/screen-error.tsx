@@ -5,7 +5,7 @@ import { RequestId } from './request-id.tsx';
 
 type Props = { error: unknown };
 
-/** What a screen shows when it could not be loaded. Null: the address leads to no screen. */
+/** Shown if a screen could not be loaded. Null: the address leads to no screen. */
 export const ScreenError = ({ error }: Props) => {
   const isMissing = error === null || isProblem(error, 'not-found');
   return (
@@ -27,7 +27,7 @@ export const ScreenError = ({ error }: Props) => {
   );
 };
 
-/** What happened, in a sentence for the user. */
+/** A sentence for the user about what happened. */
 export const messageOf = (error: unknown): string => {
   if (isUnreachable(error)) return 'The service cannot be reached. Check your connection.';
   return error instanceof Error ? error.message : 'An unexpected error occurred.';

@@ -7,17 +7,17 @@ import classes from './screen-header.module.css';
 
 type Props = {
   title: string;
-  /** Beside the title: how many there are. */
+  /** Next to the title: the number of rows. */
   count?: ReactNode;
   /** One line below the title. */
   lead?: ReactNode;
-  /** At most two buttons at the right. */
+  /** At most two buttons on the right. */
   actions?: ReactNode;
-  /** What there is besides, as items of a menu. */
+  /** Further actions, as items of a menu. */
   menu?: ReactNode;
 };
 
-/** The heading of a screen, which is also the title of the tab. */
+/** The heading of a screen, which is also the title of the browser's tab. */
 export const ScreenHeader = ({ title, count, lead, actions, menu }: Props) => {
   useDocumentTitle(`${title} – Steward`);
   const heading = useFocusedHeading();

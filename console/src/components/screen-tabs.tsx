@@ -7,12 +7,12 @@ export type ScreenTab<T extends string> = {
   value: T;
   label: string;
   panel: ReactNode;
-  /** Whether it keeps what was typed while another tab is shown. */
+  /** Whether typed text is kept while another tab is shown. */
   isKept?: boolean;
 };
 
 type Props<T extends string> = {
-  /** What the tabs are about. */
+  /** The accessible name of the tabs. */
   label: string;
   value: T;
   tabs: readonly ScreenTab<T>[];
@@ -21,7 +21,7 @@ type Props<T extends string> = {
   children?: ReactNode;
 };
 
-/** The parts of a screen. The one that is shown is in the address. */
+/** The parts of a screen. The address contains the current one. */
 export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, children }: Props<T>) => {
   const list = useScrolledTo(value);
   return (
@@ -51,7 +51,7 @@ export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, child
   );
 };
 
-/** Scrolls the list sideways to the tab that is shown, which may be out of sight on phones. */
+/** Scrolls the list sideways to the current tab, which may be out of sight on phones. */
 const useScrolledTo = (value: string) => {
   const list = useRef<HTMLDivElement>(null);
   const { width } = useViewportSize();

@@ -21,7 +21,7 @@ export const timeOf = (value: unknown): string | undefined =>
     ? value
     : undefined;
 
-/** Query parameters of a REST path, without those that are not set. */
+/** Query parameters of a REST path, without unset ones. */
 export const queryOf = (values: Record<string, string | number | boolean | undefined>): URLSearchParams =>
   new URLSearchParams(
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),

@@ -5,18 +5,17 @@ import { agoOf, dateOf } from './date-text.tsx';
 
 export type SecondFactor = Outputs['mfa']['list']['factors'][number];
 
-/** Without its times if these concern a client that the person has left. */
+/** Without its times if the factor was added in a client that the person has left. */
 type ShownFactor = Omit<SecondFactor, 'confirmed_at'> & { confirmed_at: SecondFactor['confirmed_at'] | null };
 
 type Props<Factor> = {
   factors: readonly Factor[];
   /** Unused recovery codes; null if the viewer may not know. */
   codesLeft: number | null;
-  /** What can be done with one. */
   actionOf?: (factor: Factor) => ReactNode;
 };
 
-/** The second factors of a user, since when they exist, and when they were last used. */
+/** The second factors of a user, with the times of their creation and last use. */
 export const SecondFactorList = <Factor extends ShownFactor>({
   factors,
   codesLeft,

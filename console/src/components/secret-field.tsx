@@ -3,11 +3,11 @@ import { Button, CopyButton, Group, TextInput } from '@mantine/core';
 type Props = {
   label: string;
   value: string;
-  /** Whether another field beside it is what is copied as a rule. */
+  /** Whether users normally copy another field next to it. */
   isSecondary?: boolean;
 };
 
-/** A link or token to copy. Without access to the clipboard, the field can be selected. */
+/** A link or token to copy. Without access to the clipboard, the user can select the field. */
 export const SecretField = ({ label, value, isSecondary = false }: Props) => (
   <Group align="flex-end" wrap="nowrap">
     <TextInput

@@ -8,9 +8,9 @@ type Action = { label: string; onClick: () => void };
 type Props = {
   /** Names the region: `Selected people`. */
   label: string;
-  /** What is selected, such as `3 selected`; null if nothing is. */
+  /** The selection, such as `3 selected`; null if nothing is selected. */
   text: string | null;
-  /** The usual actions, as buttons. On phones all but the first are in the menu. */
+  /** The common actions, as buttons. On phones, all except the first are in the menu. */
   actions: readonly Action[];
   /** Further actions, in the menu. */
   more?: readonly Action[];
@@ -20,8 +20,8 @@ type Props = {
 };
 
 /**
- * What can be done with the selected rows: a bar at the bottom of the window while there are some. It stands right after the table in the
- * order of the Tab key, and Escape clears the selection.
+ * The actions for the selected rows: a bar at the bottom of the window while there is a selection. In the order of the Tab key, it comes
+ * right after the table. Escape clears the selection.
  */
 export const SelectionBar = ({ label, text, actions, more = [], isBusy, onClear }: Props) => {
   useEscape(text !== null, onClear);
@@ -52,29 +52,29 @@ export const SelectionBar = ({ label, text, actions, more = [], isBusy, onClear 
   );
 };
 
-/** Whether Escape closes something else. */
+/** Whether Escape would close something else. */
 const isLayerOpen = (): boolean =>
   [...document.querySelectorAll('[role=dialog], [role=menu], [role=listbox]')].some((layer) =>
     layer.checkVisibility(),
   );
 
-/** Escape that closes a dialog or a menu clears nothing. */
+/** If Escape closes a dialog or a menu, the selection stays. */
 const useEscape = (isActive: boolean, onClear: () => void): void => {
   const clear = useEffectEvent(onClear);
   useEffect(() => {
     if (!isActive) return;
     const onKeyDown = ({ key, target, defaultPrevented }: KeyboardEvent): void => {
-      // A dialog that this key has closed already took the focused element with it.
+      // If this key has already closed a dialog, the focused element is gone.
       const isTaken = defaultPrevented || isLayerOpen() || !(target as Node).isConnected;
       if (key === 'Escape' && !isTaken) clear();
     };
-    // Before others handle the key, and close what it was for.
+    // Runs before others handle the key and close their dialog or menu.
     document.addEventListener('keydown', onKeyDown, { capture: true });
     return () => document.removeEventListener('keydown', onKeyDown, { capture: true });
   }, [isActive]);
 };
 
-/** @param wide actions that are buttons where there is room */
+/** @param wide actions that are buttons if there is room */
 const MoreMenu = ({ wide, always }: { wide: readonly Action[]; always: readonly Action[] }) => {
   if (wide.length + always.length === 0) return null;
   return (

@@ -1,6 +1,6 @@
 type Props = { label: string; color: 'gray' | 'green' | 'yellow' | 'red' };
 
-/** A state, as a dot and a word. The word says it already; the color helps when scanning. */
+/** A state, as a dot and a word. The word is sufficient; the color helps to scan a list. */
 export const StatusText = ({ label, color }: Props) => (
   <span className="status">
     <span

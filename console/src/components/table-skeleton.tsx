@@ -9,7 +9,7 @@ type Props<Row> = {
   rows?: number;
 };
 
-/** The rows of a table that is loading, as high as rows are. */
+/** Placeholders for the rows of a table that is loading, with the height of rows. */
 export const TableSkeleton = <Row,>({ columns, card, rows = 10 }: Props<Row>) => {
   const height = useCard(columns, card)?.height;
   const cells = height === undefined ? columns : [{ heading: '', width: '1fr' }];

@@ -1,8 +1,8 @@
 type Props = { names: readonly string[]; shown: number };
 
-/** The first names as chips, and `+3`, whose tooltip lists the others. */
+/** The first names as chips, and `+3`, with the others as a tooltip. */
 export const Tags = ({ names, shown }: Props) => {
-  // One more takes no more room than its number.
+  // A single further name takes no more room than its number.
   const count = names.length === shown + 1 ? names.length : shown;
   return (
     <span className="tags">
@@ -30,7 +30,7 @@ export const FirstName = ({ names: [first, ...others] }: { names: readonly strin
     </span>
   );
 
-/** `+3`, whose tooltip lists them. */
+/** `+3`, with these names as a tooltip. */
 const Rest = ({ names }: { names: readonly string[] }) =>
   names.length > 0 && (
     <span className="tag" data-rest title={names.join(', ')}>

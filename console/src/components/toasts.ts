@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react';
 
-/** A message about what was done, which goes away by itself. */
+/** A message about a completed action. It disappears after a while. */
 export type Toast = { id: number; message: string; isFailure: boolean };
 
-/** Older ones give way. */
+/** Further messages replace the oldest. */
 const MAX_SHOWN = 3;
 
 let toasts: readonly Toast[] = [];
@@ -15,7 +15,7 @@ const set = (next: readonly Toast[]): void => {
   for (const listener of listeners) listener();
 };
 
-/** Says what was done, or with `isFailure` what was not, where it covers nothing of the screen. */
+/** Shows that an action was done, or, with `isFailure`, that it failed. It covers nothing of the screen. */
 export const notify = (message: string, { isFailure = false } = {}): void => {
   lastId += 1;
   set([...toasts, { id: lastId, message, isFailure }].slice(-MAX_SHOWN));

@@ -9,7 +9,7 @@ export type Token = Outputs['tokens']['list'][number];
 
 type Props = { pages: Pages<Token>; onRevoke: (token: Token) => void; empty: ReactNode };
 
-/** API tokens: named ones, for scripts, and those that a login created. */
+/** API tokens: named ones, for scripts, and those that logins created. */
 export const TokenTable = ({ pages, onRevoke, empty }: Props) => (
   <PagedTable
     label="API tokens"

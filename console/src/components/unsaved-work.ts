@@ -1,13 +1,13 @@
 import { useEffect, useId } from 'react';
 
-/** What holds unsaved work now, by the ids of its components. */
+/** The ids of the components that hold unsaved work now. */
 const holders = new Set<string>();
 
 export const hasUnsavedWork = (): boolean => holders.size > 0;
 
 /**
- * Asks before the user leaves the screen, as long as it holds unsaved work. The question is in `LeaveDialog`.
- * @returns releases the work without a question, because it is kept elsewhere
+ * Asks before the user leaves the screen while there is unsaved work. `LeaveDialog` shows the question.
+ * @returns a function that releases the work without a question, because it is kept elsewhere
  */
 export const useUnsavedWork = (isUnsaved: boolean): (() => void) => {
   const id = useId();

@@ -7,8 +7,8 @@ import { notify } from './toasts.ts';
 import { useUnsavedWork } from './unsaved-work.ts';
 
 /**
- * Asks before the changes of a form are lost. When the session ends, they are kept in the tab until the user has logged in again
- * and is back on the screen.
+ * Asks before the changes of a form are lost. When the session ends, stores them in the tab until the user has logged in again and is back
+ * on the screen.
  * @param name unique on the screen
  */
 export const useDraft = <Values extends object>(name: string, form: UseFormReturnType<Values>): void => {

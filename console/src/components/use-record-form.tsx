@@ -15,21 +15,20 @@ type Options<T extends object, F extends keyof T & string> = {
   labels: FieldLabels<F>;
   /** Reads the record again. */
   read: () => Promise<T>;
-  /** Sends what was changed, and what the user saw in these fields. */
+  /** Sends the changed values, and the values that the user saw in these fields. */
   save: (input: Partial<Pick<T, F>> & { expected: Partial<Pick<T, F>> }) => Promise<T>;
-  /** How the audit trail names such changes of the record. */
+  /** Finds such changes of the record in the audit trail. */
   history: ChangeQuery;
   onSaved: (record: T) => void;
-  /** Why values cannot be sent, by field. */
+  /** Errors that prevent sending, by field. */
   validate?: (values: Pick<T, F>) => FormErrors;
-  /** A value in words, if it is no text, number or boolean. */
+  /** A value in words, if it is not a text, number or boolean. */
   describe?: ((value: T[F]) => string) | undefined;
 };
 
 /**
- * A form for some fields of a record. Only what the user changes is saved. If these fields were changed elsewhere since they
- * were shown, nothing is saved: the user chooses between the versions in `dialog`, and the choice is saved over the current
- * version.
+ * A form for some fields of a record. Only changed fields are saved. If they were changed elsewhere since they were shown, nothing is
+ * saved: the user chooses between the versions in `dialog`, and the choice replaces the current version.
  */
 export const useRecordForm = <T extends object, F extends keyof T & string>(options: Options<T, F>) => {
   const { name, record, labels, read, save, history, onSaved, describe, validate = () => ({}) } = options;
@@ -45,7 +44,7 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
     return save({ ...changes, expected: pick(opened, fields) });
   };
 
-  /** Null if the user has to choose. */
+  /** Null if the user must choose. */
   const saveOrCompare = async (values: Values): Promise<T | null> => {
     const opened = form.getInitialValues();
     try {
@@ -69,7 +68,7 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
     onSuccess: (updated, sent) => {
       if (updated === null) return;
       const saved = pick(updated, labels);
-      // What was typed since then stays.
+      // Text typed since then stays.
       form.setValues({ ...saved, ...changed(form.getValues(), sent) });
       form.resetDirty(saved);
       onSaved(updated);
@@ -93,7 +92,7 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
   );
   /** Shows the current record, which may be newer than the form. */
   const discard = (): void => show(form, pick(record, labels));
-  /** Errors of fields are at the fields. */
+  /** Errors of fields are shown at the fields. */
   const faults = fieldErrors(update.error);
   const buttons: FormButtonsProps = {
     isDirty: form.isDirty(),

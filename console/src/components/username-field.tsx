@@ -1,6 +1,6 @@
 import { useSession } from '../layout/use-session.ts';
 
-/** Shows password managers whose password a form takes. */
+/** Tells password managers whose password a form asks for. */
 export const UsernameField = () => (
   <input hidden readOnly name="username" autoComplete="username" value={useSession().user.email} />
 );

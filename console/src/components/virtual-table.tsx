@@ -6,13 +6,13 @@ import { type Card, titleOf, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
 
 export const ROW_HEIGHT = 38;
-/** Of the border, and of the heading where it is shown. */
+/** The height of the border, and of the heading where it is shown. */
 const BORDER_HEIGHT = 2;
 const HEADING_HEIGHT = 36;
-/** Rows before the end of the table at which the next page is requested. */
+/** How many rows before the end of the table the next page is requested. */
 const AHEAD = 30;
 
-/** A key to sort by; with `-` in front in descending order. */
+/** A key to sort by; a leading `-` means descending order. */
 type Order<Sort extends string> = Sort | `-${Sort}`;
 
 export type Column<Row, Sort extends string = never> = {
@@ -27,8 +27,8 @@ export type Column<Row, Sort extends string = never> = {
   width: string;
   cell: (row: Row) => ReactNode;
   /**
-   * Where a card has it on phones: as its title (else the first column), beside the title, in half a line, or in a line without
-   * the heading. By default in a line with the heading.
+   * The place in a card on phones: the title (by default the first column), next to the title, half a line, or a line without the heading.
+   * Default: a line with the heading.
    */
   onPhone?: 'title' | 'corner' | 'half' | 'plain' | 'plain-half';
 };
@@ -39,14 +39,14 @@ type Props<Row, Sort extends string> = {
   sort?: Order<Sort> | undefined;
   onSort?: ((sort: Order<Sort>) => void) | undefined;
   rows: readonly Row[];
-  /** The number of all rows, also of those that are not loaded; by default `rows` are all, unless there are more. */
+  /** The number of all rows, including those that are not loaded. Default: the number of `rows`, unless there are more. */
   total?: number | 'unknown';
-  /** Of rows with fields to fill in. */
+  /** For rows with input fields. */
   rowHeight?: number;
-  /** By default made of the columns; `none` for a table that is scrolled sideways on phones, too. */
+  /** Default: made from the columns. `none`: the table is scrolled sideways on phones, too. */
   card?: Card<Row> | 'none' | undefined;
   keyOf: (row: Row) => string | number;
-  /** Selected rows have another background. Leaves room below the table for the bar of their actions. */
+  /** Selected rows have another background. Also leaves room below the table for the bar with their actions. */
   isSelected?: ((row: Row) => boolean) | undefined;
   /** Whether another page can be requested now. */
   hasMore: boolean;
@@ -54,8 +54,8 @@ type Props<Row, Sort extends string> = {
 };
 
 /**
- * A table that renders only the rows in view, and requests the next page before the reader reaches the end. Its rows are grids
- * with explicit roles, because browsers drop the roles of table elements that are displayed otherwise.
+ * A table that renders only visible rows, and requests the next page before the reader reaches the end. Its rows are grids with explicit
+ * roles, because browsers drop the roles of table elements with another `display`.
  */
 export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row, Sort>) => {
   const { label, rows, keyOf, hasMore, onMore, isSelected } = props;
@@ -64,7 +64,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   const columns = card
     ? [{ id: 'card', heading: card.heading ?? label, width: '1fr', cell: card.content }]
     : props.columns;
-  // Fields to fill in name no row.
+  // Input fields cannot be the name of a row.
   const title = card || props.rowHeight !== undefined ? undefined : titleOf(columns);
   const rowHeight = card?.height ?? props.rowHeight ?? ROW_HEIGHT;
   const scroller = useRef<HTMLDivElement>(null);
@@ -93,7 +93,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
       aria-label={`${label}, scrollable`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}
-      // In a low window the page scrolls, too.
+      // In a low window, the page scrolls too.
       style={{ minHeight: `min(20rem, ${height}px)` }}
       data-selectable={isSelected !== undefined || undefined}
     >
@@ -115,7 +115,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
           {items.map(({ index, start }) => {
             const row = rows[index];
             if (row === undefined) return null;
-            // Cards without some of their lines are lower than the others.
+            // Cards without some of the lines are lower than the others.
             const height = card?.isMeasured ? undefined : rowHeight;
             const measure = card?.isMeasured ? virtualizer.measureElement : undefined;
             const position = { gridTemplateColumns, height, top: start };
@@ -134,7 +134,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   );
 };
 
-/** The tracks of the columns, and a width in which addresses and names can be recognized: narrower screens scroll the table. */
+/** The tracks of the columns, and the width at which addresses and names are still readable: narrower screens scroll the table. */
 export const gridOf = (columns: readonly { width: string }[]) => ({
   gridTemplateColumns: columns.map(({ width }) => width).join(' '),
   minWidth: `${columns.length === 1 ? 0 : minRemOf(columns.map(({ width }) => width))}rem`,
@@ -155,18 +155,18 @@ type RowProps<Row> = {
   row: Row;
   index: number;
   columns: readonly RowColumn<Row>[];
-  /** The column that names the row for screen readers. */
+  /** The column with the row's name for screen readers. */
   title: RowColumn<Row> | undefined;
   isMarked: boolean;
   gridTemplateColumns: string;
-  /** Undefined if it has the height of its content. */
+  /** Undefined if the height depends on the content. */
   height: number | undefined;
-  /** Takes the height of a row without one. */
+  /** Measures a row without a fixed height. */
   measure: ((row: HTMLElement | null) => void) | undefined;
   top: number;
 };
 
-/** Memoized: a row is not rendered again while those of a new filter are loaded. */
+/** Memoized: a row is not rendered again while the rows of a new filter are loading. */
 const TableRow = memo(<Row,>({ row, index, columns, title, isMarked, measure, ...style }: RowProps<Row>) => (
   <tr
     role="row"

@@ -4,7 +4,7 @@ import { trpc } from '../api.ts';
 
 type Props = MultiSelectProps & { client: number; value?: string[]; onChange?: (apps: string[]) => void };
 
-/** Chooses apps of a client by name; always in the order of its list, so that choosing an app again is no change. */
+/** Chooses apps of a client by name. Keeps them in the order of the list, so that removing and adding an app is no change. */
 export const GroupApps = ({ client, value = [], onChange, ...props }: Props) => {
   const apps = useQuery(trpc.apps.list.queryOptions({ client })).data;
   const inOrder = (ids: string[]): string[] =>
@@ -17,7 +17,7 @@ export const GroupApps = ({ client, value = [], onChange, ...props }: Props) => 
       {...(value.length === 0 && { placeholder: 'Choose apps' })}
       searchable
       hidePickedOptions
-      // Until the apps are loaded, their ids.
+      // The ids, until the apps are loaded.
       data={apps?.map(({ id, label }) => ({ value: id, label })) ?? value}
       value={value}
       onChange={(ids) => onChange?.(inOrder(ids))}

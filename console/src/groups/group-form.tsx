@@ -69,7 +69,7 @@ const AppNames = ({ apps }: { apps: readonly string[] }) => {
   return <Text>{apps.map((id) => appLabels.get(id) ?? id).join(', ') || 'None'}</Text>;
 };
 
-/** Who loses the apps that were taken out. */
+/** Who would lose the removed apps. */
 const Losses = ({ group: { losses }, apps }: { group: GroupScreenData; apps: readonly string[] }) => {
   const appLabels = useAppLabels();
   return losses

@@ -21,11 +21,11 @@ type Member = GroupScreenData['members'][number];
 type Props = {
   group: GroupScreenData;
   isReadOnly: boolean;
-  /** What can be done with all of them. */
+  /** The actions for all members. */
   children: ReactNode;
 };
 
-/** Who belongs to the group. Each change is saved at once. */
+/** The members of the group. Each change is saved at once. */
 export const GroupMembers = ({ group, isReadOnly, children }: Props) => {
   const { members } = group;
   const [text, setText] = useState('');
@@ -100,7 +100,7 @@ const useMemberEdit = (onDone: () => void) => {
   );
 };
 
-/** @param remove null for those who may not */
+/** @param remove null for users who may not remove members */
 const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] => [
   {
     heading: 'Person',

@@ -101,7 +101,7 @@ type GrantProps = {
   onClose: () => void;
 };
 
-/** Grants apps that the group does not give to all who are its members now. */
+/** Grants apps that the group does not give to all present members of the group. */
 const GrantModal = ({ group: { client, name, apps }, onGrant, onClose }: GrantProps) => {
   const [until, setUntil] = useState({ ...NO_END, choice: 'In 2 weeks' });
   const end = endOf(until);
@@ -127,7 +127,7 @@ const useRemoval = (client: number) => {
   return useMutation(
     trpc.groups.remove.mutationOptions({
       onSuccess: async () => {
-        // First, because the group can be read no more.
+        // First, because the group can no longer be read.
         await navigate({ to: '/groups', search: { client } });
         await refresh();
         notify('Group removed.');

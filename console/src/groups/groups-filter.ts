@@ -1,4 +1,4 @@
-/** The client whose groups are listed, as the address states it. */
+/** The client whose groups are listed, from the address. */
 export type GroupsFilter = { client?: number | undefined };
 
 export const groupsFilter = ({ client }: Record<string, unknown>): GroupsFilter => ({

@@ -51,7 +51,7 @@ export const GroupsScreen = () => {
 
 type TableProps = {
   client: number;
-  /** Only for those who may. */
+  /** Undefined for users who may not create groups. */
   onCreate: (() => void) | undefined;
 };
 

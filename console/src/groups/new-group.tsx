@@ -12,7 +12,7 @@ import { AppChecklist } from '../people/app-checklist.tsx';
 
 type Props = { client: number; onClose: () => void };
 
-/** Creates a group with its apps, and shows it, to add the members. */
+/** Creates a group with its apps, and opens it, so that the user can add members. */
 export const NewGroup = ({ client, onClose }: Props) => {
   const refresh = useAccessRefresh();
   const navigate = useNavigate();

@@ -10,7 +10,7 @@ type Props = {
   onClose: () => void;
 };
 
-/** Asks before a group is removed, and says who loses what. */
+/** Asks before a group is removed, and shows who would lose which apps. */
 export const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={`Remove the group ${group.name}?`}>
     <Stack>
@@ -31,7 +31,8 @@ export const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: Props) =
 
 const Losses = ({ losses }: Pick<GroupScreenData, 'losses'>) => {
   const appLabels = useAppLabels();
-  if (losses.length === 0) return <Text>No one loses an app: all members have them by other ways, too.</Text>;
+  if (losses.length === 0)
+    return <Text>No one loses an app: all members also have the apps in other ways.</Text>;
   return (
     <div>
       <Text>These apps close at once for those who have them only through this group:</Text>

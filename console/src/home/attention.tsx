@@ -25,7 +25,7 @@ import classes from './home.module.css';
 
 type Attention = Outputs['attention']['get'];
 
-/** What superusers, staff and client admins should look at: a line for each kind of which there is something. */
+/** Items that superusers, staff and client admins should look at: one line per kind that has any. */
 export const AttentionList = () => {
   const attention = useQuery(trpc.attention.get.queryOptions());
   if (attention.isPending) return <Skeleton height={140} />;
@@ -49,7 +49,7 @@ export const AttentionList = () => {
 
 type Topic = {
   count: number;
-  /** What the count is of: `failed mails`. */
+  /** The counted items: `failed mails`. */
   title: string;
   icon: Icon;
   isUrgent?: boolean;
@@ -157,7 +157,7 @@ const ReviewLink = createLink((props: { children: ReactNode; 'aria-label': strin
   <Button component="a" variant="default" size="compact-sm" {...props} />
 ));
 
-/** One line, which is cut if the window is too narrow for all names. */
+/** One line, which is clipped if the window is too narrow for all names. */
 const TopicRow = ({ count, title, icon: TopicIcon, isUrgent = false, names, action }: Topic) => (
   <Group component="li" gap="sm" wrap="nowrap">
     <TopicIcon
@@ -185,7 +185,7 @@ const TopicRow = ({ count, title, icon: TopicIcon, isUrgent = false, names, acti
   </Group>
 );
 
-/** Sends all of them again with one click; of more than are shown, leads to the list. */
+/** Resends all of them with one click. If there are more than shown, links to the list. */
 const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_invitations'] }) => {
   const { roles } = useSession();
   const queryClient = useQueryClient();

@@ -22,7 +22,7 @@ const EXTENDED_DAYS = 30;
 const newEnd = (now = new Date()): Date =>
   new Date(now.getFullYear(), now.getMonth(), now.getDate() + EXTENDED_DAYS, 23, 59);
 
-/** What became of the grants, and why some were refused. */
+/** The outcome for the grants, and why some were refused. */
 const resultText = (
   grants: readonly Ending[],
   results: Outputs['grants']['extend']['results'],
@@ -40,7 +40,7 @@ const resultText = (
     .join(' ');
 };
 
-/** After the last minute of the day in two weeks, on which ends are set. */
+/** Two weeks from now, after the last minute of the day, because ends are set to that minute. */
 const inTwoWeeks = (now = new Date()): Date =>
   new Date(now.getFullYear(), now.getMonth(), now.getDate() + 15);
 

@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { Trend } from '../charts/trend.tsx';
 
-/** Whole weeks: weekdays are compared with weekdays. */
+/** Whole weeks, so that the same weekdays are compared. */
 export const COMPARED_DAYS = 28;
 
-/** What was used in the last four weeks, beside the four weeks before. */
+/** Usage in the last four weeks, compared with the four weeks before. */
 export const Figures = () => {
   const { data } = useQuery(trpc.usage.summary.queryOptions({ window: COMPARED_DAYS }));
   const figures = [

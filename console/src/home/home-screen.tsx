@@ -17,7 +17,7 @@ import { EndingGrants } from './ending-grants.tsx';
 import { COMPARED_DAYS, Figures } from './figures.tsx';
 import classes from './home.module.css';
 
-/** Of all apps whose usage the user may see. */
+/** The report of all apps whose usage the user may see. */
 const LAST_DAYS = reportOf({ interval: 'day', periods: COMPARED_DAYS });
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
@@ -25,7 +25,7 @@ type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 export const HomeScreen = () => {
   const { user, roles } = useSession();
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
-  // Client admins may open all that they see; superusers and staff see those of all clients.
+  // Client admins may open all apps that they see; superusers and staff see the apps of all clients.
   const own = canOperate(roles) ? apps.filter(({ id }) => user.apps.includes(id)) : apps;
   return (
     <>
@@ -85,7 +85,7 @@ const OwnApps = ({ apps }: { apps: App[] }) => (
   </>
 );
 
-/** Leads to the app; during maintenance to its message. */
+/** Links to the app, or during maintenance to its message. */
 const AppCard = ({ app }: { app: App }) => (
   <Card withBorder component="a" h="100%" href={`/launch/${app.slug}/`}>
     <Group justify="space-between">

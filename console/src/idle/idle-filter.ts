@@ -3,13 +3,13 @@ import { idOf, oneOf } from '../components/search-params.ts';
 export const IDLE_KINDS = ['people', 'apps'] as const;
 export const IDLE_DAYS = [30, 90, 180, 365] as const;
 
-/** After how many days without use they count as idle: the same on Home, whose numbers `attention.get` counts. */
+/** After how many days without use they count as idle. Home uses the same number: `attention.get` counts them. */
 export const DAYS_OF = { people: 90, apps: 30 } as const satisfies Record<
   (typeof IDLE_KINDS)[number],
   number
 >;
 
-/** What is listed, as the address states it. */
+/** The listed items, from the address. */
 export type IdleFilter = {
   kind?: (typeof IDLE_KINDS)[number] | undefined;
   days?: number | undefined;
@@ -23,7 +23,7 @@ export const idleFilter = ({ kind, days, client }: Record<string, unknown>): Idl
   client: idOf(client),
 });
 
-/** What to do about an empty list; nothing if no shorter time can be chosen. */
+/** What to do about an empty list; empty if no shorter time can be chosen. */
 export const hintFor = (days: number, kind: (typeof IDLE_KINDS)[number]): string =>
   days > IDLE_DAYS[0]
     ? `Choose fewer days to see more ${kind}.`

@@ -59,7 +59,7 @@ export const IdlePeople = ({ days, client }: Props) => {
   );
 };
 
-/** The same people, where they can be changed at once. */
+/** Links to the same people in the list of people, where they can be changed. */
 export const PeopleLink = ({ days, client }: Props) => (
   <HeaderLink to="/people" search={{ is_active: true, unseen_days: days, client, sort: 'last_login' }}>
     Open in People

@@ -12,10 +12,10 @@ import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
 import { useSession } from '../layout/use-session.ts';
 
-/** An invitation, as far as its actions need it. */
+/** The fields of an invitation that its actions need. */
 export type Target = { id: number; email: string };
 
-/** What admins do with invitations of a list: the menu of each row, and what the screen shows beside the list. */
+/** The actions of admins on the invitations of a list: the menu of each row, and dialogs next to the list. */
 export const useInvitationActions = () => {
   const queryClient = useQueryClient();
   const [toRevoke, setToRevoke] = useState<Target | null>(null);
@@ -55,7 +55,7 @@ export const useInvitationActions = () => {
     <ActionsMenu
       target={target}
       onResend={() => resend.mutate(target)}
-      // The link proves access to the mailbox: others than superusers see it only if it is not mailed.
+      // The link proves access to the mailbox: if it is mailed, only superusers see it.
       onCopy={roles.is_superuser || !sends_mail ? () => showLink(target) : undefined}
       onRevoke={() => setToRevoke(target)}
     />

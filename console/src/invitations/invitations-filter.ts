@@ -4,7 +4,7 @@ export const STATUS_FILTERS = ['pending', 'accepted', 'expired', 'revoked', 'all
 
 type StatusFilter = (typeof STATUS_FILTERS)[number];
 
-/** The filter of the list of invitations, as the address states it. Without a status, it shows pending ones. */
+/** The filter of the list of invitations, from the address. Without a status, pending ones are shown. */
 export type InvitationsFilter = {
   search?: string | undefined;
   status?: StatusFilter | undefined;

@@ -132,12 +132,12 @@ const STATUS_CHOICES = STATUS_FILTERS.filter((value) => value !== 'all').map((va
   label: STATUS_LABELS[value],
 }));
 
-/** Undefined for all. */
+/** Undefined: all. */
 const statusOf = ({ status = 'pending' }: InvitationsFilter) => (status === 'all' ? undefined : status);
 
 type ColumnOptions = {
   select: Column<Invitation> | undefined;
-  /** For users who see several clients. */
+  /** Set for users who see several clients. */
   nameOfClient: ((id: number) => string) | undefined;
   menuOf: ((invitation: Invitation) => ReactNode) | undefined;
   hasReasons: boolean;

@@ -5,7 +5,7 @@ import type { InvitationSelection } from './use-invitation-selection.ts';
 
 type Options<Row> = {
   selection: InvitationSelection;
-  /** Selects all that match, also those that are not loaded yet. */
+  /** Selects all matching invitations, including those that are not loaded. */
   onSelectAll: () => void;
   canSelect: (row: Row) => boolean;
 };

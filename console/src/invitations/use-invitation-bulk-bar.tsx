@@ -36,7 +36,7 @@ const useBulkUpdate = () => {
   });
 };
 
-/** What can be done with the selected invitations: the bar, and what stands above the list: what came of the last change. */
+/** The bar with the actions for the selected invitations, and the elements above the list: the outcome of the last change. */
 export const useInvitationBulkBar = (selection: InvitationSelection) => {
   const [action, setAction] = useState<Action | null>(null);
   const update = useBulkUpdate();

@@ -8,8 +8,8 @@ type Invitation = { id: number; email: string };
 export type InvitationSelection = ReturnType<typeof useInvitationSelection>;
 
 /**
- * The invitations that a bulk action changes, as email addresses by id. It stays while the list loads more pages.
- * @param list names what is listed: another list begins with an empty selection
+ * The invitations that a bulk action changes, as email addresses by id. The selection stays while the list loads more pages.
+ * @param list identifies the list: another list begins with an empty selection
  */
 export const useInvitationSelection = (list: string) => {
   const [selected, setSelected] = useState<ReadonlyMap<number, string>>(new Map());

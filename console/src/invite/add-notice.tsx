@@ -5,13 +5,13 @@ import type { Added } from './invite-rows.ts';
 const MAX_SHOWN = 5;
 
 export type Outcome = Pick<Added, 'added' | 'updated' | 'removed' | 'repeated'> & {
-  /** Columns of a file that are not read. */
+  /** Ignored columns of a file. */
   ignored: readonly string[];
 };
 
 type Props = { outcome: Outcome; onKeep: () => void; onClose: () => void };
 
-/** What became of the addresses or the file that were added last. */
+/** The outcome of adding addresses or a file. */
 export const AddNotice = ({ outcome, onKeep, onClose }: Props) => (
   <Alert
     role="status"

@@ -25,18 +25,17 @@ type Props = {
   onDefaults: (defaults: Defaults) => void;
   onAdd: (rows: NewRow[]) => void;
   onFile: (file: ImportedCsv) => void;
-  /** What is wrong with the file that was chosen last. */
+  /** The problem of the file that was chosen last. */
   problem: string | null;
   onProblem: (problem: string) => void;
-  /** Opens the choice of a file. */
+  /** Opens the file picker. */
   openFile: RefObject<(() => void) | null>;
-  /** How many people are in the list. */
   listed: number;
   /** Applies the apps and the demo flag to everyone in the list. */
   onApply: () => void;
 };
 
-/** Adds people by address or from a file, with the apps and the flag that apply to them. */
+/** Adds people by address or from a file, with the apps and the flag for them. */
 export const AddPeople = ({ apps, defaults, onDefaults, onAdd, listed, onApply, ...file }: Props) => (
   <Stack component="section" className="card" mb="md" aria-labelledby="who">
     <Title order={2} size="h3" id="who">

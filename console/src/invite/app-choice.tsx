@@ -3,7 +3,7 @@ import { Button, Checkbox, Popover, Stack, Text } from '@mantine/core';
 export type AppOption = { id: string; slug: string; label: string };
 
 type Props = {
-  /** Says whose apps they are. */
+  /** Whose apps are chosen, for the label. */
   label: string;
   options: readonly AppOption[];
   value: string[];
@@ -11,7 +11,7 @@ type Props = {
   isInvalid?: boolean;
 };
 
-/** Chooses apps in little space: a button that names them, and a list to check. Also lists names that are no app. */
+/** Chooses apps in little space: a button that names them, and a list with boxes. Also lists names that match no app. */
 export const AppChoice = ({ label, options, value, onChange, isInvalid = false }: Props) => {
   const labels = new Map(options.map((option) => [option.id, option.label]));
   const unknown = value.filter((id) => !labels.has(id));
@@ -37,7 +37,7 @@ export const AppChoice = ({ label, options, value, onChange, isInvalid = false }
         <Checkbox.Group value={value} onChange={onChange} aria-label={label}>
           <Stack gap="xs">
             {options.length + unknown.length === 0 && <Text size="sm">This client has no apps.</Text>}
-            {/* First: they are what is to be corrected. */}
+            {/* First, because they must be corrected. */}
             {unknown.map((id) => (
               <Checkbox key={id} value={id} label={`${id} (unknown)`} />
             ))}

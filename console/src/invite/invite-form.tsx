@@ -20,7 +20,9 @@ import { MAX_ROWS, type OnSent, peopleOf, type SharedAccess, useInviteList } fro
 
 type Props = { client: number; kept: readonly InviteRow[]; onSent: OnSent };
 
-/** The list of people to invite. Those with errors stay in it. Once a file is loaded, the form above makes room for the rows. */
+/**
+ * The list of people to invite. People with errors stay in it. Once a file is loaded, the form above collapses to make room for the rows.
+ */
 export const InviteForm = ({ client, kept, onSent }: Props) => {
   const apps = useSuspenseQuery(trpc.clients.apps.queryOptions({ id: client })).data;
   const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({ apps: [], isDemo: false });
@@ -93,7 +95,7 @@ type BarProps = {
   onClear: () => void;
 };
 
-/** How many are in the list, and what can be done with all of them. */
+/** The number of people in the list, and the actions for all of them. */
 const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
   const { rows } = list;
   const [isClearing, clearing] = useDisclosure();
@@ -151,7 +153,7 @@ type FoldedProps = {
   onFile: () => void;
 };
 
-/** The form in one line: `Acme · Sales, Churn · until 3 Dec 2026`. */
+/** The collapsed form in one line: `Acme · Sales, Churn · until 3 Dec 2026`. */
 const Folded = ({ client, apps, rows, access, onChange, onFile }: FoldedProps) => {
   const nameOfClient = useClientName();
   const chosen = new Set(rows.flatMap((row) => row.apps));

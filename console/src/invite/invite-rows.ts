@@ -6,18 +6,18 @@ export type InviteRow = {
   email: string;
   firstName: string;
   lastName: string;
-  /** Ids of apps; names that are not those of an app of the client stay as they were entered. */
+  /** Ids of apps. Names that match no app of the client stay as entered. */
   apps: string[];
   isDemo: boolean;
   /** Messages by field of the API. */
   errors: Partial<Record<string, string>>;
-  /** Of a file. */
+  /** The line of the file. */
   line?: number;
-  /** Whether the service has checked the row as it is now. */
+  /** Whether the service has checked the row in its present state. */
   isChecked: boolean;
 };
 
-/** What an import or the form says about one person. */
+/** The data about one person from an import or the form. */
 export type NewRow = Omit<InviteRow, 'key' | 'isChecked'>;
 
 let lastKey = 0;
@@ -26,28 +26,28 @@ const addressOf = ({ email }: Pick<InviteRow, 'email'>): string => email.trim().
 
 export const hasErrors = ({ errors }: InviteRow): boolean => Object.keys(errors).length > 0;
 
-/** Rows that were kept in the browser's history, with keys that no other row has. */
+/** Rows that were kept in the browser's history, with new unique keys. */
 export const restored = (rows: readonly InviteRow[]): InviteRow[] =>
   rows.map((row) => {
     lastKey += 1;
     return { ...row, key: lastKey };
   });
 
-/** What became of the rows that were added. */
+/** The outcome of adding rows. */
 export type Added = {
   rows: InviteRow[];
   added: number;
   /** Rows for an address that was in the list. */
   updated: number;
-  /** Rows of the file before that the new one does not have. */
+  /** Rows of the previous file that the new one lacks. */
   removed: InviteRow[];
-  /** Addresses that were left out: typed ones in the list, or the same as a row before. */
+  /** Addresses that were skipped: typed ones that are already in the list, or repeated ones. */
   repeated: string[];
 };
 
 /**
- * Adds people. A file replaces the rows of the file before, so that a corrected file can be added again. A typed address does not
- * replace the row for the same address: it would replace the apps there by those chosen for new people.
+ * Adds people. A file replaces the rows of the previous file, so that a corrected file can be added again. A typed address does not replace
+ * the row with the same address: that would replace its apps by the ones chosen for new people.
  */
 export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): Added => {
   const byAddress = new Map(rows.map((row) => [addressOf(row), row.key]));
@@ -86,7 +86,7 @@ const isSameExceptLine = (row: NewRow, other: NewRow): boolean =>
 
 type Change = Partial<Pick<InviteRow, 'email' | 'firstName' | 'lastName' | 'apps' | 'isDemo'>>;
 
-/** Changes a row. What was wrong with the changed fields is unknown until the service has checked it again. */
+/** Changes a row. Clears errors of the changed fields, until the service has checked the row again. */
 export const changed = (row: InviteRow, change: Change): InviteRow => {
   const { email, first_name, last_name, initial_apps, is_demo_user, ...others } = row.errors;
   const errors = {
@@ -103,7 +103,7 @@ export const changed = (row: InviteRow, change: Change): InviteRow => {
 export const changeRow = (rows: readonly InviteRow[], key: number, change: Change): InviteRow[] =>
   rows.map((row) => (row.key === key ? changed(row, change) : row));
 
-/** Ids of apps. The service would say of other names only that they are no ids. */
+/** Ids of apps. For other names, the service would only report that they are no ids. */
 const APP_ID = /^[a-z\d]{8}$/i;
 
 const appErrors = ({ apps }: InviteRow): NewRow['errors'] => {
@@ -113,11 +113,11 @@ const appErrors = ({ apps }: InviteRow): NewRow['errors'] => {
 
 const TWICE = 'This address is in the list twice.';
 
-/** A row may occur only once since another one was changed or removed. */
+/** After another row was changed or removed, a row may no longer be a duplicate. */
 export const recheckTwice = (rows: readonly InviteRow[]): InviteRow[] =>
   rows.map((row) => (row.errors.email === TWICE ? { ...row, isChecked: false } : row));
 
-/** What the console itself finds. The service would refer to addresses that occur twice by their index. */
+/** Errors that the console finds itself. The service would identify repeated addresses by their index. */
 const ownErrors = (rows: readonly InviteRow[]): NewRow['errors'][] => {
   const seen = new Set<string>();
   return rows.map((row) => {
@@ -132,8 +132,8 @@ const ownErrors = (rows: readonly InviteRow[]): NewRow['errors'][] => {
 };
 
 /**
- * Marks the rows that were sent as checked, with the errors of a refused request and those that the console has found. Rows that
- * were changed since then stay unchecked.
+ * Marks the sent rows as checked, with the errors of a refused request and the errors found by the console. Rows that were changed since
+ * then stay unchecked.
  */
 export const markChecked = (
   rows: readonly InviteRow[],
@@ -156,6 +156,6 @@ export const markChecked = (
   );
 };
 
-/** Rows with errors come first; the order stays otherwise. */
+/** Rows with errors first; otherwise in the same order. */
 export const withErrorsFirst = (rows: readonly InviteRow[]): InviteRow[] =>
   rows.toSorted((a, b) => Number(hasErrors(b)) - Number(hasErrors(a)));

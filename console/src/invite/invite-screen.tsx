@@ -14,12 +14,12 @@ const route = getRouteApi('/invite');
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** The rows with errors, which were kept when the others were sent. Survives a reload. */
+    /** The rows with errors, which were kept when the others were sent. They survive a reload. */
     keptRows?: InviteRow[];
   }
 }
 
-/** Invites people: first the list, then what became of each invitation, at an address of its own. */
+/** Invites people: first the list, then the outcome of each invitation, which has its own address. */
 export const InviteScreen = () => {
   const { roles } = useSession();
   const clients = useClients().filter(({ id }) => administers(roles, id));
@@ -59,7 +59,7 @@ export const InviteScreen = () => {
           }
         />
       )}
-      {/* Stays mounted: it keeps the rows that were not sent. */}
+      {/* Stays mounted, because it keeps the rows that were not sent. */}
       <div hidden={sent !== undefined}>
         <MailNotice />
         <InviteForm
@@ -67,7 +67,7 @@ export const InviteScreen = () => {
           client={clientId}
           kept={kept}
           onSent={async (at, keptRows) => {
-            // So that the way back is to this client, and keeps what is in the list.
+            // So that the Back button returns to this client and keeps the list.
             await navigate({ search: { client: clientId }, replace: true, ignoreBlocker: true });
             await navigate({ search: { client: clientId, sent: at }, state: { keptRows } });
           }}

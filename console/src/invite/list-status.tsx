@@ -6,7 +6,7 @@ import { hasFieldErrors, MAX_ROWS } from './use-invite-list.ts';
 
 type Props = { rows: readonly InviteRow[]; hasUnchecked: boolean; error: unknown };
 
-/** Whether the list can be sent. Always one line, so that the rows below keep their places while someone types. */
+/** Whether the list can be sent. Always one line, so that the rows below do not move while someone types. */
 export const ListStatus = ({ rows, hasUnchecked, error }: Props) => {
   const faulty = rows.filter(hasErrors).length;
   const surplus = rows.length - MAX_ROWS;
@@ -19,7 +19,7 @@ export const ListStatus = ({ rows, hasUnchecked, error }: Props) => {
         you send the others.
       </Line>
     );
-  // Errors of fields are shown in the rows, and go with them.
+  // Errors of fields are shown in the rows, and disappear with them.
   if (error && !hasFieldErrors(error)) return <ProblemAlert error={error} />;
   if (rows.length === 0) return null;
   return hasUnchecked ? (

@@ -2,7 +2,7 @@ import { CsvError, parse } from 'csv-parse/browser/esm/sync';
 import type { NewRow } from './invite-rows.ts';
 import { splitName } from './parse-addresses.ts';
 
-/** The columns of `steward invite`, without free-form data, and `name` for lists that do not split it. */
+/** The columns of `steward invite`, without free-form data. Also `name`, for lists that do not split names. */
 const COLUMNS = ['email', 'first_name', 'last_name', 'name', 'apps', 'is_demo_user'];
 const DELIMITERS = [',', ';', '\t'];
 
@@ -10,14 +10,14 @@ type Known = { id: string; slug: string; label: string };
 export type ImportedCsv = { rows: NewRow[]; ignored: string[] };
 type Defaults = Pick<NewRow, 'apps' | 'isDemo'>;
 
-/** A file that cannot be read, with what to do about it. */
+/** A file that cannot be read, with advice. */
 export class UnreadableCsv extends Error {
   override readonly name = 'UnreadableCsv';
 }
 
 /**
- * The text of a file in UTF-8 or, with a byte order mark, UTF-16. Excel's plain CSV is in the code page of the machine, which the file does
- * not say: a guess would change names.
+ * The text of a file in UTF-8 or, with a byte order mark, UTF-16. Excel's plain CSV uses the code page of the machine, which the file does
+ * not state: a guess would corrupt names.
  * @throws UnreadableCsv
  */
 export const decodeCsv = (bytes: ArrayBuffer): string => {
@@ -32,8 +32,8 @@ export const decodeCsv = (bytes: ArrayBuffer): string => {
 };
 
 /**
- * Reads people from CSV with commas, semicolons or tabs, whichever the header has most of. Apps are named by label, slug or id, between
- * commas, semicolons or spaces. Empty cells get the defaults.
+ * Reads people from CSV with commas, semicolons or tabs, whichever is most frequent in the header. Apps are given by label, slug or id,
+ * separated by commas, semicolons or spaces. Empty cells get the defaults.
  * @throws UnreadableCsv
  */
 export const parseCsv = (text: string, apps: readonly Known[], defaults: Defaults): ImportedCsv => {
@@ -75,7 +75,7 @@ const FLAGS = ['', 'true', 'false'];
 
 type AppFinder = (name: string) => string | undefined;
 
-/** Finds the id of an app. Slugs come before labels, which may occur twice. */
+/** Finds the id of an app. Slugs come before labels, which may not be unique. */
 const appFinder = (apps: readonly Known[]): AppFinder => {
   const ids = new Map<string, string>();
   for (const { id, label } of apps) ids.set(label.toLowerCase(), id);
@@ -85,8 +85,8 @@ const appFinder = (apps: readonly Known[]): AppFinder => {
 };
 
 /**
- * Labels may contain separators: a cell, or a part of it between commas, that is a label as a whole is not split further. A part of
- * which no word is an app is one name, such as that of an app of another client.
+ * Labels may contain separators: a cell that is a label as a whole is not split, nor is a part between commas that is a label. A part in
+ * which no word is an app counts as one name, for example of an app of another client.
  */
 const namesIn = (cell: string, appOf: AppFinder): string[] => {
   const isApp = (text: string): boolean => appOf(text) !== undefined;
@@ -98,7 +98,7 @@ const namesIn = (cell: string, appOf: AppFinder): string[] => {
   });
 };
 
-/** Surplus cells are a list of apps without quotes, as a rule. */
+/** Surplus cells usually come from a list of apps without quotes. */
 const appErrors = (unknown: readonly string[], hasSurplus: boolean): NewRow['errors'] => {
   if (hasSurplus)
     return {
@@ -107,7 +107,7 @@ const appErrors = (unknown: readonly string[], hasSurplus: boolean): NewRow['err
   return unknown.length > 0 ? { initial_apps: `This client has no app ${unknown.join(', ')}.` } : {};
 };
 
-/** As `steward invite` detects it. Column names contain no delimiter. */
+/** Like `steward invite`. Column names contain no delimiter. */
 const delimiterOf = (text: string): string => {
   const [header = ''] = text.trimStart().split(/[\r\n]/, 1);
   const countOf = (delimiter: string): number => header.split(delimiter).length;
@@ -126,7 +126,7 @@ const readRecords = (text: string): CsvRecord[] => {
       relax_column_count: true,
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
-      // The declared type leaves out what `info` adds.
+      // The declared type lacks the fields that `info` adds.
     }) as unknown as CsvRecord[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;

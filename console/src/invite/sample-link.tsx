@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core';
 import type { AppOption } from './app-choice.tsx';
 
-/** A CSV file to start from, with the slugs of the apps of the client. */
+/** A CSV file to start from, with the slugs of the client's apps. */
 export const SampleLink = ({ apps }: { apps: readonly AppOption[] }) => {
   const slugs = apps.slice(0, 2).map(({ slug }) => slug);
   const lines = [

@@ -23,16 +23,16 @@ type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[
 
 type Props = {
   client: number;
-  /** When they were sent, in ISO 8601. */
+  /** When the list was sent, in ISO 8601. */
   at: string;
-  /** Those with errors, who were not sent. */
+  /** The rows with errors, which were not sent. */
   kept: readonly InviteRow[];
 };
 
 const PAGE_SIZE = 200;
 const REFRESH_MS = 3_000;
 
-/** What became of the invitations of one list. Its address can be opened again, and by others. */
+/** The outcome of the invitations of one list. Its address can be opened again, and by others. */
 export const SentInvitations = ({ client, at, kept }: Props) => {
   const sent = useSent(client, at);
   const { menuOf, panels } = useInvitationActions();
@@ -79,13 +79,13 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
   );
 };
 
-/** Failed mails come first, as someone must do something about them. */
+/** Failed mails come first, because someone must act on them. */
 const failedFirst = <Data extends { pages: Invitation[][] }>(data: Data): Data => {
   const isFailed = ({ mail }: Invitation): number => Number(mail?.status === 'failed');
   return { ...data, pages: [data.pages.flat().toSorted((a, b) => isFailed(b) - isFailed(a))] };
 };
 
-/** All of them, so that they are counted; reloaded while a mail is waiting. */
+/** Loads all pages, to count them. Reloads while a mail is waiting. */
 const useSent = (client: number, at: string) => {
   const sent = useInfiniteQuery(
     trpc.invitations.search.infiniteQueryOptions(
@@ -142,7 +142,7 @@ const columnsOf = (
 
 const MAX_KEPT = 5;
 
-/** Who was not sent, and why; and what `MailNotice` says, so that there is one message. */
+/** Who was not invited, and why. Includes the text of `MailNotice`, so that there is one message. */
 const Kept = ({ rows }: { rows: readonly InviteRow[] }) => (
   <Alert
     color="orange"

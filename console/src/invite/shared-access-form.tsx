@@ -12,7 +12,7 @@ type Props = {
   onChange: (changes: Partial<SharedAccess>) => void;
 };
 
-/** The groups that all people of the list join, and when the apps that are chosen for them end. */
+/** The groups that all people of the list join, and the end of their access to the chosen apps. */
 export const SharedAccessForm = ({ client, access, onChange }: Props) => {
   const groups = useQuery(trpc.groups.list.queryOptions({ id: client, limit: MAX_GROUPS }));
   return (

@@ -19,17 +19,17 @@ import {
 export const MAX_ROWS = 1_000;
 const PAUSE_MS = 600;
 
-/** What all invited people get beside their apps. */
+/** The access that all invited people get, in addition to their apps. */
 export type SharedAccess = { groups: string[]; end: End };
 
 const NO_ACCESS: SharedAccess = { groups: [], end: NO_END };
 
-/** @param at when they were sent, in ISO 8601 */
+/** @param at when the list was sent, in ISO 8601 */
 export type OnSent = (at: string, kept: InviteRow[]) => Promise<void>;
 
 /**
  * The list of people to invite to a client, which is checked and sent as a whole.
- * @param kept with which it begins
+ * @param kept the initial rows
  */
 export const useInviteList = (client: number, kept: readonly InviteRow[], onSent: OnSent) => {
   const queryClient = useQueryClient();
@@ -37,7 +37,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
   const [access, setAccess] = useState(NO_ACCESS);
   const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
     setRows((current) => recheckTwice(next(current)));
-  // A repeat of the same list, after a lost response, invites no one twice.
+  // A repeat of the same list after a lost response invites nobody twice.
   const keys = useIdempotencyKeys();
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const send = useMutation({
@@ -76,7 +76,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
   // biome-ignore lint/correctness/useExhaustiveDependencies: a pause after a change of the rows
   useEffect(() => {
     if (!hasUnchecked || check.isPending || send.isPending || rows.length > MAX_ROWS) return;
-    // The rows stay in their places while someone types.
+    // The rows do not move while someone types.
     const timer = setTimeout(() => checkAll(rows, (current) => [...current]), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [rows, hasUnchecked, check.isPending, send.isPending]);
@@ -99,7 +99,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
       change(() => []);
     },
     outcome,
-    /** Puts back what the last file did not have. */
+    /** Restores the rows that the last file lacked. */
     keepRemoved: (): void => {
       if (outcome) change((current) => [...current, ...outcome.removed]);
       setOutcome(null);
@@ -114,7 +114,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
   };
 };
 
-/** When a list was sent, by the time of one of its mails, which all have. Invitations that were renewed have older times. */
+/** When a list was sent, by the time of one of its mails; all of them have the same time. Renewed invitations have older times. */
 const timeOf = async (client: number, recipient: string | undefined): Promise<string> => {
   const [mail] = await steward.api.mail.list.query({ client, recipient, limit: 1 });
   return (mail?.created_at ?? new Date()).toISOString();

@@ -8,25 +8,25 @@ import { useSession } from './use-session.ts';
 
 type Client = { id: number; name: string };
 
-/** The client that the user has chosen for lists, kept until the tab is closed; undefined for all clients. */
+/** The client that the user has chosen for lists, stored until the tab is closed; undefined: all clients. */
 const useRememberedClient = (clients: readonly Client[]) => {
   const [stored, setStored] = useSessionStorage<number | null>({
     key: 'client',
     defaultValue: null,
     getInitialValueInEffect: false,
   });
-  // Another user may have chosen it before.
+  // It may have been chosen by another user.
   const client = clients.find(({ id }) => id === stored)?.id;
   return [client, (id: number | undefined) => setStored(id ?? null)] as const;
 };
 
-/** The clients of a screen that shows one at a time: Access shows only those that the user administers. */
+/** The clients to choose from on a screen that shows one at a time. Access shows only clients that the user administers. */
 const clientsOf = (to: string | undefined, clients: readonly Client[], roles: Roles) =>
   to === '/access' ? clients.filter(({ id }) => administers(roles, id)) : clients;
 
 /**
- * The client whose data lists show. Their address names it, and the choice is the address of the next list. A list that a link has opened
- * shows what the link says.
+ * The client whose data lists show. It is in their address, and is carried over to the next list. A list that was opened by a link shows
+ * the client in the link.
  */
 export const useClientChoice = () => {
   const { roles } = useSession();
@@ -56,7 +56,7 @@ export const useClientChoice = () => {
     choose: (id: number | undefined): void => {
       remember(id);
       if (screen?.clients === undefined) return;
-      // An app or a group belongs to a client.
+      // Apps and groups belong to one client, so they are dropped from the address.
       const search = (previous: object) => ({
         ...previous,
         client: id,

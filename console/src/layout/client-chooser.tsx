@@ -7,7 +7,7 @@ import classes from './client-chooser.module.css';
 const MAX_WITHOUT_SEARCH = 8;
 const ALL = 'all';
 
-/** On top of the navigation, for those who see several clients: whose data the lists show. */
+/** Above the navigation, for users who see several clients: chooses the client whose data lists show. */
 export const ClientChooser = () => {
   const { clients, client, hasAll, choose } = useClientChoice();
   const [search, setSearch] = useState('');

@@ -8,7 +8,7 @@ import { useIsReachable } from '../connection.ts';
 
 const RETRY_MS = 3_000;
 
-/** Shown while the service cannot be reached. Asks again, and reloads what failed when it answers. */
+/** Shown while the service is unreachable. Polls it, and reloads failed queries when it answers. */
 export const ConnectionBanner = () => {
   const isReachable = useIsReachable();
   const router = useRouter();
@@ -33,10 +33,10 @@ export const ConnectionBanner = () => {
   );
 };
 
-/** Reloads what has failed. */
+/** Reloads failed queries and screens. */
 const reload = (router: ReturnType<typeof useRouter>): void => {
   const failed = queryClient.getQueryCache().findAll({ predicate: ({ state }) => state.status === 'error' });
-  // Without data, a screen shows the error instead of itself until the query is reset.
+  // Without data, a screen shows the error in its place until the query is reset.
   for (const query of failed) if (query.state.data === undefined) query.reset();
   void queryClient.invalidateQueries({ predicate: (query) => failed.includes(query) });
   void router.invalidate();

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { shortDateOf } from '../components/date-text.tsx';
 import { useSession } from './use-session.ts';
 
-/** Above the screen, for a user who needs a second factor. A recommendation is on the screen of the account only. */
+/** Shown above the screen to users who need a second factor. A mere recommendation is shown only on the screen of the account. */
 export const FactorBanner = () => {
   const { second_factor: status, confined_to: confinedTo } = useSession();
   return (
@@ -21,7 +21,7 @@ export const FactorBanner = () => {
 
 type Status = ReturnType<typeof useSession>['second_factor'];
 
-/** What a user without a sufficient second factor should know; null if there is nothing. */
+/** The notice for a user without a sufficient second factor; null if there is none. */
 export const factorNoticeOf = ({
   required_from: from,
   needs_passkey,

@@ -6,7 +6,7 @@ type Place = { pathname: string; search: object };
 
 const clientOf = (search: object): unknown => ('client' in search ? search.client : undefined);
 
-/** Another screen, or another client on the same screen. A new search or sort order keeps the work. */
+/** Whether the user leaves for another screen, or for another client on the same screen. A new search or sort order keeps the work. */
 const leavesWork = ({ current, next }: { current: Place; next: Place }): boolean =>
   hasUnsavedWork() &&
   (current.pathname !== next.pathname || clientOf(current.search) !== clientOf(next.search));

@@ -117,10 +117,10 @@ const NavigationLink = memo(({ to, label, client, count, onClick }: LinkProps) =
   );
 });
 
-/** Counting takes longer than most requests: a number that is a little old will do. */
+/** Counting takes longer than most requests, and the number may be a little old. */
 const COUNT_MS = 5 * 60_000;
 
-/** Mails that failed, as Home counts them. */
+/** The number of failed mails, as on Home. */
 const useFailedMails = (): number => {
   const { roles } = useSession();
   const attention = useQuery(

@@ -118,7 +118,7 @@ const Results = ({ groups, active, onChoose, onRun }: ResultsProps) => {
               tabIndex={-1}
               aria-selected={action === active}
               className={classes.option}
-              // Not when the list scrolls below a pointer that rests.
+              // Ignores events caused by the list scrolling below a resting pointer.
               onPointerMove={({ movementX, movementY }) => {
                 if (movementX !== 0 || movementY !== 0) onChoose(action.id);
               }}
@@ -137,7 +137,7 @@ const Results = ({ groups, active, onChoose, onRun }: ResultsProps) => {
   );
 };
 
-/** What else to do, for those who may. */
+/** What else the user can do, if they may. */
 const NothingFound = ({ search, onClose }: { search: string; onClose: () => void }) => {
   const { roles } = useSession();
   return (
@@ -152,7 +152,7 @@ const NothingFound = ({ search, onClose }: { search: string; onClose: () => void
   );
 };
 
-/** Enter before the results of what was typed have arrived opens the first of them when they do. */
+/** If the user presses Enter before the results have arrived, opens the first one when they do. */
 const useDelayedRun = (isCurrent: boolean, first: Action | undefined, run: (action: Action) => void) => {
   const [isWaiting, setWaiting] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `run` is another function after each rendering

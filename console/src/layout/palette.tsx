@@ -22,7 +22,7 @@ const subscribe = (listener: () => void): (() => void) => {
 
 const KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K';
 
-/** @param isWide in the navigation, instead of the header of phones */
+/** @param isWide in the navigation instead of the header for phones */
 export const PaletteButton = ({ isWide = false }: { isWide?: boolean }) => (
   <Button
     variant="default"
@@ -51,7 +51,7 @@ export const PaletteButton = ({ isWide = false }: { isWide?: boolean }) => (
 /** ⌘K or `/`: finds people, apps and clients, leads to every screen, and runs actions. */
 export const Palette = () => {
   useHotkeys([['/', open]]);
-  // Also while a field has the focus.
+  // Also works while a field has the focus.
   useHotkeys([['mod + K', open]], []);
   return useSyncExternalStore(subscribe, () => isOpen) && <PaletteDialog onClose={close} />;
 };

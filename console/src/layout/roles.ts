@@ -13,7 +13,7 @@ import {
 
 export { CLIENT_ROLES, labelOf as roleLabel };
 
-/** The roles of a user, as the session states them. */
+/** The roles of a user, as in the session. */
 export type Roles = RoleFields;
 
 const mayDo = (action: Action) => (roles: Roles) => can(rolesOf(roles), action);
@@ -21,13 +21,13 @@ const mayDo = (action: Action) => (roles: Roles) => can(rolesOf(roles), action);
 /** Who may see lists of people. */
 export const canView = mayDo('view');
 
-/** Who sees all clients and people. */
+/** Whether the user sees all clients and people. */
 export const canViewAll = (roles: Roles): boolean => clientsWhere(rolesOf(roles), 'view') === 'all';
 
 /** Who may change people, apps and clients. */
 export const canAdminister = mayDo('manage');
 
-/** Who may change what belongs to a client. */
+/** Whether the user may change data of a client. */
 export const administers = (roles: Roles, client: number): boolean => can(rolesOf(roles), 'manage', client);
 
 export const canReadAudit = mayDo('read-audit');
@@ -39,20 +39,20 @@ export const canHearEvents = (roles: Roles): boolean =>
 /** Who may fetch and load app packages. */
 export const canOperate = mayDo('operate');
 
-/** Who may change what concerns all clients. */
+/** Whether the user may change data of all clients. */
 export const isSuperuser = mayDo('administer');
 
-/** The strongest first. */
+/** Strongest first. */
 export const ROLES = [...GLOBAL_ROLES, ...CLIENT_ROLES];
 
-/** The roles of a user with this one alone, or with none. */
+/** The roles of a user with only this role, or with none. */
 const holderOf = (held?: (typeof ROLES)[number]): Roles =>
   roleFields(
     (role) => role === held,
     (role) => (role === held ? [1] : []),
   );
 
-/** The kinds of users, from few rights to all. */
+/** The kinds of users, from the fewest rights to all. */
 export const KINDS = new Map([
   ['members', holderOf()],
   ...ROLES.toReversed().map((role) => [role.plural, holderOf(role)] as const),

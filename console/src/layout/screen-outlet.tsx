@@ -7,7 +7,7 @@ import { useSession } from './use-session.ts';
 
 const listOf = new Intl.ListFormat('en');
 
-/** The screen of the address, unless it is for other users: then none of its calls are sent, which the API would refuse. */
+/** The screen of the address. If it is for other users, its calls, which the API would refuse, are not sent. */
 export const ScreenOutlet = () => {
   const { roles } = useSession();
   const route = useRouterState({ select: ({ matches }) => matches.at(-1)?.routeId });

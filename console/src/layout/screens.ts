@@ -1,17 +1,17 @@
 import { canAdminister, canReadAudit, canView, isSuperuser, KINDS, type Roles } from './roles.ts';
 
 export type Screen = {
-  /** Its path in the router. */
+  /** The path in the router. */
   to: string;
   label: string;
   isFor: (roles: Roles) => boolean;
-  /** Of a screen whose address names a client: whether it shows one at a time, or also all together. */
+  /** For a screen with a client in its address: whether it shows one client at a time, or can also show all together. */
   clients?: 'one' | 'some';
 };
 
 const everyone = (): boolean => true;
 
-/** The screens of the navigation, in its order. The heading of a section is empty for what belongs to none. */
+/** The screens of the navigation, in order. Sections without a heading have an empty one. */
 const NAVIGATION = [
   { to: '/', section: '', label: 'Home', isFor: everyone },
   { to: '/people', section: 'People', label: 'People', isFor: canView, clients: 'some' },
@@ -30,7 +30,7 @@ const NAVIGATION = [
   { to: '/account', section: 'Settings', label: 'Account', isFor: everyone },
 ] as const satisfies (Screen & { section: string })[];
 
-/** The screens that lists lead to. */
+/** The screens that lists link to. */
 const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
@@ -46,7 +46,7 @@ export const SCREENS = [...NAVIGATION, ...DETAILS];
 
 type Path = (typeof SCREENS)[number]['to'];
 
-/** The screen at a path of the router. A path that is missing here is an error of types. */
+/** The screen at a path of the router. A path that is missing here is a type error. */
 export const screenAt = (path: Path): Screen | undefined => SCREENS.find(({ to }) => to === path);
 
 /** The screens of the navigation that are for this user. */

@@ -5,9 +5,9 @@ import classes from './toaster.module.css';
 
 const SHOWN_MS = 6_000;
 
-/** What was done last: at the end of the navigation, which gives way, and on phones above the end of the screen. */
+/** Messages about the last actions: at the end of the navigation, which makes room, and on phones above the end of the screen. */
 export const Toaster = () => (
-  // Always there, because screen readers announce only what is added to it.
+  // Always rendered: screen readers announce only text that is added to it.
   <div className={classes.toaster} role="status">
     {useToasts().map((toast) => (
       <ToastCard key={toast.id} {...toast} />

@@ -4,7 +4,7 @@ import { UndoOf } from '../people/undo.tsx';
 import { endUndoOffer, type UndoOffer, useUndoOffer } from '../people/undo-offer.ts';
 import { useIsOver } from '../server-clock.ts';
 
-/** The last change that can be undone, above the screen: it covers nothing, and dialogs cover it. */
+/** Offers to undo the last change, above the screen: it covers nothing, and dialogs cover it. */
 export const UndoBanner = () => {
   const offer = useUndoOffer();
   return offer && <Banner key={offer.operation} {...offer} />;

@@ -3,16 +3,16 @@ import { trpc } from '../api.ts';
 import { canView } from './roles.ts';
 import { useSession } from './use-session.ts';
 
-/** Of each kind. */
+/** Limit per kind. */
 const MAX_FOUND = 7;
 
-/** People, pending invitations, apps and clients that match a search, as far as the user may list them. */
+/** People, pending invitations, apps and clients that match a search and that the user may list. */
 export const useFound = (search: string) => {
   const enabled = canView(useSession().roles) && search !== '';
   const limited = { enabled, placeholderData: keepPreviousData };
   const people = useQuery(trpc.users.list.queryOptions({ search, sort: 'email', limit: MAX_FOUND }, limited));
   const invitations = useQuery(trpc.invitations.search.queryOptions({ search, limit: MAX_FOUND }, limited));
-  // Short lists, which other screens have often loaded before.
+  // Short lists, which other screens have often loaded already.
   const apps = useQuery(trpc.apps.list.queryOptions({}, { enabled })).data ?? [];
   const clients = useQuery(trpc.clients.list.queryOptions({}, { enabled })).data ?? [];
   const matches = (text: string): boolean => text.toLowerCase().includes(search.toLowerCase());

@@ -12,13 +12,13 @@ export type Action = {
   /** Unique in the palette. */
   id: string;
   label: string;
-  /** Beside the label. */
+  /** Shown next to the label. */
   description?: string;
   onClick: () => void;
 };
 export type ActionGroup = { group: string; actions: Action[] };
 
-/** What the palette offers for a search, and whether the service is still searching. */
+/** The actions for a search, and whether the service is still searching. */
 export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSearching: boolean } => {
   const session = useSession();
   const { roles } = session;
@@ -43,7 +43,7 @@ export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSe
     id: `app ${id}`,
     label,
     description: slug,
-    // Members have nothing to change there: they open it.
+    // Members can change nothing on its screen, so they open the app.
     onClick: () =>
       canView(roles)
         ? void navigate({ to: '/apps/$id', params: { id } })

@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { sessionQuery } from '../api.ts';
 
-/** The user who is logged in, and what they may do. */
+/** The logged-in user, with their permissions. */
 export const useSession = () => useSuspenseQuery(sessionQuery).data;

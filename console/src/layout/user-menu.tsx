@@ -5,7 +5,7 @@ import { nameOf } from '../people/name-of.ts';
 import { logOut } from './log-out.ts';
 import { useSession } from './use-session.ts';
 
-/** @param isWide at the end of the navigation, instead of the header of phones */
+/** @param isWide at the end of the navigation instead of the header for phones */
 export const UserMenu = ({ isWide = false }: { isWide?: boolean }) => {
   const session = useSession();
   const { user } = session;

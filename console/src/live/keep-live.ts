@@ -5,15 +5,15 @@ import { listenToEvents } from './shared-stream.ts';
 
 /** How long a tab listens after it was hidden. */
 const HIDDEN_MS = 10_000;
-/** Of events between two times of listening. With more, everything is refreshed. */
+/** Limit of missed events to read after a pause. Beyond it, everything is refreshed. */
 const MAX_MISSED = 100;
-/** For changes that were committed later than they began, and because the clock is exact to the second. */
+/** Allows for changes that were committed after they began, and for a clock that is exact only to the second. */
 const MARGIN_MS = 5_000;
 
 /**
- * Keeps what the tab shows as it is in the service, until the signal is aborted. A tab that has been hidden for a while stops to listen,
- * and asks what it has missed when it is shown again.
- * @param since when reading what is shown began, by the clock of the service
+ * Keeps the data on the tab up to date until the signal is aborted. A tab that has been hidden for a while stops listening, and reads the
+ * missed events when it is shown again.
+ * @param since when the tab began to read its data, by the clock of the service
  */
 export const keepLive = (email: string, since: number, signal: AbortSignal): void => {
   const refresher = createRefresher({ queryClient, isHidden: () => document.hidden });
@@ -39,7 +39,7 @@ export const keepLive = (email: string, since: number, signal: AbortSignal): voi
       listenToEvents({
         name: `steward events of ${email}`,
         onEvents: refresher.hear,
-        // Without a session, or the service, the stream ends, too. It starts again with them.
+        // The stream also ends without a session, or without the service. It starts again when they are back.
         onStarted: () => void catchUp().catch(() => {}),
         signal: listening.signal,
       });

@@ -1,10 +1,10 @@
-/** How many are known: events of a change come soon after its response. */
+/** Limit of remembered changes: the events of a change arrive soon after its response. */
 const MAX_CHANGES = 100;
 
-/** When the last changes of this tab were answered, by the ids of their requests. */
+/** When the last changes of this tab were answered, by request id. */
 const answered = new Map<string, number>();
 
-/** Remembers the response to a change. What the console shows of the change was requested after it. */
+/** Remembers the response to a change. The console requests the changed data after this response. */
 export const noteOwnChange = (init: RequestInit | undefined, { headers }: Response): void => {
   const id = headers.get('x-request-id');
   if (init?.method !== 'POST' || id === null) return;
@@ -15,6 +15,6 @@ export const noteOwnChange = (init: RequestInit | undefined, { headers }: Respon
   }
 };
 
-/** When the change of a request was answered; undefined for changes of others. */
+/** When the change of this request was answered; undefined for changes of others. */
 export const ownChangeAt = (requestId: string | null): number | undefined =>
   requestId === null ? undefined : answered.get(requestId);

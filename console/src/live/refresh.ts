@@ -6,7 +6,7 @@ import { type EventType, PACES_MS, READ_ONCE, REFRESHED, type Refreshed } from '
 /** The browser's tab, and the queries that it shows. */
 type Tab = { queryClient: QueryClient; isHidden: () => boolean };
 
-/** What is needed of an event. */
+/** The fields of an event that are used here. */
 export type Heard = Pick<Outputs['events']['list'][number], 'type' | 'request_id'>;
 
 const PACE_MS = 1_000;
@@ -16,13 +16,13 @@ const ALL = new Set<Refreshed>(['audit', ...Object.values(REFRESHED).flat()]);
 export const keyOfHeard = ({ type, request_id: id }: Heard): string => `${type} ${id}`;
 
 /**
- * Refetches what is shown after events have made it stale; the rest is refetched when it is shown. Each noun at most once a second,
- * counted from the end of its last refetch, and only while the tab is visible. What this tab has changed is refetched by its form: then
- * only what was read before its response.
+ * Refetches visible queries after events have made them stale; other queries are refetched when they are shown. Each noun at most once a
+ * second, counted from the end of its last refetch, and only while the tab is visible. For changes of this tab, the form refetches, so only
+ * data that was read before the response is stale.
  */
 export const createRefresher = ({ queryClient, isHidden }: Tab) => {
   const heard = new Map<string, Heard>();
-  /** What was read before these times is stale. */
+  /** By noun, the time before which read data is stale. */
   const due = new Map<Refreshed, number>();
   const freeAt = new Map<Refreshed, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,7 +46,7 @@ export const createRefresher = ({ queryClient, isHidden }: Tab) => {
     const startedAt = Date.now();
     await queryClient.invalidateQueries({ queryKey, predicate }, { cancelRefetch: false });
     freeAt.set(noun, Date.now() + (PACES_MS[noun] ?? PACE_MS));
-    // Loading the next page of a list ends its refetch.
+    // Loading the next page of a list cancels its refetch.
     const isCut = ({ state }: Query): boolean =>
       Math.max(state.dataUpdatedAt, state.errorUpdatedAt) < startedAt;
     const shown = queryClient.getQueryCache().findAll({ queryKey, predicate, type: 'active' });
@@ -56,7 +56,7 @@ export const createRefresher = ({ queryClient, isHidden }: Tab) => {
 
   const work = (): void => {
     if (isHidden()) return;
-    // The response to a change says which events are its own.
+    // Waits for the response to a running change: it tells which events belong to the change.
     if (queryClient.isMutating() > 0) {
       workIn(RETRY_MS);
       return;
@@ -85,12 +85,12 @@ export const createRefresher = ({ queryClient, isHidden }: Tab) => {
       for (const event of events) heard.set(keyOfHeard(event), event);
       workIn(0);
     },
-    /** Refreshes all that events can make stale. */
+    /** Refreshes all queries that events can make stale. */
     hearAll: (): void => {
       for (const noun of ALL) markStale(noun, Number.POSITIVE_INFINITY);
       workIn(0);
     },
-    /** Goes on in a tab that is visible again. */
+    /** Continues when the tab is visible again. */
     resume: (): void => workIn(0),
     close: (): void => clearTimeout(timer),
   };

@@ -1,26 +1,26 @@
 import { steward } from '../api.ts';
 import { type Heard, keyOfHeard } from './refresh.ts';
 
-/** Events of this time are handed on together. */
+/** Events within this time are passed on together. */
 const GATHER_MS = 50;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 
-/** From the tab with the stream to the others. */
+/** From the tab that has the stream to the other tabs. */
 type Message = { cursor: string; events: Heard[] };
 
 type Listening = {
   /** The same for all tabs of a user. */
   name: string;
   onEvents: (events: readonly Heard[]) => void;
-  /** Events that happen from now on are heard, if no earlier one is known. */
+  /** Called when the stream has started: without an earlier cursor, events from now on are received. */
   onStarted: () => void;
   signal: AbortSignal;
 };
 
 /**
- * Listens to events until the signal is aborted. Browsers open six connections to a host over HTTP/1.1: one tab at a time, which holds
- * a lock, has the stream, and tells the other tabs. Without locks, on sites without HTTPS, each tab has one.
+ * Listens to events until the signal is aborted. Browsers open six connections to a host over HTTP/1.1, so only one tab has the stream: the
+ * tab that holds a lock. It passes the events on to the other tabs. Without locks, as on sites without HTTPS, each tab has its own stream.
  */
 export const listenToEvents = ({ name, onEvents, onStarted, signal }: Listening): void => {
   const channel = new BroadcastChannel(name);
@@ -47,7 +47,7 @@ export const listenToEvents = ({ name, onEvents, onStarted, signal }: Listening)
           onEvents(message.events);
         },
       });
-      // After a restart, not all consoles come back at once.
+      // Spreads the reconnects of all consoles after a restart.
       await pause(retryMs * (0.5 + Math.random() / 2), signal);
       retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
     }
@@ -62,7 +62,7 @@ export const listenToEvents = ({ name, onEvents, onStarted, signal }: Listening)
         else onStarted();
       })
       .then(() => locks.request(name, { signal }, lead))
-      // The tab has stopped to wait for the lock.
+      // The tab has stopped waiting for the lock.
       .catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });
@@ -107,7 +107,7 @@ const followStream = ({ cursor, onStarted, onEvents, signal }: Following): Promi
         },
         onError: end,
         onComplete: end,
-        // The browser would connect again every three seconds, as often as it fails.
+        // Otherwise, the browser would reconnect every three seconds, even if it always fails.
         onConnectionStateChange: ({ state, error }) => {
           if (state === 'connecting' && error) end();
         },

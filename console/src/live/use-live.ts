@@ -3,10 +3,10 @@ import { canHearEvents } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { serverNow } from '../server-clock.ts';
 
-/** The first screen is loaded before: its requests and scripts come first. */
+/** Delayed, so that the first screen loads its requests and scripts first. */
 const START_MS = 1_000;
 
-/** Refreshes what the console shows when others change it, for those who may listen to events. */
+/** Refreshes the console's data when others change it, for users who may listen to events. */
 export const useLive = (): void => {
   const { user, roles } = useSession();
   const mayHear = canHearEvents(roles);
@@ -18,7 +18,7 @@ export const useLive = (): void => {
       const { keepLive } = await import('./keep-live.ts');
       if (!closing.signal.aborted) keepLive(email, serverNow() - performance.now(), closing.signal);
     };
-    // Without its script, which a newer service does not have, lists are as old as they were read.
+    // If the script cannot be loaded, because the service is newer, lists are not updated.
     const timer = setTimeout(() => void start().catch(() => {}), START_MS);
     return () => {
       clearTimeout(timer);

@@ -2,23 +2,23 @@ import type { Inputs, Outputs } from '../api.ts';
 
 export type EventType = NonNullable<Inputs['webhooks']['create']['types']>[number];
 
-/** The queries of a noun, or of one procedure. Those of the table do not overlap. */
+/** The queries of a noun, or of one procedure. The entries of the table do not overlap. */
 export type Refreshed = {
   [Noun in keyof Outputs & string]: Noun | `${Noun}.${keyof Outputs[Noun] & string}`;
 }[keyof Outputs & string];
 
-/** What shows people, and what they may open. */
+/** Queries that show people and their access. */
 const PEOPLE = ['users', 'memberships', 'access', 'grants', 'groups'] as const;
-/** Sessions, and what the user may do. */
+/** Sessions, and the permissions of the user. */
 const SESSIONS = ['sessions.current', 'sessions.list', 'sessions.listByUser'] as const;
-/** What shows who has joined or left. */
+/** Queries that show who has joined or left. */
 const MEMBERS = [...PEOPLE, ...SESSIONS, 'roles', 'tokens', 'requests', 'attention'] as const;
 const APPS = ['apps', 'access', 'grants', 'groups', 'requests', 'accessViews', 'attention'] as const;
 const INVITATIONS = ['invitations', 'mail.list', 'mail.timeline', 'attention'] as const;
 const ADDRESSES = ['users', 'profile', 'mail.list', 'mail.timeline'] as const;
 const FACTORS = [...SESSIONS, 'mfa', 'users'] as const;
 
-/** What an event makes stale, beside the audit trail. */
+/** The queries that an event makes stale, in addition to the audit trail. */
 export const REFRESHED: Record<EventType, readonly Refreshed[]> = {
   'access_request.approved': ['requests', ...PEOPLE],
   'access_request.closed': ['requests'],
@@ -129,7 +129,7 @@ export const REFRESHED: Record<EventType, readonly Refreshed[]> = {
   'webhook.updated': ['webhooks'],
 };
 
-/** Reading them is recorded: they are never read again by themselves. */
+/** Reading them is recorded, so they are never refetched automatically. */
 export const READ_ONCE: readonly Refreshed[] = ['mail.get', 'users.preview'];
 
 /** Counts over much data are refreshed less often. */

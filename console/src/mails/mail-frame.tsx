@@ -21,11 +21,11 @@ export const MailFrame = ({ title, mail }: Props) => {
   );
 };
 
-/** Of the layout of mails (`src/services/mail/mail-layout.ts`), in pixels. */
+/** Sizes in the layout of mails (`src/services/mail/mail-layout.ts`), in pixels. */
 const MAIL = { padding: 24, column: 560, line: 24, paragraph: 16, button: 64, character: 8.3 };
 const MAX_HEIGHT = 1_000;
 
-/** About the height of a mail in a frame, by its text, which has the same paragraphs. */
+/** An estimate of a mail's height in a frame, from its text part, which has the same paragraphs. */
 const heightOf = (text: string, width: number): number => {
   const perLine = Math.max(Math.min(MAIL.column, width - 2 * MAIL.padding) / MAIL.character, 20);
   const linesOf = (line: string): number => Math.max(Math.ceil(line.length / perLine), 1);

@@ -2,7 +2,7 @@ import { Notice } from '../components/notice.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
-/** Says that mails stay in the queue, while the service has no mail server, and who can change that. */
+/** While the service has no mail server: explains that mails stay in the queue, and who can change that. */
 export const MailNotice = () => {
   const { sends_mail } = useSession();
   return sends_mail ? null : (
@@ -12,7 +12,7 @@ export const MailNotice = () => {
   );
 };
 
-/** The text alone. Renders nothing if the service has a mail server. */
+/** Only the text. Renders nothing if the service has a mail server. */
 export const MailHint = () => {
   const { sends_mail, roles } = useSession();
   if (sends_mail) return null;

@@ -2,11 +2,11 @@ import type { Column } from '../components/virtual-table.tsx';
 
 type Delivered = { status: string; last_error: string | null } | null | undefined;
 
-/** Why a mail was not sent yet; empty if it was, or was not tried. */
+/** Why a mail is not sent yet; empty if it was sent, or was not attempted. */
 export const reasonOf = (mail: Delivered): string =>
   mail && mail.status !== 'sent' ? (mail.last_error ?? '') : '';
 
-/** What mail servers say, as the codes of RFC 3463 and as the usual texts, and what it means. */
+/** The codes of RFC 3463 and the usual texts of mail servers, with their meaning. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/\b5\.1\.2\b|domain (was )?not found|no such domain|NXDOMAIN/i, 'No such domain'],
   [
@@ -29,7 +29,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
 export const wordsOf = (reason: string): string =>
   MEANINGS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason;
 
-/** For lists in which at least one mail has a reason. The tooltip has what the server said. */
+/** For lists in which at least one mail has a reason. The tooltip contains the server's text. */
 export const reasonColumn = <Row,>(mailOf: (row: Row) => Delivered): Column<Row> => ({
   heading: 'Reason',
   width: '1fr',

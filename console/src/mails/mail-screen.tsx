@@ -27,7 +27,7 @@ const route = getRouteApi('/mails/$id');
 export const MailScreen = () => {
   const id = Number(route.useParams().id);
   const navigate = useNavigate();
-  // Not repeated in the background: reading a mail whose link is shown is audited.
+  // Not refetched in the background: reading a mail whose link is shown is audited.
   const {
     data: mail,
     isFetching,
@@ -79,7 +79,7 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
       },
     }),
   );
-  // Why this mail is not sent any more, such as a revoked invitation.
+  // Why this mail will not be sent any more, for example because its invitation was revoked.
   const refusal = joined(fieldErrors(retry.error)).id;
   return (
     <>
@@ -91,7 +91,7 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
   );
 };
 
-/** In words, and what the mail server said. */
+/** The reason in words, and the mail server's text. */
 const Reason = ({ mail: { status, last_error: reason } }: { mail: Mail }) => {
   if (reason === null || status === 'sent') return null;
   const words = wordsOf(reason);
@@ -126,7 +126,7 @@ const Facts = ({ mail }: { mail: Mail }) => {
 /** Due mails wait for a worker. */
 const nextAttempt = (date: Date) => (date > new Date() ? <DateText key="next" date={date} /> : 'Due now');
 
-/** The mail as it was or will be sent. */
+/** The mail as it was sent, or as it would be sent. */
 const Preview = ({ mail }: { mail: Mail }) => (
   <Stack className="card">
     <Title order={2} size="h3">
@@ -134,7 +134,7 @@ const Preview = ({ mail }: { mail: Mail }) => (
     </Title>
     {mail.status === 'sent' && !mail.is_as_sent && (
       <Text size="sm" c="dimmed">
-        The texts with which this mail was sent were not kept. The preview has those of today.
+        The texts with which this mail was sent were not kept. The preview shows the present texts.
       </Text>
     )}
     <Parts mail={mail} />

@@ -8,12 +8,12 @@ export type MailStatus = (typeof MAIL_STATUSES)[number];
 export const isWaiting = (status: MailStatus | undefined): boolean =>
   status === 'queued' || status === 'retrying';
 
-/** The filter of the list of mails, as the address states it. */
+/** The filter of the list of mails, from the address. */
 export type MailsFilter = {
   search?: string | undefined;
   status?: MailStatus | undefined;
   client?: number | undefined;
-  /** The time of one request, such as that of a list of invitations. */
+  /** The time of one request, such as the request for a list of invitations. */
   created_at?: string | undefined;
 };
 

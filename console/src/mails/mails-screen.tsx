@@ -22,7 +22,7 @@ const PAGE_SIZE = 100;
 const REFRESH_MS = 5_000;
 const route = getRouteApi('/mails');
 
-/** Invitations and password mails: what is queued, sent and failed. */
+/** The queued, sent and failed mails. */
 export const MailsScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
@@ -86,7 +86,7 @@ const STATUS_CHOICES = MAIL_STATUSES.map((value) => ({ value, label: STATUS_LABE
 
 const hasWaiting = (mails: Mail[]): boolean => mails.some(({ status }) => isWaiting(status));
 
-/** @param nameOfClient for users who see several clients */
+/** @param nameOfClient set for users who see several clients */
 const columnsOf = (
   nameOfClient: ((id: number | null) => string) | undefined,
   hasReasons: boolean,

@@ -7,7 +7,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
-/** More apps than fit into the window get a search. */
+/** With more apps than fit into the window, there is a search. */
 const MAX_WITHOUT_SEARCH = 10;
 
 const NONE: readonly string[] = [];
@@ -54,7 +54,7 @@ export const AppChecklist = (props: Props) => {
           value={value}
           onChange={onChange}
         >
-          {/* Room for the ring of the focus, which the scroll area cuts off. */}
+          {/* Room for the focus ring, which the scroll area would clip. */}
           <Stack gap="xs" pt={6} pb={4} pl={1}>
             {shown.map((app) => (
               <Checkbox key={app.id} value={app.id} label={app.label} />
@@ -66,7 +66,7 @@ export const AppChecklist = (props: Props) => {
   );
 };
 
-/** The client whose apps are offered, of those that the user administers, and the choice of another one. */
+/** The client whose apps are offered, and the choice of another one among those that the user administers. */
 export const useClientChoice = (initial: number | undefined, onChoose: () => void) => {
   const { roles } = useSession();
   const clients = useClients().filter(({ id }) => administers(roles, id));

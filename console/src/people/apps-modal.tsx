@@ -6,15 +6,15 @@ import { AppChecklist, useClientChoice } from './app-checklist.tsx';
 
 type Props = {
   title: string;
-  /** Of the button. */
+  /** The label of the button. */
   label: string;
-  /** The client whose apps are offered at first; superusers, and admins of several, may choose another one. */
+  /** The client whose apps are offered first. Superusers, and admins of several clients, may choose another one. */
   client: number | undefined;
-  /** Whether no other client may be chosen. */
+  /** Whether the client is fixed. */
   isOfClient?: boolean;
   /** Ids of apps that are not offered. */
   without?: readonly string[];
-  /** Ids that are selected at first. */
+  /** Ids that are initially selected. */
   initial?: readonly string[];
   /** Fields below the apps. */
   children?: ReactNode;

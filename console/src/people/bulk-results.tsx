@@ -21,7 +21,7 @@ const DONE = {
   'send-password-link': 'Sent password links',
 } satisfies Record<BulkChange['action'], string>;
 
-/** Why a change has left a person as they were. */
+/** Why a change has not changed a person. */
 const UNCHANGED = {
   'grant-apps': 'has it already',
   'revoke-apps': 'does not have it',
@@ -35,7 +35,7 @@ const UNCHANGED = {
 const countOf = (results: readonly BulkRow[], status: BulkRow['status']): number =>
   results.filter((row) => row.status === status).length;
 
-/** Empty without such rows. */
+/** Empty if there are no such rows. */
 const countText = (results: readonly BulkRow[], status: BulkRow['status'], word: string): string[] => {
   const count = countOf(results, status);
   return count === 0 ? [] : [`${count.toLocaleString()} ${word}`];
@@ -43,7 +43,7 @@ const countText = (results: readonly BulkRow[], status: BulkRow['status'], word:
 
 type Props = { outcome: BulkOutcome; onClose: () => void };
 
-/** How many people a change has reached, who was refused and why, and the way back. */
+/** How many people were changed, who was refused and why, and the undo. */
 export const BulkResults = ({ outcome: { change, operation, undoUntil, results }, onClose }: Props) => {
   const undo = useUndo();
   const apps = useQuery(trpc.apps.list.queryOptions({})).data ?? [];
@@ -91,7 +91,7 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
 
 type LinesProps<Row> = { rows: readonly Row[]; textOf: (row: Row) => string | undefined };
 
-/** Up to some people, with what is to be said of each. */
+/** The first people, with a text about each. */
 const Lines = <Row extends { email: string }>({ rows, textOf }: LinesProps<Row>) => (
   <>
     <List size="sm">
@@ -108,7 +108,7 @@ const Lines = <Row extends { email: string }>({ rows, textOf }: LinesProps<Row>)
 
 type SameEndProps = { rows: readonly BulkRow[]; apps: readonly string[]; end: Date };
 
-/** Offers those who had the apps before the end that the others got. What groups and roles give is refused. */
+/** Offers to set the same end for people who already had the apps. Apps by groups and roles are refused. */
 const SameEnd = ({ rows, apps, end }: SameEndProps) => {
   const { mutate, data, error, isPending } = useExtendGrants();
   const grants = rows.flatMap(({ email }) => apps.map((app_id) => ({ app_id, email })));

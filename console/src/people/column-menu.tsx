@@ -6,14 +6,14 @@ import { COLUMN_NAMES, type ColumnName, DEFAULT_COLUMNS, isColumnName } from './
 
 type Columns = { shown: ColumnName[]; setShown: (shown: ColumnName[]) => void };
 
-/** The columns that the user has chosen, kept in this browser. */
+/** The columns that the user has chosen, stored in this browser. */
 export const useColumns = (): Columns => {
   const [shown, setShown] = useLocalStorage({
     key: 'people-table',
     defaultValue: DEFAULT_COLUMNS,
     getInitialValueInEffect: false,
   });
-  // The browser may have kept the name of a column that is gone.
+  // The browser may have stored the name of a column that no longer exists.
   return { shown: useMemo(() => shown.filter(isColumnName), [shown]), setShown };
 };
 

@@ -3,7 +3,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { type ColumnName, fieldsOf } from './people-columns.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 
-/** All matching people in the order of the list, not only those that were loaded, with the columns that are shown. */
+/** Downloads all matching people in the order of the list, not only the loaded ones, with the shown columns. */
 export const CsvItem = ({ filter, shown }: { filter: PeopleFilter; shown: readonly ColumnName[] }) => {
   const columns = fieldsOf(shown).join(',');
   const query = new URLSearchParams();

@@ -10,9 +10,9 @@ const MAX_GROUPS = 200;
 
 type Props = {
   title: string;
-  /** Of the button. */
+  /** The label of the button. */
   label: string;
-  /** The client that the people are filtered by. */
+  /** The client in the filter of the list. */
   client: number | undefined;
   /** @param groups ids */
   onSelect: (groups: number[]) => void;

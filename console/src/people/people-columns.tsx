@@ -15,7 +15,7 @@ const NAME: Column<Person, Sort> = {
   cell: (person) => <NameCell person={person} />,
 };
 
-/** `field`: of a user in the CSV file, which leaves out columns without one. `isDefault`: shown until the user chooses. */
+/** `field`: the field of a user for the CSV file, which omits columns without one. `isDefault`: shown until the user chooses. */
 type Choice = Column<Person, Sort> & { field?: string; isDefault?: boolean };
 
 /** The columns that a user may choose. */
@@ -85,7 +85,7 @@ const isDefault = (name: ColumnName): boolean => {
 
 export const DEFAULT_COLUMNS = Object.keys(CHOICES).filter(isColumnName).filter(isDefault);
 
-/** The fields behind the columns of the CSV file, which always begins with the name and the address. */
+/** The fields of the shown columns for the CSV file, which always begins with the name and the address. */
 export const fieldsOf = (shown: readonly ColumnName[]): string[] => [
   'first_name',
   'last_name',

@@ -4,7 +4,7 @@ import { ROLES } from '../layout/roles.ts';
 
 type Query = Extract<Inputs['users']['list'], object>;
 
-/** The filter of the list of people, as the address states it. */
+/** The filter of the list of people, from the address. */
 export type PeopleFilter = Pick<
   Query,
   | 'search'
@@ -51,7 +51,7 @@ const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'bo
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** The conditions of the service. Days begin at midnight UTC, so that the query stays the same during a day. */
+/** Converts to the conditions of the service. Days begin at midnight UTC, so that the query stays the same during a day. */
 export const conditionsOf = ({ idle_days, unseen_days, sort: _sort, ...conditions }: PeopleFilter) => ({
   ...conditions,
   ...(idle_days !== undefined && { last_login_before: midnight(idle_days) }),

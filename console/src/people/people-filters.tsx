@@ -8,7 +8,7 @@ import { canAdminister, ROLES } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { type PeopleFilter, peopleFilter } from './people-filter.ts';
 
-/** Less than the time between two keys: a list that is no longer wanted is aborted. */
+/** Shorter than the time between two keys: the request for an outdated list is aborted. */
 const TYPING_MS = 10;
 const MAX_GROUPS = 200;
 
@@ -36,7 +36,7 @@ const LAST_LOGINS = choicesOf({
 
 type Props = { filter: PeopleFilter; onChange: (changes: Partial<PeopleFilter>) => void };
 
-/** Memoized: it does not depend on the rows that arrive. */
+/** Memoized: it does not depend on the loaded rows. */
 export const PeopleFilters = memo(({ filter, onChange }: Props) => (
   <FilterBar
     search={{
@@ -90,7 +90,7 @@ export const PeopleFilters = memo(({ filter, onChange }: Props) => (
 const textOf = (value: number | boolean | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
 
-/** For those who may change accounts: nobody else knows of second factors. */
+/** For users who may change accounts: others must not know about second factors. */
 const FactorChip = ({ filter, onChange }: Props) =>
   canAdminister(useSession().roles) && (
     <FilterChip
@@ -101,7 +101,7 @@ const FactorChip = ({ filter, onChange }: Props) =>
     />
   );
 
-/** The apps are loaded when they are wanted. */
+/** The apps are loaded on demand. */
 const AppChip = ({ filter, onChange }: Props) => {
   const [isOpened, setOpened] = useState(false);
   const enabled = isOpened || filter.app !== undefined;

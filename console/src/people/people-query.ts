@@ -5,7 +5,7 @@ import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 
 const PAGE_SIZE = 100;
 
-/** The people who match, in pages. */
+/** The matching people, page by page. */
 export const peopleQuery = (filter: PeopleFilter) =>
   trpc.users.people.infiniteQueryOptions(
     { ...conditionsOf(filter), sort: filter.sort, limit: PAGE_SIZE },
@@ -16,7 +16,7 @@ export const peopleQuery = (filter: PeopleFilter) =>
     },
   );
 
-/** Requests the first page before the screen renders its new filter, which takes longer than the service. */
+/** Requests the first page before the screen renders its new filter: rendering takes longer than the service. */
 export const prefetchPeople = (filter: PeopleFilter): void => {
   const session = queryClient.getQueryData(sessionQuery.queryKey);
   if (session && canView(session.roles)) void queryClient.prefetchInfiniteQuery(peopleQuery(filter));

@@ -37,7 +37,7 @@ export const PeopleScreen = () => {
   );
   const conditions = conditionsOf(filter);
   const people = useInfiniteQuery(peopleQuery(filter));
-  // After the rows: counting the matches of a short word takes longer than finding the first ones.
+  // After the rows: for a short word, counting all matches takes longer than finding the first ones.
   const hasRows = people.isSuccess && !people.isPlaceholderData;
   const total = useQuery(
     trpc.users.count.queryOptions(conditions, {

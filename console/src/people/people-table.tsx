@@ -12,9 +12,9 @@ type Props = {
   people: Person[];
   shown: ColumnName[];
   selection: Selection | null;
-  /** The number of all who match; undefined until it is known. */
+  /** The number of all matching people; undefined until it is known. */
   total: number | undefined;
-  /** Whether these are all who match. */
+  /** Whether all matching people are loaded. */
   isComplete: boolean;
   sort: PeopleFilter['sort'];
   onSort: (sort: PeopleFilter['sort']) => void;
@@ -62,7 +62,7 @@ const cardOf = (selecting: Selecting | null): Card<Person> => ({
   content: (person) => <PersonCard person={person} selecting={selecting} />,
 });
 
-/** The table while it is loaded. */
+/** The card while the table is loading. */
 const SKELETON_CARD: Card<Person> = { height: CARD_HEIGHT, content: () => null };
 
 export const PeopleSkeleton = ({ shown }: { shown: ColumnName[] }) => (

@@ -33,7 +33,7 @@ export const NameCell = ({ person }: Props) => (
   </span>
 );
 
-/** Who opens apps by a role has no grants to list. */
+/** People who open apps by a role have no grants to list. */
 export const AppsCell = ({ person: { app_labels, opens_all_apps, clientadmin_of } }: Props) => {
   if (opens_all_apps) return <AllApps reason="Superusers and staff open all apps." />;
   if (clientadmin_of.length > 0) return <AllApps reason="Client admins open all apps of their clients." />;
@@ -49,7 +49,7 @@ const AllApps = ({ reason }: { reason: string }) => (
 export const PersonStatus = ({ person: { is_active } }: Props) =>
   is_active ? <StatusText color="green" label="Active" /> : <StatusText color="gray" label="Inactive" />;
 
-/** The last login, or the last day on which the person used an app if that is later: without a time. */
+/** The last login, or, if it is later, the last day on which the person used an app (without a time). */
 export const LastSeen = ({ person: { last_login: login, last_used_day: day } }: Props) => {
   const isUseLater = day !== null && (login === null || day > login.toISOString().slice(0, 10));
   const loginText = login ? `Last login: ${exactTimeOf(login)}` : 'Never logged in';

@@ -3,12 +3,12 @@ import { RowCheckbox } from '../components/row-checkbox.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import type { Selection } from './use-selection.ts';
 
-/** People can be selected one by one, in a range, or all who match. */
+/** The user can select people one by one, in a range, or all who match. */
 export type Selecting = {
   selection: Selection;
   /** The addresses that the list has loaded. */
   listed: () => readonly string[];
-  /** Whether these are all who match. */
+  /** Whether all matching people are loaded. */
   isComplete: boolean;
 };
 
@@ -35,7 +35,7 @@ export const SelectPerson = ({
 
 type SelectAllProps = Selecting & { label?: string };
 
-/** @param label what is shown beside the box, if anything */
+/** @param label the text next to the box, if any */
 export const SelectAll = ({
   selection: { selected, selectAll, clear },
   listed,

@@ -13,7 +13,7 @@ const set = (offer: UndoOffer | null): void => {
   for (const listener of listeners) listener();
 };
 
-/** Takes the place of an earlier offer. */
+/** Replaces an earlier offer. */
 export const offerUndo = (offer: UndoOffer): void => set(offer);
 
 export const endUndoOffer = (): void => set(null);

@@ -4,7 +4,7 @@ import { useUndo } from './use-bulk-update.ts';
 
 type Props = { operation: string; undo: ReturnType<typeof useUndo> };
 
-/** Undoes an operation, and says what became of it. */
+/** Undoes an operation, and shows the outcome. */
 export const Undo = ({ operation, undo: { data, error, isPending, mutate } }: Props) => (
   <>
     <ProblemAlert error={error} />

@@ -35,7 +35,7 @@ const FURTHER = ['revoke-apps', 'reactivate', 'send-password-link'] as const;
 
 type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; total: number };
 
-/** What can be done with the selected people: the bar, and what stands above the list: dialogs, and what came of the last change. */
+/** The bar with the actions for the selected people, and the elements above the list: dialogs, and the outcome of the last change. */
 export const useBulkBar = ({ selection, filter, total }: Props) => {
   const [action, setAction] = useState<BulkChange['action'] | null>(null);
   const [until, setUntil] = useState(NO_END);

@@ -7,12 +7,12 @@ import type { Selected } from './use-selection.ts';
 
 type Input = Extract<Inputs['users']['bulkUpdate'], object>;
 export type BulkChange = Pick<Input, 'action' | 'apps' | 'groups' | 'reason'> & {
-  /** Of new grants: when they end. */
+  /** The end of new grants. */
   expires_at?: Date | null | undefined;
 };
 export type BulkRow = Outputs['users']['bulkUpdate']['results'][number];
 
-/** What the requests of a change have done in all. */
+/** The total outcome of all requests of a change. */
 export type BulkOutcome = {
   change: BulkChange;
   operation: string;
@@ -54,12 +54,12 @@ export const useBulkUpdate = () => {
   return useMutation({
     mutationFn: ({ selected, filter, change }: Variables) => updateAll(keyOf, selected, filter, change),
     onSuccess: forget,
-    // After a failure too: the requests before it have changed people.
+    // Also after a failure: earlier requests have already changed people.
     onSettled: refresh,
   });
 };
 
-/** Undoes a change, in several requests if many people were changed. Each reports what all of them have undone. */
+/** Undoes a change, with several requests if many people were changed. Each response reports the total so far. */
 export const useUndo = () => {
   const refresh = useAccessRefresh();
   return useMutation({

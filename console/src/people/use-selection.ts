@@ -6,8 +6,8 @@ export type Selected = ReadonlySet<string> | 'all';
 export type Selection = ReturnType<typeof useSelection>;
 
 /**
- * The people that a bulk action changes. It stays while the list loads more pages.
- * @param list names what is listed: another list begins with an empty selection
+ * The people that a bulk action changes. The selection stays while the list loads more pages.
+ * @param list identifies the list: another list begins with an empty selection
  */
 export const useSelection = (list: string) => {
   const [selected, setSelected] = useState<Selected>(new Set());
@@ -31,7 +31,7 @@ export const useSelection = (list: string) => {
         lastToggled.current = email;
         setSelected(next);
       },
-      /** Extends the selection from the last toggled person to this one, as a click with Shift does in lists. */
+      /** Extends the selection from the last toggled person to this one, like a click with Shift in lists. */
       extendTo: (email: string, listed: readonly string[]): void => {
         if (isAll) return;
         const [from, to] = [listed.indexOf(lastToggled.current ?? email), listed.indexOf(email)];
@@ -39,7 +39,7 @@ export const useSelection = (list: string) => {
         lastToggled.current = email;
         setSelected(new Set([...selected, ...range]));
       },
-      /** @param listed all who match, if they are known: then each can be taken out again */
+      /** @param listed all matching people if they are loaded: then each can be deselected */
       selectAll: (listed: readonly string[] | null): void => setSelected(listed ? new Set(listed) : 'all'),
       clear: (): void => {
         lastToggled.current = null;

@@ -11,7 +11,7 @@ import type { PersonState } from './person-state.ts';
 import { UsageCard } from './usage-comparison.tsx';
 import type { PersonData } from './use-person.ts';
 
-/** What the person may open, and by which way. */
+/** The apps that the person may open, and how they got them. */
 export const AccessTab = ({ data, state }: { data: PersonData; state: PersonState }) => {
   const { person, may, memberships, access } = data;
   const { roles } = useSession();

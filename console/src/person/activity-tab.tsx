@@ -10,7 +10,7 @@ import { useSession } from '../layout/use-session.ts';
 import classes from './person.module.css';
 import { UsageComparison } from './usage-comparison.tsx';
 
-/** What the person does: in apps, and in Steward. */
+/** The person's actions in apps and in Steward. */
 export const ActivityTab = ({ email }: { email: string }) => (
   <Stack>
     <UsageComparison email={email} />

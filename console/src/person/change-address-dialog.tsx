@@ -16,7 +16,7 @@ const HANDED_OVER =
 
 type DialogProps = { email: string; isOpen: boolean; onClose: () => void };
 
-/** Gives a person another address: by superusers at once, by client admins when the new mailbox confirms it. */
+/** Changes a person's address: for superusers at once, for client admins after the new mailbox has confirmed it. */
 export const ChangeAddressDialog = ({ email, isOpen, onClose }: DialogProps) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={`Change the address of ${email}`}>
     <AddressForm email={email} onClose={onClose} />

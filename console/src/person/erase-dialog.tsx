@@ -11,7 +11,7 @@ import { useForget } from '../components/use-forget.ts';
 
 type Props = { email: string; isOpen: boolean; onClose: () => void };
 
-/** Erases a person after showing what would be replaced, and after their address was typed. */
+/** Erases a person. First shows the rows that would be replaced, and asks the user to type the address. */
 export const EraseDialog = ({ email, isOpen, onClose }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={`Erase ${email}?`}>
     {isOpen && <ErasureForm email={email} onClose={onClose} />}

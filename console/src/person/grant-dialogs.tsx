@@ -30,7 +30,7 @@ type GrantProps = {
   name: string;
   /** Ids of the apps that the person has. */
   granted: readonly string[];
-  /** The app that is selected at first. */
+  /** The app that is initially selected. */
   app: Pick<PersonApp, 'id' | 'client'> | null;
   /** The client whose apps are offered first. */
   client: number | undefined;
@@ -38,7 +38,7 @@ type GrantProps = {
   onClose: () => void;
 };
 
-/** Grants apps to a person, until a date if it is chosen. */
+/** Grants apps to a person, optionally until a date. */
 export const GrantDialog = ({ email, name, granted, app, client, onGranted, onClose }: GrantProps) => {
   const [until, setUntil] = useState(NO_END);
   const [reason, setReason] = useState('');
@@ -71,7 +71,7 @@ type EndProps = {
   onClose: () => void;
 };
 
-/** Changes when a grant ends, and why it was given. */
+/** Changes the end and the reason of a grant. */
 export const GrantEndDialog = ({ email, name, app, onChanged, onClose }: EndProps) => {
   const [until, setUntil] = useState(() => endChoiceOf(app.grant?.expires_at ?? null));
   const [reason, setReason] = useState(app.grant?.reason ?? '');

@@ -10,7 +10,7 @@ import { type PersonData, usePersonMails } from './use-person.ts';
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
-/** What someone should look at. Renders nothing if there is nothing. */
+/** Items that someone should look at. Renders nothing if there are none. */
 export const NeedsAttention = ({ data, state }: { data: PersonData; state: PersonState }) => {
   const entries = usePersonMails(data.person.email).data?.pages.flat() ?? [];
   const failed = entries.flatMap(({ mail, invitation }) => mail ?? invitation?.mail ?? []).find(isFailed);

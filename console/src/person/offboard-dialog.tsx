@@ -9,13 +9,13 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { offerUndo } from '../people/undo-offer.ts';
 import { serverNow } from '../server-clock.ts';
 
-/** How long the service takes an undo. */
+/** How long the service accepts an undo. */
 const UNDO_MS = 600_000;
 
 type Preview = Outputs['users']['previewOffboarding'];
 type Props = { email: string; name: string; isOpen: boolean; onClose: () => void };
 
-/** Ends all that a person has, after showing what this is. */
+/** Ends everything that a person has, after showing it. */
 export const OffboardDialog = ({ email, name, isOpen, onClose }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={`Offboard ${name}?`}>
     {isOpen && <Offboarding email={email} name={name} onClose={onClose} />}
@@ -44,7 +44,7 @@ const Offboarding = ({ email, name, onClose }: Omit<Props, 'isOpen'>) => {
   );
 };
 
-/** As a bulk change of one person, which can be undone. A repeat after a lost response is the same operation. */
+/** A bulk change of one person, because that can be undone. A repeat after a lost response is the same operation. */
 const useOffboarding = ({
   email,
   name,
@@ -63,7 +63,7 @@ const useOffboarding = ({
     onSuccess: ({ operation, results }) => {
       onDone();
       if (results[0]?.status !== 'ok') return;
-      // By the clock of the browser, which may differ from that of the service.
+      // By the clock of the browser, which may differ from the service's.
       offerUndo({ title: `${name} was offboarded`, operation, until: new Date(serverNow() + UNDO_MS) });
     },
     onSettled: refresh,
@@ -77,7 +77,7 @@ const counted = (count: number, one: string): string =>
 const named = (names: readonly string[], one: string): string =>
   `${counted(names.length, one)}: ${LIST.format(names)}`;
 
-/** One line for each kind of what the person has. */
+/** One line per kind of access that the person has. */
 const linesOf = (preview: Preview): string[] => {
   const { apps, groups, roles } = preview;
   const counts: [count: number, text: string][] = [

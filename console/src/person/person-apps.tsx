@@ -29,7 +29,7 @@ type Open =
   | { kind: 'grant'; app: PersonApp | null }
   | null;
 
-/** Which apps the person may open: by which way, until when, and why. */
+/** The apps that the person may open: how they got each, until when, and why. */
 export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Props) => {
   const { email } = person;
   const name = nameOf(person);
@@ -119,7 +119,7 @@ const AppRows = ({ children }: { children: ReactNode[] }) =>
 
 type RowProps = {
   app: PersonApp;
-  /** The name of its client, if apps of several are shown. */
+  /** The name of the client, if apps of several clients are shown. */
   client: string | undefined;
   facts?: ReactNode;
   children: ReactNode;
@@ -153,7 +153,7 @@ const ROLES: Record<string, string> = {
 
 type WaysProps = { app: PersonApp; groups: PersonAccess['groups'] };
 
-/** Each way in which the person has the app, and since when. */
+/** Each way by which the person has the app, and since when. */
 const Ways = ({ app: { role, grant, groups: ids }, groups }: WaysProps) => {
   const through = groups.filter(({ id }) => ids.includes(id));
   const ways: ReactNode[] = [];
@@ -198,7 +198,7 @@ const Since = ({ date }: { date: Date }) => (
 
 type MenuProps = { app: PersonApp; isEnding: boolean; onChangeEnd: () => void; onEnd: () => void };
 
-/** What groups give cannot be revoked from a single person. */
+/** Apps that groups give cannot be revoked from a single person. */
 const AppMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuProps) => (
   <RowMenu label={`Change ${label}`} isPending={isEnding}>
     <Menu.Item onClick={onChangeEnd}>Change the end…</Menu.Item>
@@ -216,7 +216,7 @@ type LackedProps = {
   onExplain: (app: PersonApp) => void;
 };
 
-/** The other apps of the clients, folded: superusers see hundreds of apps. */
+/** The other apps of the clients, collapsed: superusers see hundreds of apps. */
 const Lacked = ({ apps, ofClient, onExplain }: LackedProps) => {
   const [isOpen, setOpen] = useState(false);
   if (apps.length === 0) return null;

@@ -25,7 +25,7 @@ type Props = {
 
 type Question = { kind: 'suspend' | 'remove'; membership: Membership };
 
-/** The clients that a person belongs to, as far as the user sees them, and what counts in each. */
+/** The clients of a person that the user may see, and the membership in each. */
 export const PersonClients = ({ email, memberships, state, may }: Props) => {
   const [question, setQuestion] = useState<Question | null>(null);
   const close = (): void => setQuestion(null);
@@ -89,7 +89,7 @@ const useChanges = (email: string, memberships: Membership[]) => {
     const others = memberships.filter((other) => other.client !== client);
     const staysVisible = canViewAll(roles) || others.some((other) => administers(roles, other.client));
     await (staysVisible ? refresh() : forget());
-    // Nothing more can be read of a person whom the user no longer sees.
+    // If the user no longer sees the person, nothing about the person can be read.
     if (!staysVisible) await navigate({ to: '/people', search: {} });
     notify(`${email} no longer belongs to ${client_name}.`);
   };
@@ -134,7 +134,7 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
 
 const NO_APPS: ReadonlyMap<string, string> = new Map();
 
-/** What the apps of the client get. */
+/** The data that the apps of the client receive. */
 const Values = ({ membership: { extra, is_demo_user } }: { membership: Membership }) => {
   const values = Object.entries({
     ...(is_demo_user && { is_demo_user }),
@@ -162,7 +162,7 @@ type ActionsProps = {
   onAsk: (kind: Question['kind']) => void;
 };
 
-/** By the rules of the service. A membership of an inactive account is neither suspended nor reactivated. */
+/** By the rules of the service: a membership of an inactive account can be neither suspended nor reactivated. */
 const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsProps) => {
   const { client, client_name: name, is_active, is_admin } = membership;
   const { roles } = useSession();

@@ -15,7 +15,7 @@ const nextOf = (page: readonly { id: number }[]): number | undefined =>
 
 type Props = { email: string };
 
-/** The sessions and API tokens of a person, for those who may change this person. */
+/** The sessions and API tokens of a person, for users who may change the person. */
 export const PersonCredentials = ({ email }: Props) => {
   const sessions = useInfiniteQuery(
     trpc.sessions.listByUser.infiniteQueryOptions({ email, limit: PAGE_SIZE }, { getNextPageParam: nextOf }),

@@ -9,7 +9,7 @@ import type { PersonData } from './use-person.ts';
 
 const SHOWN = 2;
 
-/** The facts that a look at a person is usually for. */
+/** The facts about a person that users need most often. */
 export const PersonFacts = ({ data }: { data: PersonData }) => {
   const { person, memberships, access, screen } = data;
   const { roles } = useSession();
@@ -47,7 +47,7 @@ export const PersonFacts = ({ data }: { data: PersonData }) => {
   return <FactList facts={facts} className={classes.facts ?? ''} />;
 };
 
-/** The first names, and how many others there are. */
+/** The first names, and the number of the others. */
 const Names = ({ items }: { items: { id: number; name: ReactNode }[] }) => {
   if (items.length === 0) return 'None';
   const rest = items.length - SHOWN;
@@ -69,7 +69,7 @@ const roleOf = ({ person, screen }: PersonData): string => {
   return person.clientadmin_of.length > 0 ? 'Client admin' : 'Member';
 };
 
-/** The newest of a login and a use of an app. Days of use are in UTC. */
+/** The latest login or use of an app. Days of use are in UTC. */
 const lastSeenOf = ({ person: { last_login: login }, screen: { last_use: use } }: PersonData): string => {
   if (use && (!login || use.day >= login.toISOString().slice(0, 10)))
     return `${shortDateOf(new Date(`${use.day}T12:00:00Z`))}, in ${use.app}`;

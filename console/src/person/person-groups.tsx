@@ -64,7 +64,7 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
           aria-label="Add to a group"
           placeholder="Add to a group"
           searchable
-          // Chosen groups leave the list.
+          // Chosen groups disappear from the list.
           value={null}
           disabled={edit.isPending}
           data={others.map((group) => ({ value: String(group.id), label: nameOfGroup(group) }))}
@@ -98,7 +98,7 @@ const paramsOf = ({ client, id }: PersonGroup) => ({ client: String(client), gro
 const isOnlyBy = ({ grant, role, groups }: PersonAccess['apps'][number], { id }: PersonGroup): boolean =>
   groups.includes(id) && groups.length === 1 && grant === null && role === null;
 
-/** With the client, if the person has groups of several. */
+/** With the client, if the person has groups of several clients. */
 const useGroupName = (groups: readonly PersonGroup[]): ((group: PersonGroup) => string) => {
   const clientName = useClientName();
   const hasSeveral = new Set(groups.map(({ client }) => client)).size > 1;

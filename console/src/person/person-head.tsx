@@ -24,7 +24,7 @@ const STATES = {
   inactive: { label: 'Inactive', color: 'gray' },
 } as const;
 
-/** Who the person is, what is true of them, and what can be done with them. */
+/** The name of the person, their state, and the actions for them. */
 export const PersonHead = ({ data, state }: { data: PersonData; state: PersonState }) => {
   const { person, screen, may } = data;
   const { roles, user } = useSession();
@@ -98,7 +98,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
   );
 };
 
-/** Lets an inactive person back in. */
+/** Reactivates an inactive person. */
 const Reactivation = ({ email, name }: { email: string; name: string }) => {
   const [isOpen, { open, close }] = useDisclosure();
   const refresh = useAccessRefresh();

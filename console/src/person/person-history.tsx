@@ -10,7 +10,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 
 const SHOWN = 20;
 
-/** What was changed about the person, newest first. */
+/** The changes of the person, newest first. */
 export const PersonHistory = ({ email }: { email: string }) => {
   const nameOfClient = useClientName();
   const entries = useQuery(trpc.audit.list.queryOptions({ person: email, limit: SHOWN }));
@@ -44,11 +44,11 @@ export const PersonHistory = ({ email }: { email: string }) => {
 
 type Entry = Pick<Outputs['audit']['list'][number], 'action' | 'target' | 'details' | 'people'>;
 
-/** Of a change of a group, what it says about the person. */
+/** For a change of a group, the part about the person. */
 const titleOf = (email: string, entry: Entry): string => {
   const { action, target } = entry;
   // On the screen of the person: `Changed roles`.
   if (!action.startsWith('group.')) return labelOf(action).replace(/( of)? a person$/, '');
-  const { added = [] } = Object(withNames(entry).members) as { added?: unknown[] }; // of the audit trail
+  const { added = [] } = Object(withNames(entry).members) as { added?: unknown[] }; // as in the audit trail
   return `${added.includes(email) ? 'Added to' : 'Removed from'} the group ${target}`;
 };

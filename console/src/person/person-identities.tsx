@@ -11,7 +11,7 @@ import { notify } from '../components/toasts.ts';
 type Identity = Outputs['users']['identities'][number];
 type Props = { email: string; mayUnlink: boolean };
 
-/** At which identity providers a person logs in. Nothing of people who use their password. */
+/** The identity providers at which a person logs in. Renders nothing for people who use their password. */
 export const PersonIdentities = ({ email, mayUnlink }: Props) => {
   const queryClient = useQueryClient();
   const identities = useQuery(trpc.users.identities.queryOptions({ email }));

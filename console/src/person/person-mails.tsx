@@ -21,9 +21,7 @@ export const PersonMails = ({ email }: { email: string }) => {
       </Title>
       <ProblemAlert error={entries.error} />
       {entries.isPending && <Skeleton height={80} />}
-      {entries.isSuccess && rows.length === 0 && (
-        <Text c="dimmed">No mail was sent to this address, as far as mails are kept.</Text>
-      )}
+      {entries.isSuccess && rows.length === 0 && <Text c="dimmed">No mail to this address is stored.</Text>}
       <Timeline bulletSize={14}>
         {rows.map((entry) => (
           <Timeline.Item key={entry.id} title={<EntryTitle entry={entry} />}>

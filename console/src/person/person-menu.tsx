@@ -21,7 +21,7 @@ type Props = {
   onOffboard: () => void;
 };
 
-/** What is seldom done with a person. */
+/** The less common actions for a person. */
 export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props) => {
   const { email } = person;
   const { roles } = useSession();

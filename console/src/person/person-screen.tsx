@@ -23,7 +23,7 @@ const READ_ONLY_NOTICE =
 
 type Changes = 'account' | 'memberships' | 'nothing';
 
-/** What is refused of a person whose account other clients use, and what is not. */
+/** For a person whose account other clients also use: which changes the service refuses, and which it allows. */
 const sharedNotice = (changes: Changes, mayChangeApps: boolean, clients: string): string =>
   [
     'This account belongs, or has belonged, to several clients.',

@@ -3,12 +3,12 @@ import type { Person } from './use-person-form.ts';
 
 export type Membership = Outputs['memberships']['list'][number];
 
-/** `suspended`: in all clients that the viewer sees. The person may log in, but opens no app of these clients. */
+/** `suspended`: in all clients that the viewer sees. The person may log in, but cannot open apps of these clients. */
 export type PersonState = 'active' | 'suspended' | 'inactive';
 
 /**
- * Client admins see people as inactive whose account is, or who are suspended in all of their clients.
- * @param seesAccount whether `is_active` of the person is that of the account
+ * Client admins see a person as inactive if the account is, or if the person is suspended in all of their clients.
+ * @param seesAccount whether `is_active` of the person is the account's
  */
 export const stateOf = (
   { is_active }: Person,

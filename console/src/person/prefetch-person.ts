@@ -2,8 +2,8 @@ import { queryClient, sessionQuery, trpc } from '../api.ts';
 import { canView } from '../layout/roles.ts';
 
 /**
- * Loads what the screen of a person shows first, while a link to it is pointed at or followed: the screen then appears in one
- * step. A failure is reported by the screen, which asks again.
+ * Loads the first data of a person's screen while the pointer is over a link to it, or when the link is followed: the screen then appears
+ * in one step. If this fails, the screen requests the data again and reports the failure.
  */
 export const prefetchPerson = async (email: string): Promise<void> => {
   const session = queryClient.getQueryData(sessionQuery.queryKey);

@@ -23,9 +23,9 @@ const labelsOf = (active: string) =>
 type Props = {
   person: Person;
   state: PersonState;
-  /** What the user changes here: the account, or only what counts in some clients. */
+  /** What the user changes here: the account, only the memberships in some clients, or nothing. */
   changes: 'account' | 'memberships' | 'nothing';
-  /** Names of these clients. */
+  /** The names of these clients. */
   clients: string;
 };
 
@@ -65,7 +65,7 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
         <TextInput
           label="First name"
           {...asText(areNamesReadOnly)}
-          // Accepting an invitation requires it. Some people were added without one.
+          // Required to accept an invitation. Some people were added without one.
           required={person.first_name !== '' && !isShared}
           pattern=".*\S.*"
           {...form.getInputProps('first_name')}
@@ -111,7 +111,7 @@ type Facts = {
   isActive: boolean;
 };
 
-/** What the switch itself does not say. */
+/** Explains the effect of the switch. */
 const activeHint = ({ isSelf, isShared, state, clients, isActive }: Facts): string | undefined => {
   if (isSelf) return 'You cannot deactivate your own account.';
   if (isShared && state === 'inactive') return 'The account is inactive. Only superusers reactivate it.';

@@ -14,7 +14,7 @@ type RemovalProps = {
 
 type Props = Omit<RemovalProps, 'membership'> & { membership: Membership | null };
 
-/** Removes a person from a client, after showing what this ends. */
+/** Removes a person from a client, after showing what would end. */
 export const RemoveMemberModal = ({ membership, ...props }: Props) => (
   <Dialog
     isOpen={membership !== null}

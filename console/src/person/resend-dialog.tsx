@@ -42,7 +42,7 @@ export const ResendDialog = ({ email, invitation, isOpen, onClose }: Props) => {
       state={resend}
       onClose={onClose}
     >
-      {email} gets another mail with the link, which is valid as long as that of a new invitation.
+      {email} gets another mail with the link, which is valid as long as the link of a new invitation.
     </ActionDialog>
   );
 };

@@ -10,7 +10,7 @@ import { PersonIdentities } from './person-identities.tsx';
 import { PersonRoles } from './person-roles.tsx';
 import type { PersonData } from './use-person.ts';
 
-/** How the person logs in, where they are logged in, and what roles they have. */
+/** How the person logs in, where they are logged in, and their roles. */
 export const SecurityTab = ({ data, isActive }: { data: PersonData; isActive: boolean }) => {
   const { person, may, screen } = data;
   const { roles } = useSession();

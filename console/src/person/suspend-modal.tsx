@@ -10,7 +10,7 @@ type Props = {
   onClose: () => void;
 };
 
-/** Asks before a person loses the apps of some clients, and says what stays. */
+/** Asks before a person loses the apps of some clients, and explains what stays. */
 export const SuspendModal = ({ isOpen, email, clients, onConfirm, onClose }: Props) => (
   <ConfirmModal
     isOpen={isOpen}

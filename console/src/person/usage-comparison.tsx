@@ -8,10 +8,10 @@ import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import type { UsageDay } from '../usage/usage-by-day.tsx';
 
-/** Four weeks: the same days of the week are compared. */
+/** Four weeks, so that the same weekdays are compared. */
 const DAYS = 28;
 
-/** The last four weeks of a person, and the four before. */
+/** The last four weeks of a person, and the four weeks before. */
 const useUsage = (email: string) =>
   useQuery(
     trpc.usage.series.queryOptions(
@@ -22,7 +22,7 @@ const useUsage = (email: string) =>
 
 type Usage = { before: UsageDay[]; now: UsageDay[] };
 
-/** The usage in a line of text and a small picture. */
+/** The usage in a line of text and a sparkline. */
 export const UsageCard = ({ email }: { email: string }) => {
   const { data, error, isPending } = useUsage(email);
   return (
@@ -51,7 +51,7 @@ export const UsageCard = ({ email }: { email: string }) => {
   );
 };
 
-/** The usage by day, beside that of four weeks before. */
+/** The usage by day, compared with the four weeks before. */
 export const UsageComparison = ({ email }: { email: string }) => {
   const { data, error, isPending } = useUsage(email);
   return (

@@ -6,13 +6,13 @@ export type PersonAccess = Outputs['access']['ofPerson'];
 export type PersonApp = PersonAccess['apps'][number];
 export type PersonGroup = PersonAccess['groups'][number];
 
-/** Whether anything gives the app to the person. They may still be suspended, or the app in maintenance. */
+/** Whether anything gives the app to the person. Even so, the person may be suspended, or the app in maintenance. */
 export const hasApp = ({ grant, groups, role }: PersonApp): boolean =>
   grant !== null || groups.length > 0 || role !== null;
 
 type Terms = { expires_at: Date | null; reason: string };
 
-/** Grants apps one after the other, and stops at the first that is refused. */
+/** Grants apps one after another, and stops at the first refusal. */
 export const useGrantApps = (email: string, onDone: () => void) => {
   const refresh = useAccessRefresh();
   return useMutation({
@@ -24,7 +24,7 @@ export const useGrantApps = (email: string, onDone: () => void) => {
   });
 };
 
-/** Revokes an app as a bulk change of one person, which can be undone. */
+/** Revokes an app by a bulk change of one person, because that can be undone. */
 export const useEndGrant = (email: string, onEnded: (operation: string, appId: string) => void) => {
   const refresh = useAccessRefresh();
   return useMutation({

@@ -8,7 +8,7 @@ import { useRecordForm } from '../components/use-record-form.tsx';
 export type Person = Outputs['users']['get'];
 type Input = Inputs['users']['update'];
 
-/** A person as forms show them: free-form data is edited as text. */
+/** A person in forms: free-form data is edited as text. */
 type PersonFields = Omit<Person, 'extra'> & { extra: string };
 type Field = Extract<keyof NonNullable<Input['expected']>, keyof Person>;
 
@@ -16,7 +16,7 @@ const formFieldsOf = (person: Person): PersonFields => ({ ...person, extra: obje
 
 const personOf = (fields: PersonFields): Person => ({ ...fields, extra: parseObject(fields.extra) });
 
-/** As the procedure takes them. */
+/** Converts to the input of the procedure. */
 const inputOf = ({ extra, ...fields }: Partial<Pick<PersonFields, Field>>) => ({
   ...fields,
   ...(extra !== undefined && { extra: parseObject(extra) }),
@@ -26,7 +26,7 @@ type Options<F extends Field> = {
   /** Unique on the screen. */
   name: string;
   labels: FieldLabels<F>;
-  /** How the audit trail names such changes. */
+  /** The name of such changes in the audit trail. */
   action: 'user.update' | 'membership.update';
 };
 

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useSuspenseQueries } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 
-/** Everything that the head of a person shows, and the tab that is shown first. */
+/** The data for the head of a person's screen, and for the first tab. */
 export const usePerson = (email: string) => {
   const [{ data: person }, { data: may }, { data: memberships }, { data: access }, { data: screen }] =
     useSuspenseQueries({

@@ -9,13 +9,13 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
 
-/** `name` is to be typed; all other fields are counts. */
+/** The user must type `name`; all other fields are counts. */
 type Preview = { name: string; is_closed: boolean } & Record<string, string | number | boolean>;
 
 export type RemovalProps = {
-  /** Of what is removed: `app` or `client`. */
+  /** The object to remove: `app` or `client`. */
   noun: 'app' | 'client';
-  /** What to do first, while it is open. */
+  /** Shown while the object is open: how to close it first. */
   closing: ReactNode;
   preview: UseQueryResult<Preview, unknown>;
   remove: Pick<UseMutationResult<unknown, unknown, string>, 'mutate' | 'isPending' | 'error'>;
@@ -27,7 +27,7 @@ type Props = Omit<RemovalProps, 'preview' | 'remove'> & {
   children: (close: () => void) => ReactNode;
 };
 
-/** Offers superusers to remove what is closed. */
+/** Offers superusers to remove a closed object. */
 export const RemovalPanel = ({ noun, name, isClosed, closing, children }: Props) => {
   const [isOpen, { open, close }] = useDisclosure();
   return (
@@ -51,7 +51,7 @@ export const RemovalPanel = ({ noun, name, isClosed, closing, children }: Props)
 
 type FormProps = Pick<RemovalProps, 'noun' | 'preview' | 'remove'> & { onClose: () => void };
 
-/** Shows what goes with it, and removes it after its name was typed. */
+/** Shows what would be removed with it, and removes it after its name was typed. */
 export const RemovalForm = ({ noun, preview, remove, onClose }: FormProps) => {
   const [typed, setTyped] = useState('');
   return (
@@ -127,7 +127,7 @@ const Counted = ({
   );
 };
 
-/** What follows a removal, and the prompt for the password that precedes it. */
+/** What happens after a removal, and the prompt for the password before it. */
 export const useRemoval = (to: '/apps' | '/clients') => {
   const navigate = useNavigate();
   const forget = useForget();

@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const wishedEnd = ({ days }: AccessRequest): Date | null =>
   days === null ? null : new Date(Date.now() + days * DAY_MS);
 
-/** Denies a request with a word, or approves it until another end. */
+/** Denies a request with a reason, or approves it with another end. */
 export const DecisionDialog = ({ question, isSending, error, onDecide, onClose }: Props) => {
   const { kind, request } = question;
   const [reason, setReason] = useState('');

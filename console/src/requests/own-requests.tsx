@@ -9,13 +9,13 @@ import { type AccessRequest, daysText, useOwnRequests } from './use-requests.ts'
 
 type RequestableApp = Outputs['requests']['requestable'][number];
 
-/** Its fields are not on Home before. */
+/** Loaded on demand: no other part of Home needs its fields. */
 const AskDialog = lazy(async () => ({ default: (await import('./ask-dialog.tsx')).AskDialog }));
 
 const MAX_READ = 50;
 const DECISION_SHOWN_MS = 30 * 86_400_000;
 
-/** What members ask for: their requests, and the apps that they may ask for. */
+/** For members: their requests, and the apps that they may ask for. */
 export const OwnRequests = () => {
   const requests = useQuery(trpc.requests.list.queryOptions({ limit: MAX_READ }));
   const apps = useQuery(trpc.requests.requestable.queryOptions());
@@ -30,7 +30,7 @@ export const OwnRequests = () => {
   );
 };
 
-/** The last request for each app, if it is pending or was decided lately. */
+/** The last request for each app, if it is pending or was decided recently. */
 const latest = (requests: readonly AccessRequest[]): AccessRequest[] => {
   const since = Date.now() - DECISION_SHOWN_MS;
   return requests
@@ -89,7 +89,7 @@ const RequestStatus = ({ request: { status } }: { request: AccessRequest }) => {
   return <StatusText label="Pending" color="yellow" />;
 };
 
-/** What was asked for; after the decision, by whom it was made and with which words. */
+/** The content of the request; after the decision, also who made it, and their words. */
 const Facts = ({ request }: { request: AccessRequest }) => {
   const { status, created_at, days, reason, decided_at, decided_by, decision_reason, expires_at } = request;
   const words = status === 'pending' ? reason : decision_reason;

@@ -18,14 +18,14 @@ import {
   usePendingRequests,
 } from './use-requests.ts';
 
-/** Its fields are not on Home before. */
+/** Loaded on demand: no other part of Home needs its fields. */
 const DecisionDialog = lazy(async () => ({
   default: (await import('./decision-dialog.tsx')).DecisionDialog,
 }));
 
 type Props = { subject?: Subject };
 
-/** Requests to decide: all, or those of an app or a person. Renders nothing without requests. */
+/** Requests to decide: all of them, or those for an app or of a person. Renders nothing without requests. */
 export const PendingRequests = ({ subject = {} }: Props) => {
   const pages = usePendingRequests(subject);
   const requests = pages.data?.pages.flat() ?? [];
@@ -101,7 +101,7 @@ const Shortcuts = () => (
   </Text>
 );
 
-/** After a decision, the row that takes the place of the decided one gets the focus: the next can be decided at once. */
+/** After a decision, focuses the row that takes the place of the decided one, so that the next can be decided at once. */
 const useFocusOnNext = (requests: readonly AccessRequest[]) => {
   const list = useRef<HTMLDivElement>(null);
   const decided = useRef<{ id: number; index: number } | null>(null);
@@ -123,7 +123,7 @@ type RowProps = {
   request: AccessRequest;
   isDeciding: boolean;
   showsClient: boolean;
-  /** Whether the person is named: on their own screen it is clear. */
+  /** Whether to name the person: not on their own screen. */
   showsPerson: boolean;
   onApprove: () => void;
   /** Opens the dialog. */
@@ -200,7 +200,7 @@ const RequestRow = (props: RowProps) => {
 
 type NotDecidedProps = { error: unknown; request: AccessRequest | undefined };
 
-/** Someone else has decided before, for example. */
+/** For example, someone else has decided before. */
 const NotDecided = ({ error, request }: NotDecidedProps) => {
   if (!isProblem(error, 'request-decided') || !request) return <ProblemAlert error={error} />;
   return (

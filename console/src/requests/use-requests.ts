@@ -6,7 +6,7 @@ import { nameOf } from '../people/name-of.ts';
 
 export type AccessRequest = Outputs['requests']['list'][number];
 
-/** Of what requests are listed; of everything if it is empty. */
+/** The app, client or person of the listed requests; empty: all requests. */
 export type Subject = Pick<Exclude<Inputs['requests']['list'], void>, 'app' | 'email'>;
 
 const PAGE_SIZE = 20;
@@ -29,7 +29,7 @@ export const DURATIONS: readonly { label: string; days: number | null }[] = [
   { label: 'A year', days: 365 },
 ];
 
-/** What people ask for, in the words that they chose: `for 2 weeks`. */
+/** The duration that people ask for, in the words of the choice: `for 2 weeks`. */
 export const daysText = (days: number | null): string => {
   if (days === null) return 'without an end';
   const chosen = DURATIONS.find((duration) => duration.days === days)?.label.toLowerCase();
@@ -52,13 +52,13 @@ export const useOwnRequests = (onDone: () => void = () => {}) => {
   };
 };
 
-/** `expires_at`: undefined for as long as the person asked for. */
+/** `expires_at`: undefined means for as long as the person asked. */
 export type Decision = { request: AccessRequest; reason?: string } & (
   | { kind: 'approve'; expires_at?: Date | null }
   | { kind: 'deny' }
 );
 
-/** Approves or denies. The lists are read again also if someone else has decided before. */
+/** Approves or denies. Reads the lists again even if someone else has decided before. */
 export const useDecide = (options: { onSuccess: () => void; onError: (error: unknown) => void }) => {
   const refresh = useAccessRefresh();
   return useMutation({

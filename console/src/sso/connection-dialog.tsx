@@ -14,7 +14,7 @@ import type { Connection } from './connections.tsx';
 
 type Props = {
   client: number;
-  /** None for a new one. */
+  /** Undefined: a new one. */
   connection?: Connection;
   isOpen: boolean;
   onClose: () => void;

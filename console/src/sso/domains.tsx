@@ -16,7 +16,7 @@ import { useSession } from '../layout/use-session.ts';
 type Domain = Outputs['domains']['list'][number];
 type Props = { client: number; isReadOnly: boolean };
 
-/** The domains of email addresses that a client has proved, and how it proves others. */
+/** The domains of email addresses that a client has proved, and the steps to prove others. */
 export const Domains = ({ client, isReadOnly }: Props) => {
   const domains = useQuery(trpc.domains.list.queryOptions({ id: client }));
   return (

@@ -22,7 +22,7 @@ const GREEN: MantineColorsTuple = [
   '#0f382d',
 ];
 
-/** From paper to ink. Mantine's grays are cold beside the palette of the pages. */
+/** From paper to ink. Mantine's grays look cold next to the palette of the pages. */
 const GRAY: MantineColorsTuple = [
   '#faf8f3',
   '#f2efe7',
@@ -50,11 +50,11 @@ const DARK: MantineColorsTuple = [
   '#0b0e0d',
 ];
 
-/** What the system has, until the font is loaded and for scripts that it lacks. */
+/** System fonts, used until the font is loaded, and for scripts that it lacks. */
 const FONT =
   '"Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif';
 
-/** Buttons that take something away for good. */
+/** Buttons of irreversible actions. */
 const DANGER = {
   background: 'var(--console-danger)',
   hover: 'color-mix(in srgb, var(--console-danger) 88%, var(--mantine-color-text))',
@@ -69,7 +69,7 @@ const tinted = (color: string) => ({
   color,
 });
 
-/** Of the variant `light`, by name of the color. */
+/** For the variant `light`, by color. */
 const LIGHT: Record<string, ReturnType<typeof tinted>> = {
   red: tinted('var(--mantine-color-error)'),
   green: tinted('var(--mantine-color-anchor)'),
@@ -89,7 +89,7 @@ export const theme = createTheme({
   colors: { green: GREEN, gray: GRAY, dark: DARK },
   primaryColor: 'green',
   primaryShade: { light: 7, dark: 3 },
-  // Mantine chooses the color of the text for the light mode only.
+  // Mantine chooses the color of the text only for light mode.
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
     const isAccent = input.variant === 'filled' && (input.color === undefined || input.color === 'green');
@@ -116,7 +116,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // The arrow of a choice, which says nothing.
+    // The arrow of a choice has no meaning for screen readers.
     ComboboxChevron: { defaultProps: { 'aria-hidden': true } },
     Badge: Badge.extend({
       defaultProps: { tt: 'none', fw: 500 },

@@ -9,6 +9,6 @@ export const periodLabel = (interval: Interval, start: string, end: string): str
   return start === end ? dayText(start) : `${dayText(start)} – ${dayText(end)}`;
 };
 
-/** Its first day, as `16 Nov`, or `Nov 2026`. */
+/** The first day of the period, as `16 Nov`, or `Nov 2026`. */
 export const shortPeriodLabel = (interval: Interval, start: string): string =>
   interval === 'month' ? MONTH.format(new Date(start)) : shortDayText(start);

@@ -3,12 +3,12 @@ import type { ReactNode } from 'react';
 
 type Props = {
   title: string;
-  /** What is counted; the number of actions follows. */
+  /** The counted items; the number of actions follows. */
   headings: string[];
   rows: { key: string; cells: ReactNode[] }[] | undefined;
 };
 
-/** The first few of a list, most first. */
+/** The first items of a ranking, highest first. */
 export const Ranking = ({ title, headings, rows }: Props) => (
   <Stack className="card" gap="xs">
     <Title order={2} size="h3">

@@ -6,7 +6,7 @@ type Props = { report: Report; onChange: (changes: Partial<UsageFilter>) => void
 
 const LABELS = { day: 'Day', week: 'Week', month: 'Month' };
 
-/** By what usage is grouped, and how far back. */
+/** The interval by which usage is grouped, and how far back it goes. */
 export const ReportControls = ({ report: { interval, periods }, onChange }: Props) => (
   <>
     <SegmentedControl

@@ -11,7 +11,7 @@ type Props = {
   onApp: (id: string) => void;
 };
 
-/** The most used apps of a client, or of all. */
+/** The most used apps of a client, or of all clients. */
 export const TopApps = ({ client, days, onApp }: Props) => {
   const top = useQuery(
     trpc.usage.topApps.queryOptions(

@@ -35,7 +35,7 @@ export const TopUsers = (props: Props) => {
 /** The most used stacks of an app. */
 export const TopStacks = (props: Props) => {
   const top = useTop(props);
-  // The list of people says why.
+  // The list of people shows the reason.
   if (top.isError) return null;
   const rows = top.data?.stacks.map(({ stack, label, actions }) => ({
     key: stack,

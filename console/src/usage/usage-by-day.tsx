@@ -13,12 +13,12 @@ export type UsageDay = Outputs['usage']['series'][number];
 const CHART_HEIGHT = 260;
 
 type Props<Days extends number> = {
-  /** At least one of the two. */
+  /** At least one of the two is set. */
   subject: { app_id?: string | undefined; email?: string | undefined };
   days: Days;
   windows: readonly Days[];
   onDays: (days: Days) => void;
-  /** Beside the switch. */
+  /** Shown next to the switch. */
   actions?: ReactNode;
 };
 

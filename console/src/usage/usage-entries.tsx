@@ -11,7 +11,7 @@ type Entry = Outputs['usage']['list']['items'][number];
 
 const PAGE_SIZE = 100;
 
-/** `Stack access` for `STACK_ACCESS`, which is what apps send. */
+/** `Stack access` for `STACK_ACCESS`, the form that apps send. */
 const wordsOf = (action: string): string => capitalized(action.replaceAll('_', ' ').toLowerCase());
 
 const COLUMNS: Column<Entry>[] = [
@@ -52,7 +52,7 @@ const COLUMNS: Column<Entry>[] = [
 type Props = {
   appId: string;
   email: string | undefined;
-  /** Of the CSV file. */
+  /** The days in the CSV file. */
   days: number;
 };
 
@@ -95,7 +95,7 @@ export const UsageEntries = ({ appId, email, days }: Props) => {
   );
 };
 
-/** All entries of these days. */
+/** Downloads all entries of these days. */
 const CsvLink = ({ appId, email, days }: Props) => {
   const path =
     email === undefined

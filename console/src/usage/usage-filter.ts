@@ -3,14 +3,14 @@ import { idOf, oneOf, textOf } from '../components/search-params.ts';
 export const INTERVALS = ['day', 'week', 'month'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** How many of each interval can be shown. Days are whole weeks, so that each is compared with the same weekday. */
+/** How many periods of each interval can be shown. Days are whole weeks, so that each is compared with the same weekday. */
 export const PERIODS = {
   day: [28, 84, 364],
   week: [12, 26, 52],
   month: [6, 12, 24],
 } as const satisfies Record<Interval, readonly [number, ...number[]]>;
 
-/** Whose usage is shown, as the address states it. */
+/** Whose usage is shown, from the address. */
 export type UsageFilter = {
   client?: number | undefined;
   /** Id of an app. */
@@ -32,7 +32,7 @@ export const usageFilter = (address: Record<string, unknown>): UsageFilter => ({
   periods: idOf(address.periods),
 });
 
-/** The query of the service. An app belongs to one client, which would not limit it further. */
+/** The query of the service. An app belongs to one client, so the client would not limit it further. */
 export const reportOf = ({ client, app, stack, email, interval = 'day', periods }: UsageFilter) => ({
   interval,
   periods: PERIODS[interval].find((count) => count === periods) ?? PERIODS[interval][0],

@@ -13,7 +13,7 @@ const FOUND_PEOPLE = 20;
 
 type Props = { filter: UsageFilter; onChange: (changes: Partial<UsageFilter>) => void };
 
-/** A person and a stack exclude each other: the totals have no people of a stack. */
+/** A person and a stack exclude each other: the totals by stack contain no people. */
 export const UsageFilters = ({ filter, onChange }: Props) => {
   const { client, app, stack, email } = filter;
   const apps = useQuery(trpc.apps.list.queryOptions({ client }));

@@ -18,13 +18,13 @@ type Props = {
   order?: 2 | 3;
   report: Report;
   height?: number;
-  /** Whether the sum of all periods is beside the title. */
+  /** Whether the total of all periods is shown next to the title. */
   hasTotal?: boolean;
-  /** At the end of its line. */
+  /** At the end of the title's line. */
   actions?: ReactNode;
 };
 
-/** A chart of usage beside the period before, and its numbers. */
+/** A chart of usage, compared with the period before, and its numbers. */
 export const UsageReport = (props: Props) => {
   const { title, order = 2, report, height = 260, hasTotal = false, actions } = props;
   const { data, error, isPending } = useReport(report);
@@ -74,7 +74,7 @@ export const UsageReport = (props: Props) => {
 const sum = (rows: readonly UsagePeriod[], field: 'actions' | 'previous_actions'): number =>
   rows.reduce((total, row) => total + row[field], 0);
 
-/** All actions, beside those of the period before. */
+/** The total number of actions, compared with the period before. */
 const Total = ({ rows }: { rows: readonly UsagePeriod[] }) => {
   const [actions, before] = [sum(rows, 'actions'), sum(rows, 'previous_actions')];
   return (
@@ -85,7 +85,7 @@ const Total = ({ rows }: { rows: readonly UsagePeriod[] }) => {
   );
 };
 
-/** People only of one app: those of several apps cannot be added. */
+/** People only for one app: the people of several apps cannot be added up. */
 const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ...Series[]] => {
   const oldestFirst = rows.toReversed();
   const nameOf = (start: string, end: string) => ({
@@ -121,7 +121,7 @@ const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ..
   ];
 };
 
-/** The numbers of the table. */
+/** Downloads the numbers of the table. */
 const CsvLink = ({ report }: { report: Report }) => (
   <Anchor
     size="sm"

@@ -13,7 +13,7 @@ import { type UsagePeriod, useReport } from './use-report.ts';
 
 const route = getRouteApi('/usage');
 
-/** Usage of all apps, of a client, an app, a stack or a person. The choice is part of the address. */
+/** Usage of all apps, or of a client, an app, a stack or a person. The choice is part of the address. */
 export const UsageScreen = () => {
   const filter = route.useSearch();
   const { client, app, email } = filter;
@@ -58,7 +58,7 @@ export const UsageScreen = () => {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** The days that a report covers, until today; 0 while it is loading. */
+/** The number of days in a report, until today; 0 while it is loading. */
 const daysOf = (rows: UsagePeriod[]): number => {
   const [newest, oldest] = [rows[0], rows.at(-1)];
   return newest && oldest ? (Date.parse(newest.end) - Date.parse(oldest.start)) / DAY_MS + 1 : 0;

@@ -14,7 +14,7 @@ export const isDelivered = (status: number | null): boolean =>
 
 type Props = { title: string; text: string };
 
-/** A body, such as that of a response. */
+/** A body, for example of a response. */
 export const Body = ({ title, text }: Props) => (
   <Stack gap={4}>
     <Text size="sm" fw={600}>

@@ -20,7 +20,7 @@ const PAGE_SIZE = 50;
 const REFRESH_MS = 5_000;
 const route = getRouteApi('/webhooks/$id');
 
-/** What was sent to a webhook, and what was answered. */
+/** The deliveries to a webhook, and the responses. */
 export const Deliveries = ({ webhook: { id } }: { webhook: Webhook }) => {
   const { status } = route.useSearch();
   const navigate = route.useNavigate();

@@ -14,7 +14,7 @@ import { useWebhookRefresh } from './use-webhook-changes.ts';
 
 type Props = { webhook: number; delivery: Delivery | null; onClose: () => void };
 
-/** What was sent of an event, and what was answered. */
+/** The delivery of an event, and the response. */
 export const DeliveryDialog = ({ webhook, delivery, onClose }: Props) => (
   <Dialog isOpen={delivery !== null} onClose={onClose} size="lg" title={delivery && wordsOf(delivery.type)}>
     {delivery && <DeliveryDetails webhook={webhook} delivery={delivery} onClose={onClose} />}

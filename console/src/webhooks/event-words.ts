@@ -1,6 +1,5 @@
 import type { EventType } from '../live/what-changes.ts';
 
-/** What each type of event says has happened. */
 const WORDS: Record<EventType, string> = {
   'access_request.approved': 'A request for an app was approved',
   'access_request.closed': 'A request for an app was closed by itself',
@@ -113,18 +112,18 @@ const WORDS: Record<EventType, string> = {
 
 const words = new Map<string, string>(Object.entries(WORDS));
 
-/** Events of a newer service may have further types. */
+/** A newer service may send further types. */
 export const wordsOf = (type: string): string => words.get(type) ?? type;
 
 export const EVENT_TYPES = Object.keys(WORDS) as EventType[]; // its keys
 
-/** `access_request.approved` is of `Access request`. */
+/** The group of a type: `Access request` for `access_request.approved`. */
 const nounOf = (type: string): string => {
   const noun = type.replace(/\..*/, '').replaceAll('_', ' ');
   return noun === 'mfa' ? 'Second factor' : noun.charAt(0).toUpperCase() + noun.slice(1);
 };
 
-/** The types by what they are about, for a list of choices. */
+/** The types for a list of choices, grouped by their nouns. */
 export const TYPE_CHOICES = [...Map.groupBy(EVENT_TYPES, nounOf)].map(([group, types]) => ({
   group,
   items: types.map((type) => ({ value: type, label: type })),

@@ -18,7 +18,7 @@ export const ReplayDialog = ({ isOpen, ...props }: Props) => (
   </Dialog>
 );
 
-/** As fields for a date and a time have it, in the time zone of the browser: `2026-11-22T21:36`. */
+/** The format of an input for date and time, in the time zone of the browser: `2026-11-22T21:36`. */
 const localTimeOf = (date: Date): string =>
   new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 

@@ -5,9 +5,9 @@ import { SecretField } from '../components/secret-field.tsx';
 import { DocsLink } from './webhook-list.tsx';
 
 type Props = {
-  /** None: closed. */
+  /** Undefined: closed. */
   secret: string | undefined;
-  /** Of a new secret: how long the one before signs, too. */
+  /** For a replaced secret: until when deliveries are also signed with the previous one. */
   previousUntil?: Date | undefined;
   onClose: () => void;
 };

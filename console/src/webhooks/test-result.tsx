@@ -5,7 +5,7 @@ import { attemptText, Body, isDelivered } from './attempt.tsx';
 
 type Props = { result: Outputs['webhooks']['test'] | undefined; onClose: () => void };
 
-/** What the receiver answered to a test. Read aloud when it arrives. */
+/** The receiver's answer to a test. Announced to screen readers when it arrives. */
 export const TestResult = ({ result, onClose }: Props) => (
   <div role="status">
     {result && (

@@ -5,7 +5,7 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { notify } from '../components/toasts.ts';
 import type { Webhook } from './webhook-state.tsx';
 
-/** Refreshes what shows webhooks, and says what has happened. */
+/** Refreshes the queries that show webhooks, and shows a message. */
 export const useWebhookRefresh = () => {
   const queryClient = useQueryClient();
   return (message?: string): void => {
@@ -14,7 +14,7 @@ export const useWebhookRefresh = () => {
   };
 };
 
-/** What the screen of a webhook does with it, beside editing and replaying. */
+/** The actions of a webhook's screen, apart from editing and replaying. */
 export const useWebhookChanges = ({ id, client }: Webhook) => {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
@@ -36,7 +36,7 @@ export const useWebhookChanges = ({ id, client }: Webhook) => {
   const remove = useMutation(
     trpc.webhooks.remove.mutationOptions({
       onSuccess: async () => {
-        // First, because it can be read no more.
+        // First, because the webhook can no longer be read.
         await navigate({ to: '/webhooks', search: client === null ? {} : { client } });
         queryClient.removeQueries(trpc.webhooks.get.queryFilter({ id }));
         refresh('Webhook removed.');

@@ -17,7 +17,7 @@ import type { Webhook } from './webhook-state.tsx';
 
 export type CreatedWebhook = Outputs['webhooks']['create'];
 
-/** Instead of the id of a client. */
+/** The value for the installation, instead of the id of a client. */
 const INSTALLATION = 'installation';
 
 type Values = {
@@ -29,7 +29,7 @@ type Values = {
 };
 
 const valuesOf = (webhook: Webhook | undefined, client: string): Values => {
-  // Types that this console does not know are not offered, and so not kept either.
+  // Types that this console does not know are not offered, so they are lost when the form is saved.
   const types = EVENT_TYPES.filter((type) => webhook?.types.includes(type));
   const { url = '', description = '' } = webhook ?? {};
   return { client, url, description, hears: types.length === 0 ? 'all' : 'some', types };
@@ -42,9 +42,9 @@ const fieldsOf = ({ url, description, hears, types }: Values) => ({
 });
 
 type FormProps = {
-  /** None for a new one. */
+  /** Undefined: a new one. */
   webhook?: Webhook;
-  /** Of a new one. Undefined: to be chosen. */
+  /** The client of a new one. Undefined: the user chooses. */
   client?: number | undefined;
   onClose: () => void;
   onCreated?: (created: CreatedWebhook) => void;
@@ -140,7 +140,7 @@ const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
   );
 };
 
-/** Whose events a webhook of the user can send. */
+/** The clients, or the installation, whose events a webhook of the user can send. */
 const useOwners = () => {
   const { roles } = useSession();
   const clients = useClients().filter(({ id }) => administers(roles, id));
@@ -152,7 +152,7 @@ const useOwners = () => {
 
 type TypesProps = { value?: EventType[]; onChange?: (types: EventType[]) => void; error?: unknown };
 
-/** Finds types by their names and by what they say. */
+/** Finds types by their names and by their words. */
 const TypesInput = ({ value = [], onChange, error }: TypesProps) => (
   <MultiSelect
     label="Types"
@@ -160,7 +160,7 @@ const TypesInput = ({ value = [], onChange, error }: TypesProps) => (
     data={TYPE_CHOICES}
     value={value}
     onChange={(chosen) => onChange?.(EVENT_TYPES.filter((type) => chosen.includes(type)))}
-    error={error as string | undefined} // of the form
+    error={error as string | undefined} // as in the form
     searchable
     hidePickedOptions
     maxDropdownHeight={220}

@@ -11,7 +11,7 @@ import { type Webhook, WebhookState } from './webhook-state.tsx';
 
 const PAGE_SIZE = 50;
 
-/** What programs do with webhooks, in the reference of the API. */
+/** The reference of the API about webhooks, for programs. */
 const DOCS = '/docs/#tag/webhooks';
 
 export const DocsLink = () => (
@@ -20,7 +20,7 @@ export const DocsLink = () => (
   </Anchor>
 );
 
-/** @param client undefined: those of all clients that the user administers, and for superusers of the installation */
+/** @param client undefined: the webhooks of all clients that the user administers, and for superusers also of the installation */
 export const useWebhooks = (client: number | undefined) =>
   useInfiniteQuery(
     trpc.webhooks.list.infiniteQueryOptions(
@@ -34,7 +34,7 @@ export const useWebhooks = (client: number | undefined) =>
 
 type Props = {
   webhooks: ReturnType<typeof useWebhooks>;
-  /** Whether they may be of several clients. */
+  /** Whether the webhooks may belong to several clients. */
   hasClients: boolean;
   onCreate: () => void;
 };

@@ -23,7 +23,7 @@ const route = getRouteApi('/webhooks/$id');
 
 type Opened = 'edit' | 'replay' | 'rotate' | 'deactivate' | 'remove' | null;
 
-/** A webhook: whether its events arrive, and what was sent. */
+/** A webhook: whether its events arrive, and its deliveries. */
 export const WebhookScreen = () => {
   const id = Number(route.useParams().id);
   const webhook = useSuspenseQuery(trpc.webhooks.get.queryOptions({ id })).data;

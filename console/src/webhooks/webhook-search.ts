@@ -7,12 +7,12 @@ export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const sat
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** The filter of the list of webhooks, as the address states it. */
+/** The filter of the list of webhooks, from the address. */
 export const webhooksFilter = ({ client }: Record<string, unknown>): { client?: number | undefined } => ({
   client: idOf(client),
 });
 
-/** The filter of the deliveries of a webhook, as the address states it. */
+/** The filter of the deliveries of a webhook, from the address. */
 export const deliveriesFilter = ({
   status,
 }: Record<string, unknown>): { status?: DeliveryStatus | undefined } => ({

@@ -21,7 +21,7 @@ const DISABLED_BECAUSE = {
   failing: 'because all deliveries had failed for five days',
 };
 
-/** What is wrong with a webhook, and what to do about it; null if nothing is. */
+/** The problem of a webhook, and what to do about it; null if there is none. */
 export const problemOf = (webhook: Webhook): string | null => {
   const { is_active: isActive, failing_since, disabled_at, disabled_reason: reason } = webhook;
   if (!isActive && disabled_at && reason)

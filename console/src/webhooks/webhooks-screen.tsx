@@ -12,7 +12,7 @@ import { useWebhooks, WebhookList } from './webhook-list.tsx';
 
 const route = getRouteApi('/webhooks');
 
-/** The webhooks of all clients that the user administers; for superusers also those of the installation. */
+/** The webhooks of all clients that the user administers; for superusers, also the webhooks of the installation. */
 export const WebhooksScreen = () => {
   const { client } = route.useSearch();
   const webhooks = useWebhooks(client);

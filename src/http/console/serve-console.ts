@@ -8,7 +8,7 @@ import { isHttps } from '../middleware/request-context.ts';
 import { loginPath, redirectTo } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 
-/** What `npm run build:console` writes; `npm install` of a checkout runs it. */
+/** The output of `npm run build:console`, which `npm install` of a checkout runs. */
 const BUILT = fileURLToPath(new URL('../../../console/dist/', import.meta.url));
 const NOT_BUILT = 'The console is not built. Run `npm run build:console`, and restart the service.';
 
@@ -29,8 +29,8 @@ const POLICY = [
 ].join('; ');
 
 /**
- * `/console/`: the web console, for browsers with a session. Every path is one of its screens, which the browser finds by the
- * address, except those of its assets: their names contain a hash of their content, and a missing one is not found.
+ * `/console/`: the web console, for browsers with a session. Every path is a screen, which the browser finds by the address, except the
+ * paths of assets: their names contain a hash of their content, and a missing one gets a 404.
  */
 export const serveConsole = async (app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> => {
   await app.register(fastifyStatic, {

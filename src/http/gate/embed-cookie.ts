@@ -1,13 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import type { EmbedSession } from '../../services/gate/embeds.ts';
 
-/** Whether browsers accept cookies for https only: also from this machine, because others cannot read what is sent. */
+/**
+ * Whether browsers accept cookies for https only. They also accept them from this machine over http, because others cannot read its
+ * traffic.
+ */
 export const acceptsSecureCookies = (baseUrl: string): boolean => {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'https:' || /^(.+\.)?localhost$/.test(hostname);
 };
 
-/** Each app has its own, so that several views are open at once. */
+/** Each app has its own cookie, so that several views can be open at once. */
 export const embedCookieName = (slug: string, isSecure: boolean): string =>
   `${isSecure ? '__Host-' : ''}steward_embed_${slug}`;
 
@@ -25,7 +28,7 @@ export const forgetEmbedSession = (reply: FastifyReply, appSlug: string, isSecur
 };
 
 /**
- * Keeps an embed session in the browser, also in frames of other sites: partitioned, so that each of these has its own.
+ * Stores an embed session in the browser. A secure cookie is partitioned: it also reaches frames of other sites, each with its own session.
  * Otherwise, it reaches only frames of the same site.
  */
 export const keepEmbedSession = (

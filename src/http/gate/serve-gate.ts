@@ -16,7 +16,7 @@ const GATE_PATH = '/gate/:app_slug/';
 
 type Gate = { Params: { app_slug: string }; Querystring: { redirect?: string } };
 
-/** Answers proxies, which ask about each request before they let it through to an app. */
+/** Answers proxies, which ask before they forward each request to an app. */
 export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
   const answer = async (request: FastifyRequest<Gate>, reply: FastifyReply) => {
     reply.header('vary', 'Cookie, Authorization');
@@ -41,13 +41,12 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
     }
   };
   app.get<Gate>(GATE_PATH, answer);
-  // A proxy may ask with the method of the request. All methods get the decision: the proxy would take any other success
-  // for a permission.
+  // A proxy may ask with the method of the request, so all methods get the decision: the proxy would read any other success as permission.
   app.options<Gate>(GATE_PATH, answer);
   refuseOtherMethods(app, [GATE_PATH]);
 };
 
-/** All headers are always sent: for an absent one, Caddy would forward the placeholder. */
+/** All headers are always sent: Caddy would forward the placeholder of an absent one. */
 const admit = (reply: FastifyReply, admission: Admission): FastifyReply => {
   const { user, client, roles, ticket, code, embedOrigins } = admission;
   return reply
@@ -77,7 +76,7 @@ ${isLoggedOut && html`<p><a class="button" href="${login}">Log in</a></p>`}`,
   });
 };
 
-/** A session that needs more is no login for the app: proxies send the browser to the login with a 401 only (as RFC 9470 does). */
+/** A session that is too weak does not log in to the app: proxies redirect the browser to the login only for a 401 (as RFC 9470 does). */
 const refusalOf = (problem: Problem): Problem => {
   const { loginStep } = problem;
   return loginStep === undefined
@@ -94,8 +93,8 @@ const TITLES: Record<number, string> = {
 };
 
 /**
- * Where the login leads back to: the requested page, if it is on the host of the service, because the login page leads
- * nowhere else; otherwise a launch of the app.
+ * The target after the login: the requested page if it is on the host of the service, because the login page redirects nowhere else;
+ * otherwise a launch of the app.
  */
 const returnPath = ({ headers }: FastifyRequest, slug: string, baseUrl: string): string => {
   const host = headers['x-forwarded-host'] ?? headers.host;
@@ -104,5 +103,5 @@ const returnPath = ({ headers }: FastifyRequest, slug: string, baseUrl: string):
   return (isOwnHost && localPath(String(path ?? ''))) || `/launch/${encodeURIComponent(slug)}/`;
 };
 
-/** Percent-encodes what a header cannot carry, and `%` itself. */
+/** Percent-encodes characters that a header cannot contain, and `%`. */
 const toAscii = (text: string): string => text.replaceAll(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);

@@ -16,28 +16,28 @@ export const limitBodies = (app: Hookable): void => {
 };
 
 /**
- * Smaller bodies are not counted, so that logins, which may have this size, still work while large uploads fill the budget. Two
- * thousand connections that hold one each take 32 MiB.
+ * Smaller bodies are not counted, so that logins, which may have this size, still work while large uploads fill the budget. Two thousand
+ * connections with one such body each take 32 MiB.
  */
 const SMALL_BYTES = 16 * 1024;
 /** A body is in memory as a buffer, a string and objects, which takes several times its size. */
 const AUTHENTICATED_BYTES = 32 * 1024 * 1024;
-/** Separate, so that anonymous uploads cannot block those of authenticated callers. */
+/** Separate, so that anonymous uploads cannot block uploads of authenticated callers. */
 const ANONYMOUS_BYTES = 8 * 1024 * 1024;
-/** Of a budget, for one user or one network: the others keep the rest. */
+/** The share of a budget that one user or one network may use. */
 const SHARE = 0.5;
 
 const isChunked = ({ headers }: FastifyRequest): boolean => headers['transfer-encoding'] !== undefined;
 
 const declaredBytes = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0);
 
-/** Whether the body is, or may become, larger than those that are not counted. */
+/** Whether the body is, or may become, large enough to be counted. */
 export const hasLargeBody = (request: FastifyRequest): boolean =>
   isChunked(request) || declaredBytes(request) > SMALL_BYTES;
 
 /**
- * Limits the memory that all request bodies take together, and those of each caller. A body of known length is refused before it is read;
- * of a chunked one, what arrives is counted. All of it is released when the response has been sent.
+ * Limits the memory of all request bodies together, and of the bodies of each caller. A body of known length is refused before it is read;
+ * a chunked one is counted as it arrives. The memory is released when the response has been sent.
  */
 const limitBodyMemory = (app: Hookable): void => {
   const authenticated = createBudget(AUTHENTICATED_BYTES);
@@ -46,7 +46,7 @@ const limitBodyMemory = (app: Hookable): void => {
     const bytes = declaredBytes(request);
     // Fastify refuses a body over the limit of its route without reading it.
     if (!hasLargeBody(request) || bytes > request.routeOptions.bodyLimit) return done();
-    // It was lost during the authentication: nothing would release what it takes.
+    // The connection was lost during the authentication, so nothing would release the memory.
     if (request.raw.socket.destroyed) return done();
     const { userId } = request.state;
     const budget = userId === undefined ? anonymous : authenticated;
@@ -60,7 +60,7 @@ const limitBodyMemory = (app: Hookable): void => {
     const meter = isChunked(request) ? createMeter(take) : null;
     reply.raw.once('close', () => {
       budget.release(caller, taken);
-      // A lost connection does not end it.
+      // A lost connection does not end the meter.
       meter?.destroy();
     });
     if (meter) return done(null, payload.pipe(meter));
@@ -91,7 +91,7 @@ const createBudget = (totalBytes: number) => {
   };
 };
 
-/** Passes chunks on as long as there is room for them. */
+/** Passes chunks on as long as there is room. */
 const createMeter = (take: (bytes: number) => Problem | null): Transform =>
   new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
@@ -119,8 +119,8 @@ const refuseCompressedBodies = (app: Hookable): void => {
 };
 
 /**
- * Frees each chunk of a refused body when it arrives. The body must be read, or the connection would be reset before the client
- * reads the response. Garbage collection alone lets 100 MB of chunks pile up.
+ * Frees each chunk of a refused body when it arrives. The body must be read, or the connection would be reset before the client reads the
+ * response. If left to garbage collection, 100 MB of chunks pile up.
  */
 const discardRefusedBodies = (app: Hookable): void => {
   app.addHook('onError', ({ raw }, _reply, _error, done) => {
@@ -130,6 +130,6 @@ const discardRefusedBodies = (app: Hookable): void => {
 };
 
 const freeBuffer = ({ buffer, byteLength }: Buffer<ArrayBuffer>): void => {
-  // Small buffers are parts of a shared one.
+  // Small buffers share their memory with others.
   if (byteLength === buffer.byteLength) buffer.transfer(0);
 };

@@ -11,7 +11,7 @@ type Encoding = (typeof ENCODINGS)[number];
 
 /** Below this size, compression costs more time than it saves. */
 const MIN_BYTES = 1024;
-/** As a power of two: 256 KiB. The libraries' larger defaults would be held in memory for each slow reader. */
+/** As a power of two: 256 KiB. The libraries' defaults are larger, and each slow reader would occupy that memory. */
 const WINDOW_BITS = 18;
 
 const zstd = {
@@ -33,7 +33,7 @@ const OPTIONS = {
     },
   },
   zlibOptions: { flush: constants.Z_SYNC_FLUSH },
-  // The plugin has no options for zstd.
+  // The plugin has no option for zstd.
   zlib: {
     createZstdCompress: () => createZstdCompress({ ...zstd, flush: constants.ZSTD_e_flush }),
     zstdCompressSync: (bytes: Buffer) => zstdCompressSync(bytes, zstd),
@@ -48,7 +48,7 @@ export const compressResponses = async (app: FastifyInstance): Promise<void> => 
   app.addHook('onSend', (request, reply, payload, done) => {
     const { headers } = request.raw;
     const accepted = headers['accept-encoding'];
-    // @fastify/compress then finds only the chosen encoding in the header.
+    // Leaves only the chosen encoding in the header for @fastify/compress.
     if (accepted !== undefined)
       headers['accept-encoding'] = mayCompress(request, reply)
         ? chooseEncoding(String(accepted))
@@ -74,7 +74,7 @@ export const compressResponses = async (app: FastifyInstance): Promise<void> => 
 /** Chooses by `Accept-Encoding` (RFC 9110 §12.5.3). `identity` is the fallback. */
 export const chooseEncoding = (acceptEncoding: string): Encoding | 'identity' => {
   const header = acceptEncoding.toLowerCase().replaceAll('x-gzip', 'gzip');
-  // The library would let `*` stand for an encoding with a weight of 0.
+  // In the library, `*` would include an encoding with a weight of 0.
   const refused = new Set([...header.matchAll(REFUSED)].map(([, encoding]) => encoding));
   const supported = [...ENCODINGS, 'identity' as const].filter((encoding) => !refused.has(encoding));
   return negotiate(header, supported) ?? 'identity';
@@ -95,7 +95,7 @@ const mayCompress = ({ url, routeOptions }: FastifyRequest, reply: FastifyReply)
 
 const COMPRESSIBLE_PATHS = /^\/(api|trpc|docs)\//;
 
-/** Event streams, too: each would hold the memory of a compressor, for short events. */
+/** Includes event streams: each would occupy the memory of a compressor for short events. */
 const uncompressedRoutes = new Set([
   '/api/v1/csrf/',
   ...REST_ENDPOINTS.filter(({ rest }) => rest.hasSecrets || rest.isEventStream).map(({ url }) => url),

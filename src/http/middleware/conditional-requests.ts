@@ -26,13 +26,13 @@ const volatileFieldsOf = ({ method, rest }: Endpoint): readonly string[] | undef
 export const isNotModified = ({ method, headers }: FastifyRequest, etag: string): boolean => {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const header = headers['if-none-match'];
-  // An invalid header is ignored, and the full response sent.
+  // An invalid header is ignored: the full response is sent.
   const etags = header === undefined ? null : parseEtags(header);
   return etags !== null && matches(etags, etag);
 };
 
 /**
- * The condition that a request sets for the resource to be changed (RFC 9110 §13.1), or null.
+ * The condition that a request sets for a change of the resource (RFC 9110 §13.1), or null.
  * @throws Problem `invalid-input`
  */
 export const preconditionOf = (
@@ -79,8 +79,8 @@ type Etags = readonly string[] | '*';
 const digestOf = (text: string): string => hash('sha256', text, 'base64url');
 
 /**
- * The strong ETag of a response: a digest of all its bytes (RFC 9110 §8.8.3). If the content has volatile fields, such as
- * usage counts, a digest of the other fields precedes it.
+ * The strong ETag of a response: a digest of all its bytes (RFC 9110 §8.8.3). If the content has volatile fields, such as usage counts, a
+ * digest of the other fields precedes it.
  */
 export const etagOf = (content: object, text: string, volatileFields: readonly string[] = []): string => {
   if (volatileFields.length === 0) return `"${digestOf(text)}"`;
@@ -88,21 +88,21 @@ export const etagOf = (content: object, text: string, volatileFields: readonly s
   return `"${digestOf(JSON.stringify(stable))}.${digestOf(text)}"`;
 };
 
-/** Parses the value of `If-Match` or `If-None-Match`, and takes back what proxies did to the tags. Null if it is invalid. */
+/** Parses the value of `If-Match` or `If-None-Match`, and reverts the changes of proxies to the tags. Null if it is invalid. */
 export const parseEtags = (header: string): Etags | null => {
   if (header.trim() === '*') return '*';
   if (!LIST.test(header)) return null;
   return header.match(TAG)?.map((tag) => tag.replace(MARKED, '"$1"')) ?? [];
 };
 
-/** Servers that compress a response weaken its tag (nginx), or add a suffix to it (Apache, Jetty): the resource is the same. */
+/** Servers that compress a response weaken its tag (nginx), or add a suffix (Apache, Jetty). The resource is the same. */
 const MARKED = /^(?:W\/)?"([\w-]{43}(?:\.[\w-]{43})?)(?:--?(?:gzip|br|deflate|zstd))?"$/;
 
-/** A tag may contain commas and all other visible characters except quotes. */
+/** A tag may contain commas, and all other visible characters except quotes. */
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 const LIST = new RegExp(`^[ \\t,]*${TAG.source}([ \\t]*,[ \\t,]*${TAG.source})*[ \\t,]*$`);
 
-/** For writers: of tags in two parts only the first is compared, because they cannot overwrite a change of a volatile field. */
+/** For writes. Compares only the first part of tags in two parts: a write cannot overwrite a change of a volatile field. */
 export const matchesStably = (etags: Etags, etag: string): boolean =>
   etags === '*' || etags.some((candidate) => candidate === etag || hasSameStablePart(candidate, etag));
 

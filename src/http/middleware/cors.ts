@@ -5,7 +5,7 @@ import { HEADERS } from '../openapi/responses.ts';
 import { API_METHODS } from '../rest/methods.ts';
 import { addVary } from '../rest/negotiation.ts';
 
-/** The longest time for which browsers cache a preflight. */
+/** The longest time that browsers cache a preflight. */
 const PREFLIGHT_SECONDS = 2 * 3600;
 
 const REQUEST_HEADERS =
@@ -18,8 +18,8 @@ const EXPOSED_HEADERS = 'Allow, Preference-Applied, WWW-Authenticate'
   .concat(Object.keys(HEADERS));
 
 /**
- * Lets scripts of the given origins read responses. Cookies are not allowed: they are for this site's own pages, and callers of
- * other sites send a token.
+ * Lets scripts of the given origins read responses. Cookies are not allowed: they are for the service's own pages; callers on other sites
+ * send a token.
  */
 export const createCors = (origins: readonly string[]) => {
   const isAny = origins.includes(ANY_ORIGIN);

@@ -6,13 +6,13 @@ import { isTrpcPath } from '../trpc/trpc-protocol.ts';
 type BrowserCookie = 'session' | 'challenge' | 'passkey' | 'sso';
 
 /**
- * `steward_session` and so on. With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
- * domain could otherwise set a session cookie of its choice.
+ * The cookie's full name, such as `steward_session`. With https, it has the prefix `__Host-`: browsers then accept the cookie only from
+ * this host. Otherwise, another host of the same domain could set a session cookie of its choice.
  */
 export const cookieName = (cookie: BrowserCookie, isSecure: boolean): string =>
   `${isSecure ? '__Host-' : ''}steward_${cookie}`;
 
-/** A cookie that only Steward reads: its value in the request, and its changes by the response. */
+/** A cookie that only Steward reads: its value in the request, and functions to change it in the response. */
 export const openCookie = (request: FastifyRequest, cookie: BrowserCookie, isSecure: boolean) => {
   const name = cookieName(cookie, isSecure);
   const options = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure } as const;
@@ -27,7 +27,7 @@ export const openCookie = (request: FastifyRequest, cookie: BrowserCookie, isSec
   };
 };
 
-/** `Token` is the documented scheme; clients of later generations send the other two. */
+/** `Token` is the documented scheme; newer clients send the other two. */
 const AUTHORIZATION = /^(?:token|bearer|jwt) +(\S+) *$/i;
 /** Other schemes, such as the `Basic` of a proxy, are not meant for Steward. */
 const TOKEN_SCHEME = /^(?:token|bearer|jwt)(?: |$)/i;
@@ -36,7 +36,7 @@ const TOKEN_SCHEME = /^(?:token|bearer|jwt)(?: |$)/i;
 export const readToken = (request: FastifyRequest): string | null =>
   AUTHORIZATION.exec(request.headers.authorization ?? '')?.[1] ?? null;
 
-/** The secret of the browser session, or null. Ignored if the request also has a token, even a malformed one. */
+/** The secret of the browser session, or null. Ignored if the request has a token, even a malformed one. */
 export const readSession = (request: FastifyRequest, isSecure: boolean): string | null =>
   TOKEN_SCHEME.test(request.headers.authorization ?? '')
     ? null
@@ -52,7 +52,7 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
   if (readSession(request, isSecure) !== null)
     return new Problem('unauthenticated', { detail: 'The session is invalid or expired. Log in again.' });
   const hasToken = authorization !== undefined && TOKEN_SCHEME.test(authorization);
-  // Front ends show messages to people, and the client sends the header for them.
+  // Front ends show messages to people, and their client library sends the header.
   if (isTrpcPath(request.url))
     return new Problem('unauthenticated', {
       detail: hasToken ? 'Your login has ended. Log in again.' : 'You are not logged in. Log in to continue.',
@@ -66,7 +66,7 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
 const CSRF_COOKIE = 'csrftoken';
 const CSRF_COOKIES = /(?:^|;)\s*csrftoken=([^;\s]*)/g;
 export const CSRF_HEADER = 'x-csrftoken';
-/** The form field of pages, which cannot set a header. */
+/** The form field for pages, which cannot set a header. */
 export const CSRF_FIELD = 'csrf_token';
 
 const NONCE_BYTES = 16;
@@ -79,8 +79,8 @@ const MAX_SHOWN_LENGTH = 255;
 export type Csrf = ReturnType<typeof createCsrf>;
 
 /**
- * CSRF protection by signed double submit: the header or form field must equal the cookie, and the token must be signed for
- * the credential of the request. A cookie that another site planted is therefore useless.
+ * CSRF protection by signed double submit: the header or form field must equal the cookie, and the token must be signed for the credential
+ * of the request. A cookie planted by another site is therefore useless.
  */
 export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: boolean }) => {
   const macOf = (nonce: string, credential: string): string =>
@@ -92,7 +92,7 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
     return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, credential)));
   };
 
-  /** Sets a new token. After a login `credential` is the new session, not that of the request. */
+  /** Sets a new token. After a login, `credential` is the new session, not the request's. */
   const renew = (reply: FastifyReply, credential: string): string => {
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
     const token = `${nonce}.${macOf(nonce, credential)}`;
@@ -122,11 +122,11 @@ export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: b
   };
 };
 
-/** Browsers may send several: Django sets one for a parent domain, which may come first. */
+/** Browsers may send several. One may be Django's for a parent domain, which may come first. */
 const csrfCookies = ({ headers: { cookie = '' } }: FastifyRequest): string[] =>
   Array.from(cookie.matchAll(CSRF_COOKIES), ([, token = '']) => token);
 
-/** The credential that a token is bound to, valid or not. */
+/** The credential that a token is bound to, whether valid or not. */
 const credentialOf = (request: FastifyRequest, secure: boolean): string =>
   readToken(request) ?? readSession(request, secure) ?? 'anonymous';
 
@@ -135,10 +135,9 @@ const fieldOf = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : undefined;
 
 /**
- * Refuses a request that a page of another site caused. Browsers set `Sec-Fetch-Site` and `Origin` themselves, and no page can
- * change them. A request without both is not from a browser, or is a plain read.
- *
- * Behind a proxy that rewrites `Host`, requests of the service's own pages look foreign: the error and the log show both sides.
+ * Refuses a request that a page of another site caused. Browsers set `Sec-Fetch-Site` and `Origin` themselves, and pages cannot change
+ * them. A request without both is not from a browser, or is a plain read. Behind a proxy that rewrites `Host`, requests of the service's
+ * own pages look foreign: the error and the log show both sides.
  * @throws Problem `cross-site`
  */
 export const refuseCrossSite = (request: FastifyRequest): void => {

@@ -7,10 +7,10 @@ import { telemetry } from '../../lib/telemetry.ts';
 import { isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import { addressOf, type ContextDeps, lookUpCaller } from './request-context.ts';
 
-/** Health checks, static files and public keys. */
+/** Health checks, static files and public keys are not limited. */
 const UNLIMITED_PATHS = /^\/(healthz|readyz|api\/v1\/status|avatars|docs|\.well-known)(\/|\?|$)/;
 
-/** Callers kept in memory. The least recently seen one is forgotten. */
+/** Callers kept in memory. The one not seen for longest is dropped. */
 const MAX_CALLERS = 20_000;
 
 const BATCH_TOO_LARGE = {
@@ -20,7 +20,7 @@ const BATCH_TOO_LARGE = {
 type Deps = ContextDeps & { perMinute: number };
 
 /**
- * Limits the requests per minute of each token and session, and of each network without a valid one, in this instance. Each call of a
+ * Limits the requests per minute of each token and session, and of each network without valid credentials, in this instance. Each call of a
  * batch counts. Sets the remaining number on every response (draft-ietf-httpapi-ratelimit-headers-10).
  */
 export const limitRequestsByCaller = async (

@@ -30,7 +30,7 @@ export type ContextDeps = {
   openServices: (origin: Origin, confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
   openAuthentication: (origin: Origin) => Authentication;
   inTransaction: InTransaction;
-  /** For each call, and for the lookup of its caller. */
+  /** Limit of each call, and of the lookup of its caller. */
   timeLimitMs: number;
   baseUrl: string;
   sessionMaxDays: number;
@@ -43,7 +43,7 @@ const DAY_MINUTES = 24 * 60;
 /** The longest address: IPv6 with an embedded IPv4 address. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** A body may take a minute to arrive, in which the caller may lose a role or all access. */
+/** A body may take a minute to arrive. Meanwhile, the caller may lose a role or all access. */
 const MAX_LOOKUP_AGE_MS = 1_000;
 
 export const isHttps = (baseUrl: string): boolean => baseUrl.startsWith('https:');
@@ -88,7 +88,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
     findActor: ({ isFresh } = { isFresh: false }) => {
       if (isFresh) request.state.caller = null;
       const found = lookUpCaller(request, deps);
-      // The calls of a batch share the check, which records a refusal.
+      // The calls of a batch share the check, so that a refusal is recorded once.
       if (!actor || found !== caller) {
         caller = found;
         actor = found.then((user) => checkCaller(request, user, { ...deps, isSafe }));
@@ -109,11 +109,11 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
   return context;
 };
 
-/** A structured string according to the header's draft, in quotes; most clients omit them. */
+/** A string as in the header's draft, in quotes; most clients omit the quotes. */
 const IDEMPOTENCY_KEY = /^("?)([\x21\x23-\x7e]{1,255})\1$/;
 
 /**
- * Refuses a key for a batch, which would treat the calls as repeats of each other.
+ * Refuses a key on a batch, whose calls would count as repeats of each other.
  * @throws Problem `invalid-input`
  */
 const readIdempotencyKey = (request: FastifyRequest, callCount: number): IdempotencyKey | null => {
@@ -133,8 +133,7 @@ const originOf = (request: FastifyRequest): Origin => ({
 });
 
 /**
- * The address of the caller. A trusted proxy may still forward any text, and Fastify has no address after a disconnect, although
- * its type says so.
+ * The address of the caller. A trusted proxy may forward any text, and after a disconnect, Fastify has no address, contrary to its type.
  */
 export const addressOf = ({ ip = '' }: { ip?: string }): string =>
   ip.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_ADDRESS_LENGTH);
@@ -200,7 +199,7 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
       if (isStreamed) throw new Problem('not-acceptable', NO_STREAM);
     },
     keepSession: (secret) => {
-      // A login that waited in this browser is over, also one of another account.
+      // Ends a login that waited in this browser, even for another account.
       if (challenge.value !== null) challenge.forget();
       session.keep(secret, sessionMaxDays * DAY_MINUTES);
       const { reply } = request.state;

@@ -5,15 +5,15 @@ import { logFieldsOf } from '../../lib/tracing.ts';
 import { EVENT_STREAM_TYPE } from '../rest/negotiation.ts';
 
 const WITH_ACCESS_KEY = /^\/(?:v|api\/v1\/access_views|api\/v2\/accessviews)\/:key\//;
-/** In paths without a route. */
+/** Matched in paths without a route. */
 const ACCESS_KEY = /[0-9a-f]{32}/gi;
 
-/** An `@`, however often it is percent-encoded. */
+/** An `@`, percent-encoded any number of times. */
 const AT_SIGN = /@|%(?:25)*40/i;
 
 /**
- * The path without the query. Keys of access views open apps, so that the route is logged instead of them. Email addresses must
- * not outlive an erasure.
+ * The path without the query. If it contains a key of an access view, which opens an app, the route is logged instead; likewise for email
+ * addresses, which must not outlive an erasure.
  */
 const loggedPath = ({ url, routeOptions: { url: route = '' } }: FastifyRequest): string => {
   if (WITH_ACCESS_KEY.test(route)) return route;
@@ -32,7 +32,7 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
   // The line contains no secrets. Redaction would take a sixth of the memory of a request.
   const log = app.log.child({}, { redact: [] });
   app.addHook('onResponse', (request, reply, done) => {
-    // Streams last as long as their listeners want: they would spoil the durations of all others.
+    // Streams last as long as their listeners want, and would distort the durations.
     if (reply.getHeader('content-type') !== EVENT_STREAM_TYPE)
       telemetry.response.publish(() => ({
         method: request.method,
@@ -58,7 +58,7 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
   });
 };
 
-/** Logs a failure that operators should look at. Refusing work while there is too much of it is not one: it has no stack. */
+/** Logs a failure that operators should investigate. A refusal because of overload is not one, so it has no stack. */
 export const logFault = (
   { log }: Pick<FastifyRequest, 'log'>,
   problem: Problem,

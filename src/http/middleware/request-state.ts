@@ -11,13 +11,13 @@ declare module 'fastify' {
   }
 }
 
-/** What the service knows about a request. On the request itself, because a `WeakMap` would slow down garbage collection. */
+/** What the service knows about a request. Stored on the request itself: a `WeakMap` would slow down garbage collection. */
 type RequestState = {
   reply: FastifyReply;
   /** null without traces. */
   span: Span | null;
   context: Context | null;
-  /** The lookup of the caller, and when it began, as of `performance.now()`. */
+  /** The lookup of the caller, and its start on the clock of `performance.now()`. */
   caller: { actor: Promise<Actor | null>; lookedUpAt: number } | null;
   /** The caller's id, for the access log. Undefined until authenticated. */
   userId: number | undefined;
@@ -51,19 +51,19 @@ export const addRequestState = (app: FastifyInstance): void => {
 };
 
 /**
- * Starts the span of a request, which ends with the response. It has the route, not the path, which contains addresses. Null
- * without traces.
+ * Starts the span of a request, which ends with the response. It names the route, not the path, which contains addresses. Null without
+ * traces.
  */
 const startRequestSpan = (request: FastifyRequest, { raw: response }: FastifyReply): Span | null => {
   const span = tracing.startRequest(() => detailsOf(request), request.headers);
-  // A response that the caller aborts closes without `onResponse`.
+  // For a response that the caller aborts, only `close` is emitted.
   if (span) response.once('close', () => span.end(resultOf(response)));
   return span;
 };
 
 const detailsOf = (request: FastifyRequest) => {
   const { url: route } = request.routeOptions;
-  // A caller may send any of the many methods that Node knows.
+  // A caller may send any of the many methods that Node accepts.
   const method = ROUTED_METHODS.has(request.method) ? request.method : '_OTHER';
   const verb = method === '_OTHER' ? 'HTTP' : method;
   return {

@@ -7,7 +7,10 @@ const ADA = 'ada@acme.test';
 const GUEST = 'guest@acme.test';
 const NEW_PASSWORD = 'a longer one, of words';
 
-/** Values of fields that several schemas have, by their names; others state theirs with `meta({ examples })`. They exist in the demo workspace, so the "Test Request" of the reference finds them. */
+/**
+ * Values by field name, for fields that several schemas share; other fields state theirs with `meta({ examples })`. The values exist in the
+ * demo workspace, so that "Test Request" in the reference works.
+ */
 export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   id: 1,
   email: ADA,
@@ -68,7 +71,7 @@ const guest = { email: GUEST, extra: { team: 'north' } };
 const OPERATION = '3b241101-e2bb-4255-8caf-4136c566a962';
 const rowProblem = { code: 'changed-since', detail: 'It was changed again after the operation.' };
 
-/** Values of single components of responses, and the optional fields that their examples include. */
+/** Values for single components of responses, including optional fields. */
 const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   TokensCreateNamedResponse: { name: 'Nightly export' },
   Token: { name: 'Nightly export', is_current: true },
@@ -154,7 +157,7 @@ export const withExamples = (
     if (schema.const !== undefined) return schema.const;
     if (schema.examples) return schema.examples[0];
     const { $ref, anyOf, enum: values, items, properties = {}, required } = schema;
-    // Ids that are texts are those of apps.
+    // Ids of type string are ids of apps.
     if (field === 'id' && schema.type === 'string') return APP;
     if (field in FIELD_EXAMPLES && items?.$ref === undefined) return FIELD_EXAMPLES[field];
     if ($ref !== undefined) return componentExample($ref.slice(COMPONENTS_PREFIX.length));

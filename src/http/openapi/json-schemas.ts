@@ -5,9 +5,7 @@ export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
 export const COMPONENTS_PREFIX = '#/components/schemas/';
 
-/**
- * Examples, and the names of components, which generated clients use for their types: of views with `meta({ id })`, and those added later.
- */
+/** Examples, and the names of components, from `meta({ id })` or added later. Generated clients use the names for their types. */
 class Metadata extends z.core.$ZodRegistry<{ id?: string; examples?: unknown[] }> {
   override get(schema: z.core.$ZodType) {
     const { id, examples } = { ...z.globalRegistry.get(schema), ...super.get(schema) };
@@ -15,10 +13,7 @@ class Metadata extends z.core.$ZodRegistry<{ id?: string; examples?: unknown[] }
   }
 }
 
-/**
- * Converts zod schemas to JSON Schema 2020-12. Named schemas become components, and a `$ref` replaces them wherever they
- * occur.
- */
+/** Converts zod schemas to JSON Schema 2020-12. Named schemas become components, and a `$ref` replaces each occurrence. */
 export const createJsonSchemas = () => {
   const metadata = new Metadata();
   const components: Record<string, JsonSchema> = {};
@@ -70,7 +65,7 @@ const replaceKeywords = (json: JsonSchema, keywords: object): void => {
   Object.assign(json, keywords);
 };
 
-/** The schema of what callers send: bulk inputs wrap it to collect errors per element, or name it with `meta({ sent })`. */
+/** The schema of a request: bulk inputs wrap it to collect errors per element, or name it with `meta({ sent })`. */
 export const requestSchema = (schema: z.ZodType): z.ZodType => {
   const sent: unknown = z.globalRegistry.get(schema)?.sent;
   if (sent instanceof z.ZodType) return sent;

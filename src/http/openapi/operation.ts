@@ -14,7 +14,7 @@ import { FIELD_EXAMPLES } from './examples.ts';
 import { inputName, type JsonSchema, type JsonSchemas, requestSchema } from './json-schemas.ts';
 import { type createErrorResponses, responsesOf } from './responses.ts';
 
-/** The tag of operations that the legacy API does not have. */
+/** The tag of operations that the replaced service does not have. */
 export const EXTENSION_TAG = 'Extensions';
 
 type SharedComponents = { schemas: JsonSchemas; errors: ReturnType<typeof createErrorResponses> };
@@ -82,7 +82,7 @@ const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): JsonSchema[
   ];
 };
 
-/** An object whose properties are parameters with its name and a dot before theirs. */
+/** An object whose properties are query parameters with a prefix: its name and a dot. */
 const dottedParameter = (name: string): JsonSchema => ({
   style: 'form',
   explode: true,
@@ -107,7 +107,7 @@ const HEADER_DESCRIPTIONS = {
   Prefer: '`return=minimal` omits the body of the response, `return=representation` includes it.',
 };
 
-/** Request headers that make a request conditional, idempotent or its response minimal. */
+/** Request headers that make a request conditional or idempotent, or its response minimal. */
 export const HEADER_PARAMETERS: JsonSchema = Object.fromEntries(
   Object.entries(HEADER_DESCRIPTIONS).map(([name, description]) => [
     name,

@@ -48,8 +48,8 @@ export const headerRefs = (...names: HeaderName[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /**
- * The successful responses by status, for a request without `Accept`, `?format=` and `Prefer`. Generated clients make the type of a response
- * from all content types and statuses, so pages, CSV and the 204 of `Prefer: return=minimal` would be in the type of every response.
+ * The successful responses by status, for a request without `Accept`, `?format=` and `Prefer`. Generated clients build the type of a
+ * response from all content types and statuses: pages, CSV and the 204 of `Prefer: return=minimal` would be part of every type.
  */
 export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
@@ -135,7 +135,7 @@ const codesOf = (endpoint: Endpoint): Set<ProblemCode> => {
   if (method !== 'GET') codes.add('cross-site');
   if (isIdempotent(endpoint)) codes.add('csrf-failed');
   if (role) codes.add('forbidden');
-  // Those who manage others may name themselves.
+  // A user who manages others may address their own account, which a confined session must not change.
   if (!isPublic && (role || reach !== 'client')) codes.add('confined-session');
   for (const code of rest.problems ?? []) codes.add(code);
   if (isIdempotent(endpoint)) codes.add('idempotency-key-reused');
@@ -159,7 +159,7 @@ export const createErrorResponses = () => {
   return { components, errorResponsesOf };
 };
 
-/** Logins answer with 400 to those who need a second factor, as to other missing credentials. */
+/** If a second factor is needed, logins answer with 400, as for other missing credentials. */
 const statusOf = (code: ProblemCode, { isPublic }: Endpoint): number =>
   isPublic && code === 'second-factor-required' ? 400 : new Problem(code).status;
 

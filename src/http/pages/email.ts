@@ -6,7 +6,7 @@ import { loginPath } from './page-layout.ts';
 
 type Kind = 'confirm' | 'undo';
 
-/** Links about a change of an email address. Opening one changes nothing, because mail scanners open every link. */
+/** Links of a change of an email address. Opening one changes nothing, because mail scanners open every link. */
 export const emailPages: Pages = {
   'GET /email/confirm/': (context) => sendForm(context, 'confirm', queryParameter(context, 'token') ?? ''),
   'POST /email/confirm/': (context) => submit(context, 'confirm'),
@@ -70,7 +70,7 @@ knows the old one.</p>
   },
 };
 
-/** A person's own change. Another account may be logged in. */
+/** For a person's own change. Another account may be logged in. */
 const sendLogin = async (
   context: PageContext,
   { email, next }: { email: string; next: string },

@@ -23,7 +23,7 @@ import { alertBox, formatDateTime, hiddenUsername, inputField, newPasswordField 
 
 type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
 
-/** `/invitation/{key}/?signature=…`: opening the link changes nothing; submitting its form accepts the invitation. */
+/** `/invitation/{key}/?signature=…`: opening the link changes nothing; its form accepts the invitation. */
 export const invitationPages: Pages = {
   'GET /invitation/:key/': async (context) => sendInvitation(context),
 
@@ -58,7 +58,7 @@ const sendInvitation = async (context: PageContext, problem: Problem | null = nu
   return sendPending(context, invitation, problem);
 };
 
-/** A pending invitation: who invites to what, and how to accept. */
+/** A pending invitation: who invites to which apps, and how to accept. */
 const sendPending = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
   const { client_name, support_email, inviter_name, invitation_body, apps } = invitation;
   const title = `You are invited to ${client_name}`;
@@ -96,7 +96,7 @@ reactivate it, then reload this page.</p>`;
   return newUserForm(context, invitation, problem);
 };
 
-/** Proposes the names that the inviter stated. */
+/** Pre-filled with the names that the inviter stated. */
 const newUserForm = (context: PageContext, invitation: Invitation, problem: Problem | null): Html => {
   const { email, rules, sso } = invitation;
   const { request } = context;
@@ -112,7 +112,7 @@ const newUserForm = (context: PageContext, invitation: Invitation, problem: Prob
       autocomplete,
       value: problem ? formField(context, name) : invitation[name],
       errors: errors?.[name],
-      // Some people have one name only.
+      // Some people have only one name.
       isRequired: name === 'first_name',
       isFocused: focused === name,
     });
@@ -145,7 +145,7 @@ ${
     ? html`<p><a class="button" href="/login/">${(await context.currentUser()) ? 'Continue' : 'Log in'}</a></p>`
     : html`<p>${contactHint(support_email)}</p>`
 }`;
-  // The card says it.
+  // The card names it already.
   const brand = { client_name, support_email: isAccepted ? support_email : '' };
   return context.sendCard({ brand, title, body, status: problem?.status ?? 410 });
 };

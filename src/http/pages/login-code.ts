@@ -51,16 +51,16 @@ const needsBeyond = (context: PageContext, session: Session): boolean => {
   return queryParameter(context, 'passkey') === undefined ? lacksFactor(session) : !hasPasskey;
 };
 
-/** The kinds of second factors of a user who is logged in. */
+/** The kinds of second factors of a logged-in user. */
 const ownKinds = async ({ reader }: PageContext): Promise<Kinds> =>
   (await reader.mfa.list({})).factors.map(({ kind }) => kind);
 
 type Kinds = NonNullable<Awaited<ReturnType<PageContext['challengeKinds']>>>;
 
-/** `kinds`: of the factors that the user has. `isStepUp`: of a user who is logged in, but opens what needs a second factor. */
+/** `kinds`: of the user's factors. `isStepUp`: whether a logged-in user opens an app that needs a second factor. */
 type State = { kinds: Kinds; isRecovery: boolean; isStepUp: boolean; problem?: Problem | null };
 
-/** Asks for a code of an app, beside which a passkey can be used; without an app for the passkey; or for a recovery code. */
+/** Asks for a code of an authenticator app, with a passkey as an alternative; for a passkey if there is no app; or for a recovery code. */
 const sendForm = (context: PageContext, target: LoginTarget, state: State) => {
   const { kinds, isStepUp } = state;
   const needsPasskey = isStepUp && queryParameter(context, 'passkey') !== undefined;
@@ -92,7 +92,7 @@ const partsOf = (
 ): Parts => {
   const client = target.branding.client_name;
   const worksHere = context.passkeysWork();
-  // A user who is logged in replaces their session by one of the passkey.
+  // A logged-in user logs in again with the passkey, which replaces their session.
   const area = { purpose: isStepUp ? 'login' : 'challenge', ...target } as const;
   const button = html`<button>${isStepUp ? 'Continue' : 'Log in'}</button>`;
   const recovery = html`<p class="aside"><a href="${codePath(target.next, 'recovery')}">Use a recovery code</a></p>`;
@@ -137,7 +137,7 @@ ${recovery}`,
   };
 };
 
-/** For a user who opens what needs a passkey, and has none. */
+/** For a user without a passkey who opens an app that needs one. */
 const sendNoPasskey = (context: PageContext, { branding, next }: LoginTarget) =>
   context.sendCard({
     title: 'You need a passkey',
@@ -148,7 +148,7 @@ phone, a security key or your password manager keeps it. Then come back to this 
 <p class="aside">If none of your devices can keep one, ask your administrator.</p>`,
   });
 
-/** Password managers fill in the codes that they keep. */
+/** Password managers can fill in the codes that they store. */
 const codeField = (
   problem: Problem | null,
   field: Pick<Parameters<typeof inputField>[0], 'label' | 'autocomplete' | 'inputMode'>,

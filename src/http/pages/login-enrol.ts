@@ -15,7 +15,7 @@ import { formActionSources, loginPath, redirectTo } from './page-layout.ts';
 import { inputField } from './parts.ts';
 import { passkeyCreation, passkeysElsewhere } from './passkeys.ts';
 
-/** `/login/enrol/` sets up an authenticator app or a passkey, after `/login/` has asked for the password, if a policy demands it. */
+/** `/login/enrol/`: sets up an authenticator app or a passkey after the password, if a policy requires one. */
 export const loginEnrolPages: Pages = {
   'GET /login/enrol/': async (context) => {
     return sendEnrolment(context, await loginTarget(context, queryParameter(context, 'next')));
@@ -74,7 +74,7 @@ const partsOf = async (
     };
   return {
     title: 'Set up a second factor',
-    lead: `To log in to ${branding.client_name}, you need an authenticator app beside your password, such as the one of your password manager or phone.`,
+    lead: `To log in to ${branding.client_name}, you need an authenticator app in addition to your password, such as the one in your password manager or phone.`,
     body: html`<ol class="steps">
 <li><p>Scan this with the app, or <a href="${otpauth_url}">open it in the app</a> on this device.</p>
 ${await qrCode(otpauth_url)}
@@ -93,13 +93,13 @@ ${await qrCode(otpauth_url)}
   };
 };
 
-/** What the script of the page has written into the form; undefined if that is no new passkey. */
+/** The new passkey that the script of the page has written into the form; undefined if it is malformed. */
 const readCredential = (text: string) => {
   if (text === '') return undefined;
   try {
     return NewCredential.safeParse(JSON.parse(text)).data;
   } catch {
-    // No JSON.
+    // Not JSON.
     return undefined;
   }
 };

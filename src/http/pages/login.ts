@@ -51,7 +51,7 @@ export const loginPages: Pages = {
   'POST /logout/': async (context) => {
     const next = localPath(formField(context, 'next'));
     const actor = await context.currentActor();
-    // The login page then offers the logout at the provider of the session that has ended.
+    // For the login page, which then offers the logout at the provider of the ended session.
     const connection = actor && (await context.openServices().ssoLogins.findOwn(actor));
     const loggedOut = connection ? `/login/?logged_out=${connection.id}` : '/login/';
     const { problem } = await context.submit((caller) => caller.sessions.end({}));
@@ -76,7 +76,7 @@ ${next !== null && hiddenField('next', next)}
 <button${isQuiet && html` class="quiet"`}>Log out</button>
 </form>`;
 
-/** `next`: the page that required the login, or null; `destination`: where the browser goes after it. */
+/** `next`: the page that required the login, or null; `destination`: the page to open after the login. */
 export type LoginTarget = Awaited<ReturnType<typeof loginTarget>>;
 
 export const loginTarget = async ({ getBranding }: PageContext, requested: string | undefined) => {
@@ -85,7 +85,7 @@ export const loginTarget = async ({ getBranding }: PageContext, requested: strin
   return { branding, next, destination: next ?? homeUrl(branding.home_location) };
 };
 
-/** By the domain alone, so that the page tells nobody which accounts exist. */
+/** By the domain alone, so that the page does not reveal which accounts exist. */
 const chooseMethod = async (context: PageContext, target: LoginTarget) => {
   const username = formField(context, 'username').trim();
   const connection = await context.openServices().domains.findConnection(username);
@@ -111,7 +111,7 @@ const logIn = async (context: PageContext, target: LoginTarget) => {
   return sendLogin(context, target, { username, problem, isEnrolling });
 };
 
-/** Where a login continues that got a challenge; null for other problems. */
+/** The page on which a login with a challenge continues; null for other problems. */
 const nextLoginPage = ({ code }: Problem, { next }: LoginTarget): string | null => {
   if (code === 'otp-required') return codePath(next);
   return code === 'second-factor-required' ? enrolPath(next) : null;
@@ -130,7 +130,7 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
   return sendLogin(context, target, { username, problem });
 };
 
-/** Why the login page is shown, by parameters of its address. */
+/** Why the login page is shown, by URL parameter. */
 const NOTICES = {
   /** The console was in use until its session ended. */
   ended: 'Your session has ended. Log in again to continue where you were.',
@@ -142,7 +142,7 @@ const NOTICES = {
 
 const noticeOf = (context: PageContext): string | Html | undefined => {
   const connection = queryParameter(context, 'logged_out') ?? '';
-  // The same text for each id, because anyone can open this page: it must not tell which connections there are, or what they are called.
+  // The same text for every id, because anyone can open this page: it must not reveal which connections exist, or their names.
   if (/^\d{1,9}$/.test(connection))
     return html`You are logged out here. On a shared computer, log out at your identity provider, too: otherwise the next person can log in as you.
 <a href="/sso/${connection}/logout/">Log out at your provider, too</a>`;
@@ -153,9 +153,9 @@ type LoginState = {
   username?: string | undefined;
   problem?: Problem | null;
   notice?: string | Html | undefined;
-  /** Whether the login is to set up a second factor. */
+  /** Whether the login continues with the setup of a second factor. */
   isEnrolling?: boolean;
-  /** Whether the page asks for the address alone, because some addresses lead to an identity provider. */
+  /** Whether the page asks only for the address, because some addresses lead to an identity provider. */
   isAddressFirst?: boolean;
 };
 
@@ -188,7 +188,7 @@ const sendLogin = async (context: PageContext, target: LoginTarget, state: Login
       fields: [hiddenField('step', 'address'), emailField(address)],
       button: 'Continue',
       aside: html`<a href="/login/?${query.toString()}">Log in with a password</a>`,
-      // Chromium checks the redirect to the provider, too. In private networks, providers may have `http://`.
+      // Chromium also checks the redirect to the provider. In private networks, providers may use `http://`.
       formAction: TO_ANY_SITE,
     });
   }
@@ -230,7 +230,7 @@ type LoginForm = {
   /** Another way to log in. */
   otherWay?: Html | false;
   problem: Problem | null;
-  /** Instead of the link for a forgotten password. */
+  /** Replaces the link for a forgotten password. */
   aside?: Html | false;
   formAction?: string;
 };

@@ -18,11 +18,11 @@ export const accessViewPages: Pages = {
     if (isAutomatic(request)) return reply.code(emptyStatus(request)).send();
     if (!/text\/html/i.test(request.headers.accept ?? ''))
       return sendProblem(reply, new Problem('not-acceptable', { detail: NO_BROWSER }));
-    // Pages of an app are no mails that a scanner reads, and a click in each frame would be one too many.
+    // A page of an app is no mail that a scanner reads, and a click in each frame would be one too many.
     return openView(context, { isConfirmed: request.headers['sec-fetch-dest'] === 'iframe' });
   },
 
-  // Without a CSRF token, so that it needs no cookies: who has the key may open the app.
+  // Without a CSRF token, so that it needs no cookies: whoever has the key may open the app.
   'POST /v/:key/': (context) => openView(context, { isConfirmed: true }),
 };
 
@@ -60,7 +60,7 @@ const isPrefetch = ({ headers }: FastifyRequest): boolean =>
 const NO_BROWSER =
   'This link opens an app in a browser: send `Accept: text/html`. The app was not opened, and no use was counted.';
 
-/** Whether a mail scanner, a preview, a prefetch or the content of a page opens the link, instead of a person. */
+/** Whether the link was opened by a mail scanner, a preview, a prefetch or the content of a page, not by a person. */
 const isAutomatic = (request: FastifyRequest): boolean => {
   const { method, headers } = request;
   const mode = headers['sec-fetch-mode'] ?? 'navigate';
@@ -70,8 +70,8 @@ const isAutomatic = (request: FastifyRequest): boolean => {
 };
 
 /**
- * Only an error makes a browser drop what it prefetched, and send the request again when the person opens the link. With a 204,
- * Chrome would do nothing then.
+ * Only an error makes a browser discard a prefetched response and send the request again when the person opens the link. After a 204,
+ * Chrome would do nothing.
  */
 const emptyStatus = (request: FastifyRequest): number => {
   if (isPrefetch(request)) return 403;
@@ -139,12 +139,15 @@ const describe = async (context: PageContext, view: RefusedView): Promise<Descri
   }
 };
 
-/** Scanners of mails follow links, even as a whole browser. They send no forms. */
+/** Mail scanners follow links, even with a whole browser, but they submit no forms. */
 const confirmation = ({ request }: PageContext, view: RefusedView): Html =>
   html`<p>This link of ${view.client_name} can be opened ${timesOf(view)}.</p>
 <form method="post" action="${request.url}"><button>Open ${view.app_label}</button></form>`;
 
-/** The link opens the app as a person of whom its client demands a second factor. They may be logged in already, or somebody else. */
+/**
+ * The link opens the app as a person for whom the client requires a second factor. The visitor may be logged in already, or be somebody
+ * else.
+ */
 const loginForView = (
   context: PageContext,
   { client_name: client, loginStep, visitor }: RefusedView,

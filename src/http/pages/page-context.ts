@@ -14,29 +14,29 @@ export type PageContext = ReturnType<typeof createPageContext>;
 /** Handlers by method and path: `GET /login/`. */
 export type Pages = Readonly<Record<string, (context: PageContext) => Promise<FastifyReply>>>;
 
-/** A page with the branding of the client whose site received the request, unless another is given. */
+/** A page with the branding of the client whose site received the request, unless other branding is given. */
 type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
 
 type FormPage = Omit<BrandedPage, 'content'> & {
-  /** By default the title. */
+  /** Default: the title. */
   heading?: string;
   lead?: string;
-  /** The path to which it is sent. */
+  /** The path to which the form is sent. */
   action: string;
-  /** What is sent with the fields of the body. */
+  /** Values to send with the fields of the body. */
   hidden?: Readonly<Record<string, string | null>>;
   body: Html;
-  /** The error that is shown above the fields, if it is not `problem`. */
+  /** The error above the fields, if it is not `problem`. */
   alert?: Problem | null;
-  /** Below the form. */
+  /** Shown below the form. */
   help?: string;
 };
 
-/** The request for a page, with what pages and their forms need to call procedures. */
+/** The request for a page, and functions with which pages and their forms call procedures. */
 export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
   const context = contextOf(request, deps);
-  // Without the check of the CSRF token, so that a page can show users their own data even if a form failed it.
+  // Does not check the CSRF token, so that a page can show users their own data even after that check failed for a form.
   const findActor = () => lookUpCaller(request, deps);
   const reader: Caller = createCaller({ ...context, findActor });
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
@@ -61,7 +61,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     baseUrl: deps.baseUrl,
     /** Whether passkeys work on the requested host. */
     passkeysWork: () => context.openServices().passkeys.workAt(context.host),
-    /** The kinds of second factors that complete the login which waits in this browser; null without one. */
+    /** The kinds of second factors that complete the login that waits in this browser; null if none waits. */
     challengeKinds: async () => {
       const { value: token } = context.browser.challenge;
       if (token === null) return null;
@@ -69,7 +69,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
       return (await attempt(() => logins.readChallenge(token))).value?.kinds ?? null;
     },
     browser: context.browser,
-    /** For what no procedure does. */
+    /** For actions that no procedure does. */
     openServices: () => context.openServices(),
     getBranding,
     /** Calls the queries whose results the page shows. */
@@ -84,18 +84,18 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
         return mutate(createCaller(context));
       }),
 
-    /** The user who is logged in, or null. */
+    /** The logged-in user, or null. */
     currentUser: async () => (await currentSession())?.user ?? null,
     currentSession,
-    /** The caller, without a check of the CSRF token. */
+    /** The caller; the CSRF token is not checked. */
     currentActor: findActor,
 
     sendPage: send,
-    /** Sends a page that has only a title and a card. */
+    /** Sends a page that contains only a title and a card. */
     sendCard: ({ body, ...page }: Omit<BrandedPage, 'content'> & { body: Html }) =>
       send({ ...page, content: html`<h1>${page.title}</h1>\n<div class="card">\n${body}\n</div>` }),
 
-    /** Sends a page that has only a title and a form. */
+    /** Sends a page that contains only a title and a form. */
     sendForm: ({ heading, lead = '', action, hidden = {}, body, alert, help = '', ...page }: FormPage) => {
       const { title, problem = null } = page;
       const content = html`<h1>${heading ?? title}</h1>

@@ -4,10 +4,10 @@ import type { FastifyReply } from 'fastify';
 import { type Html, html, htmlDocument, trusted } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 
-/** Where the build of the console writes its files. */
+/** The folder to which the build of the console writes its files. */
 const CONSOLE_ASSETS = new URL('../../../console/dist/assets/', import.meta.url);
 
-/** The rule for the font of the console, whose cached file pages share. Without a console, they have the fonts of the system. */
+/** The rule for the console's font, whose cached file pages share. Without a console, pages use the fonts of the system. */
 const fontRule = (): string => {
   const names = existsSync(CONSOLE_ASSETS) ? readdirSync(CONSOLE_ASSETS) : [];
   const name = names.find((file) => /^inter-latin-wght-normal-[\w-]+\.woff2$/.test(file));
@@ -17,8 +17,8 @@ const fontRule = (): string => {
 };
 
 /**
- * Reads CSS files into one inline style sheet. It is a few kilobytes, and an error page then needs no second request to a
- * failing service. `cspSource` is its hash for the `style-src` directive, so the policy allows this style sheet only.
+ * Reads CSS files into one inline style sheet. It is a few kilobytes, and an error page needs no second request to a failing service.
+ * `cspSource` is its hash for the `style-src` directive, so that the policy allows only this style sheet.
  */
 export const createStyleSheet = (files: URL[], rules = '') => {
   const css = files.map((file) => readFileSync(file, 'utf8')).join('\n') + rules + fontRule();
@@ -41,13 +41,13 @@ type HtmlResponse = {
   frameAncestors?: readonly string[] | undefined;
 };
 
-/** Sends a document that must not be indexed, cached or sniffed, nor framed by other than the given origins, with the status that the reply already has. */
+/** Sends a document with the status of the reply. It must not be indexed, cached or sniffed, and only the given origins may frame it. */
 export const sendHtml = (
   reply: FastifyReply,
   { title, icon = '/avatars/S.svg', style, bodyClass = false, body, csp, frameAncestors = [] }: HtmlResponse,
 ): FastifyReply => {
   const isFramed = frameAncestors.length > 0;
-  // Browsers that know `frame-ancestors` ignore it, but it cannot name origins.
+  // Browsers that support `frame-ancestors` ignore this header, but it cannot name origins.
   if (isFramed) reply.removeHeader('x-frame-options');
   const document = htmlDocument({
     title,
@@ -75,8 +75,8 @@ export const sendHtml = (
 };
 
 /**
- * URLs of pages may contain secrets. `strict-origin` hides paths and queries from other sites; `no-referrer` would also
- * make browsers send `Origin: null` with every form, which is indistinguishable from a cross-site form.
+ * URLs of pages may contain secrets. `strict-origin` hides paths and queries from other sites. `no-referrer` would also make browsers send
+ * `Origin: null` with every form, which looks like a cross-site form.
  */
 const REFERRER_POLICY = 'strict-origin';
 
@@ -91,12 +91,12 @@ export const redirectTo = (
 const style = createStyleSheet(['frame.css', 'parts.css'].map((file) => new URL(file, import.meta.url)));
 
 export type Page = {
-  /** What every page shows of the client whose site it is. */
+  /** What every page shows of the client of its site. */
   brand: { client_name: string; support_email: string };
   /** Title of the tab; `content` contains the heading. */
   title: string;
   content: Html;
-  /** For lists, which need more room than forms. */
+  /** For lists, which need more width than forms. */
   isWide?: boolean;
   /** The failure that the page reports. Sets the status and `Retry-After`. */
   problem?: Problem | null;
@@ -141,8 +141,8 @@ export const mailLink = (address: string): Html =>
 const MAX_PATH_LENGTH = 2048;
 
 /**
- * A path on this host as browsers send it: printable ASCII after a single slash. A second slash or a backslash would start
- * the name of another host, and browsers drop tabs and line breaks before they parse a URL.
+ * A path on this host as browsers send it: printable ASCII after a single slash. After a second slash or a backslash, browsers would read
+ * the name of another host; and they drop tabs and line breaks before they parse a URL.
  */
 const LOCAL_PATH = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
 
@@ -150,10 +150,10 @@ const LOCAL_PATH = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
 export const localPath = (path: string | undefined): string | null =>
   path !== undefined && path.length <= MAX_PATH_LENGTH && LOCAL_PATH.test(path) ? path : null;
 
-/** Where users of a client go after the login: its `home_location` if that is a local path or a web URL, otherwise `/`. */
+/** The page after the login of a client's user: the client's `home_location` if that is a local path or a web URL, otherwise `/`. */
 export const homeUrl = (location: string): string => localPath(location) ?? webUrl(location) ?? '/';
 
-/** The URL with everything beyond ASCII encoded, as a header requires. */
+/** The URL in ASCII, as a header requires. */
 const webUrl = (location: string): string | null => {
   const url = URL.parse(location);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
@@ -173,7 +173,7 @@ export const formActionSources = (destination: string): string => {
   return scheme === 'https:' ? "'self' https:" : TO_ANY_SITE;
 };
 
-/** The login page that continues to `next`. @param flag a parameter that is only present or not */
+/** The login page that continues to `next`. @param flag a parameter without a value */
 export const loginPath = (next: string, flag?: 'late' | 'enrol'): string =>
   pathWith('/login/', { ...(next !== '/' && { next }), ...(flag && { [flag]: '1' }) });
 
@@ -185,7 +185,7 @@ export const codePath = (next: string | null, flag?: 'recovery' | 'passkey'): st
 export const enrolPath = (next: string | null): string =>
   pathWith('/login/enrol/', { ...(next !== null && { next }) });
 
-/** The page that asks a user who is logged in for what `next` needs beyond their session. */
+/** The page that asks a logged-in user for the step that `next` needs and their session lacks. */
 export const stepUpPath = (step: 'code' | 'enrol' | 'passkey', next: string): string => {
   if (step === 'enrol') return loginPath(next, 'enrol');
   return step === 'code' ? codePath(next) : codePath(next, 'passkey');

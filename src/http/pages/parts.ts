@@ -4,7 +4,7 @@ import type { FieldErrors, Problem, ProblemCode } from '../../lib/problems.ts';
 type Field = {
   name: string;
   label: string;
-  /** What browsers and password managers fill in (WCAG 2.1, 1.3.5). */
+  /** The value that browsers and password managers fill in (WCAG 2.1, 1.3.5). */
   autocomplete: string;
   type?: 'text' | 'email' | 'password';
   inputMode?: 'numeric';
@@ -41,7 +41,7 @@ type NamedField = Pick<Field, 'errors' | 'isFocused'>;
 export const emailField = (
   field: NamedField & { name: string; value: string; hasPasskeys?: boolean },
 ): Html => {
-  // The browser then offers passkeys among the addresses that it fills in.
+  // Browsers then offer passkeys among the addresses that they fill in.
   const autocomplete = field.hasPasskeys === true ? 'username webauthn' : 'username';
   return inputField({ ...field, label: 'Email address', type: 'email', autocomplete });
 };
@@ -51,10 +51,10 @@ export const currentPasswordField = (field: NamedField & { label: string }): Htm
 
 type PasswordRule = { rule: string; message: string };
 
-/** Rules that passwords rarely break: shown as an error only. */
+/** Rules that passwords rarely break: shown only as an error. */
 const UNLISTED_RULES = ['max_length', 'characters'];
 
-/** An input for a new password, above the rules for it. Rules that the last attempt broke are marked in the list. */
+/** An input for a new password, above the rules for it. The list marks the rules that the last attempt broke. */
 export const newPasswordField = ({
   rules,
   errors = [],
@@ -103,7 +103,7 @@ ${messages.map((message) =>
 )}
 </ul>`;
 
-/** Shows password managers whose password it is, in forms that do not ask for the email address. */
+/** Tells password managers whose password it is, in forms that do not ask for the email address. */
 export const hiddenUsername = (email: string): Html =>
   html`<input type="text" name="username" value="${email}" autocomplete="username" readonly hidden>`;
 
@@ -114,7 +114,7 @@ export const alertBox = (problem: Problem | null): Html | false =>
 export const hiddenField = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** The message of a problem for people who use a browser; the default messages address developers. */
+/** The message of a problem for people in a browser; the default messages address developers. */
 export const userMessage = ({ code, message, retryAfterSeconds }: Problem): string => {
   if (code === 'throttled') return `Too many attempts. Try again in ${formatWait(retryAfterSeconds)}.`;
   return MESSAGES[code] ?? message;
@@ -127,7 +127,7 @@ const MESSAGES: Partial<Record<ProblemCode, string>> = {
   'invalid-otp': 'This code is wrong, has expired or was already used. Enter the next one.',
 };
 
-/** Formats a wait, rounded up so that the user does not come back too early. */
+/** Formats a waiting time, rounded up so that the user does not come back too early. */
 export const formatWait = (seconds = 60): string => {
   const minutes = Math.ceil(seconds / 60);
   if (minutes <= 1) return 'a minute';

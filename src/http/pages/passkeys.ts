@@ -12,7 +12,7 @@ const SCRIPT = readFileSync(new URL('browser/passkeys.js', import.meta.url));
 /** Contains a hash of the content, so that browsers may cache it forever. */
 const SCRIPT_PATH = `/passkeys-${createHash('sha256').update(SCRIPT).digest('hex').slice(0, 16)}.js`;
 
-/** Serves the only script of the pages, as passkeys exist in scripts only. */
+/** Serves the only script of the pages: passkeys need one. */
 export const servePasskeyScript = (app: FastifyInstance): void => {
   app.get(SCRIPT_PATH, async (_request, reply) =>
     reply
@@ -23,25 +23,25 @@ export const servePasskeyScript = (app: FastifyInstance): void => {
   refuseOtherMethods(app, [SCRIPT_PATH]);
 };
 
-/** Whether the login page offers passkeys: they work on this host, and somebody has one. */
+/** Whether the login page offers passkeys: they work on this host, and at least one exists. */
 export const offersPasskeys = async (context: PageContext): Promise<boolean> =>
   context.passkeysWork() && (await context.openServices().passkeys.exist());
 
-/** `destination`, `next`: as of `loginTarget`. */
+/** `destination`, `next`: as in `loginTarget`. */
 type Area = {
   purpose: 'login' | 'challenge';
   label: string;
   destination: string;
   next: string | null;
-  /** Without scripts, what to do instead. */
+  /** What to do instead in a browser without scripts. */
   otherwise: Html | string;
-  /** For a button that is the way to log in. */
+  /** Whether the button is the main way to log in. */
   isMain?: boolean;
 };
 
 const ANSWER_PATHS = { login: '/api/v1/session/passkey/', challenge: '/api/v1/session/otp/' };
 
-/** A button that logs in with a passkey, and the script behind it. It says so in browsers without scripts or passkeys. */
+/** A button that logs in with a passkey, and its script. In browsers without scripts or passkeys, states that. */
 export const passkeyArea = ({
   purpose,
   label,
@@ -58,7 +58,7 @@ data-late="${loginPath(next ?? '/', 'late')}">
 </div>
 <script type="module" src="${SCRIPT_PATH}"></script>`;
 
-/** A button that creates a passkey with these options and sends it with the form around it, and the script behind it. */
+/** A button that creates a passkey with these options and submits it with the surrounding form, and its script. */
 export const passkeyCreation = (options: unknown): Html => html`
 <div class="passkey" data-passkey="creation" data-options="${JSON.stringify(options)}">
 ${hiddenField('passkey', '')}
@@ -69,7 +69,9 @@ ${hiddenField('passkey', '')}
 </div>
 <script type="module" src="${SCRIPT_PATH}"></script>`;
 
-/** Where the passkeys of this service work, on a page of another host: to use one, or to add one that `next` needs. */
+/**
+ * On a page of another host: a link to the host on which the passkeys of this service work, to use one, or to add one that `next` needs.
+ */
 export const passkeysElsewhere = ({ baseUrl }: PageContext, next?: string | null): Html => {
   const { origin, host } = new URL(baseUrl);
   const where = html`at <a href="${origin}${loginPath(next ?? '/')}">${host}</a>`;

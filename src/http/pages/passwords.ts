@@ -43,7 +43,7 @@ const CHANGED = {
 <p><a class="button" href="/">Back to your account</a></p>`,
 };
 
-/** `/password/reset/`: requests a link by mail; with the token of a link, sets a new password. */
+/** `/password/reset/`: requests a link by mail, or, with the token of a link, sets a new password. */
 export const passwordResetPages: Pages = {
   'GET /password/reset/': async (context) => {
     const token = queryParameter(context, 'token');
@@ -96,7 +96,7 @@ an hour and can be used once.</p>
 <p class="aside"><a href="/login/">Back to login</a></p>`,
   });
 
-/** Opening a link does not use it up, because mail scanners open every link. */
+/** Opening a link does not invalidate it, because mail scanners open every link. */
 const sendPasswordForm = async (context: PageContext, token: string, problem: Problem | null = null) => {
   const link = await attempt(() => context.reader.passwords.verifyToken({ token }));
   if (link.problem) return sendRequestForm(context, link.problem);

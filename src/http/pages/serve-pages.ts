@@ -42,7 +42,7 @@ export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promi
     app.route({
       method,
       url,
-      // A program that only looks at a link must not complete a login.
+      // A HEAD request is a program that checks a link: it must not complete a login.
       exposeHeadRoute: url !== CALLBACK_PATH,
       handler: (_request, reply) => handle(createPageContext(reply, deps)),
     });
@@ -66,14 +66,14 @@ const acceptFormsOnly = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', (_request, _payload, done) => done(new Problem('unsupported-media-type')));
 };
 
-/** Paths that always answer in machine-readable form. */
+/** Paths that always answer in a machine-readable format. */
 const API_PATH = /^\/(api|trpc)(\/|\?|$)/;
 
-/** Whether to report an error as a page of the service, not as a problem: to browsers, outside the API. */
+/** Whether to report an error as a page instead of a problem document: to browsers, outside the API. */
 export const isBrowserOutsideApi = (request: FastifyRequest): boolean =>
   !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
 
-/** Sends the page for an error that a page did not handle, with the client's own texts for 404 and 500. */
+/** Sends the page for an error that a page did not handle, with the client's texts for 404 and 500. */
 export const failurePage = async (reply: FastifyReply, error: unknown, deps: ContextDeps) => {
   const { request } = reply;
   const problem = problemOfHttpError(error);
@@ -120,7 +120,7 @@ const errorText = async ({ code, status }: Problem, branding: typeof DEFAULT_BRA
   };
 };
 
-/** For errors while the database, and therefore the client's own branding, is unavailable. */
+/** For errors while the database, and with it the client's branding, is unavailable. */
 const DEFAULT_BRANDING = {
   client_name: 'Steward',
   support_email: '',

@@ -16,24 +16,24 @@ import {
 } from './page-context.ts';
 import { codePath, enrolPath, homeUrl, localPath, redirectTo } from './page-layout.ts';
 
-/** Enough for a chain of pages of the provider. */
+/** Enough time for all pages of the provider. */
 const COOKIE_MINUTES = 60;
 
-/** Where providers send browsers. */
+/** The path to which providers redirect browsers. */
 export const CALLBACK_PATH = '/sso/:id/callback/';
 
 /** `/sso/{connection}/…`: logins with the identity provider of a client. */
 export const ssoPages: Pages = {
   'GET /sso/:id/start/': (context) =>
     answering(context, async () => {
-      // An image or a frame of another site: each start counts, and a person sees none of it.
+      // An image or a frame of another site: each start counts against a limit, and no person sees it.
       if (isEmbedded(context)) throw new Problem('cross-site');
       const kind = kindOf(context);
       const next = localPath(queryParameter(context, 'next'));
-      // A link on another site, or in a mail, must not replace the person who is logged in by its author. Old browsers do not say where it was.
+      // A link on another site or in a mail must not replace the logged-in person with its author. Old browsers do not send the site.
       const site = siteOf(context);
       const isFromElsewhere = site !== undefined && site !== 'same-origin';
-      // An admin can paste the address of a test. One whom another site sends there has tested nothing.
+      // An admin may paste the address of a test. A test that another site starts would prove nothing.
       const isPastedTest = kind === 'test' && site === 'none';
       if (isFromElsewhere && !isPastedTest && (await context.currentActor()))
         return redirectTo(context.reply, next ?? (await homeOf(context)));
@@ -87,19 +87,19 @@ export const ssoPages: Pages = {
     }),
 };
 
-/** Whether the page is not for the person, but an image, a frame, or a request of a script. */
+/** Whether the request is not a page for a person, but an image, a frame, or a request of a script. */
 const isEmbedded = ({ request }: PageContext): boolean => {
   const destination = request.headers['sec-fetch-dest'];
   return destination !== undefined && destination !== 'document';
 };
 
-/** Where the link was that led here. Old browsers do not say it. */
+/** The site of the link that led here. Old browsers do not send it. */
 const siteOf = ({ request }: PageContext) => request.headers['sec-fetch-site'];
 
 /** Values of `siteOf` for links on other hosts. */
 const OTHER_SITES: readonly unknown[] = ['cross-site', 'same-site'];
 
-/** Another site must not start a login, which counts and replaces the one who is logged in. @throws Problem `cross-site` */
+/** Another site must not start a login: a login counts against a limit, and replaces the logged-in user. @throws Problem `cross-site` */
 export const requireOwnForm = (context: PageContext): void => {
   if (isEmbedded(context) || OTHER_SITES.includes(siteOf(context))) throw new Problem('cross-site');
 };
@@ -109,7 +109,7 @@ const kindOf = (context: PageContext) => {
   return queryParameter(context, 'confirm') === undefined ? 'login' : 'confirm';
 };
 
-/** 0 is the id of no connection. */
+/** No connection has the id 0. */
 const connectionOf = (context: PageContext): number => {
   const id = pathParameter(context, 'id');
   return /^\d{1,9}$/.test(id) ? Number(id) : 0;
@@ -130,7 +130,7 @@ export const startLogin = async (context: PageContext, start: Start): Promise<Fa
 const finish = async (context: PageContext, result: SsoResult): Promise<FastifyReply> => {
   const { browser, reply } = context;
   if (result.kind === 'test') return sendTest(context, result.test);
-  // The browser goes on as this person only, also if another one was logged in, or their login waited for a code.
+  // From now on, the browser belongs to this person: the session of another one, or a login that waits for a code, ends.
   if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
   if (result.kind === 'challenge') {
     browser.forgetSession();
@@ -144,7 +144,7 @@ const finish = async (context: PageContext, result: SsoResult): Promise<FastifyR
 const homeOf = async (context: PageContext): Promise<string> =>
   homeUrl((await context.getBranding()).home_location);
 
-/** Sends one page for each failure: what happened, and what to do. */
+/** Sends a page for a failure: what happened, and what to do. */
 export const answering = async (
   context: PageContext,
   work: () => Promise<FastifyReply>,
@@ -168,7 +168,7 @@ const TITLES: Partial<Record<ProblemCode, string>> = {
   throttled: 'Too many attempts',
 };
 
-/** Shows what a login would do, to the admin who tests a connection. */
+/** Shows what a login would do to the admin who tests a connection. */
 const sendTest = async (
   context: PageContext,
   { connection, claims, stated, decision, refusal }: TestedLogin,

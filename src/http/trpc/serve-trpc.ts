@@ -18,8 +18,8 @@ import { isProtected, metaOf, proceduresInPath, sendFetchResponses, sendTrpcErro
 type TrpcDeps = ContextDeps & { clock: Clock };
 
 /**
- * Serves the procedures at `/trpc`. Only JSON is parsed: other sites can make a browser post a form without a preflight, so a
- * form must not reach a mutation.
+ * Serves the procedures at `/trpc`. Only JSON is parsed: other sites can make a browser post a form without a preflight, so a form must not
+ * reach a mutation.
  */
 export const serveTrpc = async (app: FastifyInstance, deps: TrpcDeps): Promise<void> => {
   app.removeAllContentTypeParsers();
@@ -47,9 +47,9 @@ export const serveTrpc = async (app: FastifyInstance, deps: TrpcDeps): Promise<v
 };
 
 /**
- * Authenticates before a large body is read, as REST does for every body. With a small body, tRPC reports the failure for each
- * call of a batch.
- * @throws Problem `unauthenticated` and others of `findActor`
+ * Authenticates before a large body is read, as REST does before every body. With a small body, tRPC reports the failure for each call of a
+ * batch.
+ * @throws Problem `unauthenticated`, and other problems of `findActor`
  */
 const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
   app.addHook('onRequest', async (request) => {
@@ -70,7 +70,7 @@ const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps:
     // tRPC decodes it.
     path: request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, ''),
     createContext: () => contextOf(request, deps),
-    // A query with an input too long for a URL can be sent by POST.
+    // A query whose input is too long for a URL can be sent by POST.
     allowMethodOverride: true,
     onError: ({ error, path }) => logFault(request, problemOf(error), { procedure: path }),
     responseMeta: ({ errors }) => ({ headers: headersFor(errors, deps.clock.now()) }),
@@ -87,8 +87,8 @@ const refuseLongBatch = (url: string): void => {
 };
 
 /**
- * `Date`, by the clock of the times in the body, so that browsers can compare them: their clocks may be minutes off. And the headers
- * that HTTP requires for the statuses of the errors.
+ * `Date`, by the clock of the times in the body: browsers compare the times with it, because their own clocks may be minutes off. Also the
+ * headers that HTTP requires for the statuses of the errors.
  */
 const headersFor = (errors: readonly TRPCError[], now: Date): Headers => {
   const headers = new Headers({ date: now.toUTCString() });

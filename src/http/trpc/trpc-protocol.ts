@@ -32,15 +32,15 @@ export const isProtected = (name: string): boolean => {
   return meta !== undefined && !meta.isPublic;
 };
 
-/** Whether the response may contain secrets, as that of each path which no procedure has. */
+/** Whether the response may contain secrets. True for paths without a procedure. */
 export const mayContainSecrets = (name: string): boolean => {
   const procedure = procedures[name];
   return procedure === undefined || procedure.meta?.rest?.hasSecrets === true;
 };
 
 /**
- * Sends the Fetch API responses that tRPC returns. Fastify itself would replace headers that were set before, and would
- * stream even short texts without a `Content-Length`.
+ * Sends the Fetch API responses that tRPC returns. Fastify itself would replace headers that were set before, and would stream even short
+ * texts without a `Content-Length`.
  */
 export const sendFetchResponses = (app: Pick<FastifyInstance, 'addHook'>): void => {
   app.addHook('onSend', async (_request, reply, payload) => {
@@ -61,8 +61,8 @@ const isStreamed = ({ headers }: Response): boolean =>
   headers.has('transfer-encoding') || headers.get('content-type') === EVENT_STREAM_TYPE;
 
 /**
- * Sends a failure that occurs before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse:
- * once for all calls of a batch.
+ * Sends a failure that occurs before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse: one error
+ * for all calls of a batch.
  */
 export const sendTrpcError = (reply: FastifyReply, error: unknown): FastifyReply =>
   reply.type('application/json').send(trpcErrorBody(prepareProblem(reply, error)));

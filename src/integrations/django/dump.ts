@@ -4,13 +4,13 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { type Remark, remarkOnFile } from './fields.ts';
 import { isObject } from './user.ts';
 
-/** An incomplete record is held in memory. */
+/** Limits the memory of an incomplete record. */
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 /** An element of a dump. Positions in the file start at 1. */
 export type DumpRecord = { position: number; value: unknown };
 
-/** Keeps the digits of integers beyond those of a double. */
+/** Keeps all digits of integers that a double cannot represent. */
 class ExactTokenizer extends Tokenizer {
   // The token parser passes on any value.
   protected override parseNumber = (digits: string): number => parseJson(digits) as number;
@@ -68,13 +68,13 @@ const badFile = (message: string, cause?: unknown): Problem => invalid({ file: [
 
 export type ModelSurvey = {
   records: number;
-  /** Whether one of its records has a password, and an email address or a username. */
+  /** Whether a record has a password, and an email address or a username. */
   isUserModel: boolean;
   /** The number of records with a value (not null, '', [] or {}) in each field. */
   fields: Map<string, number>;
 };
 
-/** Models by their lower-case label, and the reason why the file could not be read to its end, or null. */
+/** Models by lower-case label, and the reason why the file could not be read to its end, or null. */
 type Survey = { models: Map<string, ModelSurvey>; fault: string | null };
 
 type Visit = (record: DumpRecord, model: string, fields: Record<string, unknown>) => void;
@@ -113,7 +113,7 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0);
 
-/** Returns the only user model of the dump, or an explanation. */
+/** Returns the only user model of the dump, or explains why there is not exactly one. */
 export const findUserModel = ({ models, fault }: Survey): string | Remark => {
   const candidates = [...models].filter(([, { isUserModel }]) => isUserModel);
   const [only] = candidates;

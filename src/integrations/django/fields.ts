@@ -101,7 +101,6 @@ export const collectProfiles = (sources: Sources) => {
       }
     },
 
-    /** Of the user of a record. */
     valuesOf: (record: DumpRecord): ProfileValues => byUser.get(userKeyOf(record) ?? '') ?? new Map(),
   };
 };

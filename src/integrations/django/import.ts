@@ -28,20 +28,20 @@ type Deps = {
   em: Em;
   clock: Clock;
   audit: Audit;
-  /** Why no password could ever be verified with this hash; null for a supported hash. */
+  /** Why no password can ever match this hash; null for a supported hash. */
   reasonAgainstHash: (hash: string) => string | null;
   /** Time of a failed login on one core while hashes of these kinds are in use. */
   failureCostMs: (kinds: readonly string[]) => number;
 };
 
 export type ImportOptions = {
-  /** Django's lower-case `app_label.model`; null: the only one that looks like a user model. */
+  /** Django's lower-case `app_label.model`; null: the only model that looks like a user model. */
   model: string | null;
   /** Fields that are read from fields with other names. */
   map: readonly FieldMapping[];
   /** Fields of the user model that are not imported. */
   drop: readonly string[];
-  /** Import users with unsupported hashes without a password, rather than refuse them. */
+  /** Import users with unsupported hashes without a password, instead of refusing them. */
   resetsUnsupported: boolean;
   /** The client of the new users. */
   clientId: number | null;
@@ -70,7 +70,7 @@ const NO_TOTALS = {
   model: null as string | null, // widened from null
   /** Fields of the user model that are not imported. */
   dropped: [] as string[], // widened from never[]
-  /** The file has errors, and no users were imported. */
+  /** Whether the file has errors, so that no users were imported. */
   isRefused: false,
 };
 
@@ -105,7 +105,7 @@ export const importUsers = async (
   }
 };
 
-/** Reads the dump twice: to find the user model, its fields and the profiles, then its users. Reports all errors in it. */
+/** Reads the dump twice: first the user model, its fields and the profiles, then its users. Reports all errors in it. */
 const readUsers = async (task: Import, read: DumpReader) => {
   const { em, clientId, map, drop, remark } = task;
   const totals: ImportTotals = { ...NO_TOTALS };
@@ -172,7 +172,7 @@ const readRecords = async (
   return users;
 };
 
-/** Finds users with the address or handle of an earlier record. */
+/** Detects users with the address or handle of an earlier record. */
 const createRepetitionFinder = () => {
   const firstPositions = new Map<string, number>();
   return (position: number, { email, handle }: DjangoUser): DjangoRecord['remarks'] => {
@@ -190,7 +190,7 @@ const createRepetitionFinder = () => {
   };
 };
 
-/** An unsupported hash is an error, unless the operator wants to import such users without a password. */
+/** An unsupported hash is an error, unless the operator wants to import these users without a password. */
 const checkHash = (record: DjangoRecord, { reasonAgainstHash, resetsUnsupported }: Reading): DjangoRecord => {
   const { user } = record;
   const reason = user?.password ? reasonAgainstHash(user.password) : null;
@@ -202,7 +202,7 @@ const checkHash = (record: DjangoRecord, { reasonAgainstHash, resetsUnsupported 
   return { ...record, user: { ...user, password: null }, remarks: [{ outcome: 'imported', field, message }] };
 };
 
-/** Inserts the users whose addresses are new. Sets `isRefused` if the caller has to roll back. */
+/** Inserts the users whose addresses are new. Sets `isRefused` if the caller must roll back. */
 const insertUsers = async (tx: Em, task: Import, users: readonly FoundUser[], totals: ImportTotals) => {
   const { clientId, clock, audit, remark, advance } = task;
   // From here on, no other users can be added.
@@ -260,11 +260,11 @@ type HandleAllocator = ReturnType<typeof createHandleAllocator>;
 
 /**
  * Returns a function that finds a free handle for a base: the base itself, or the base with the lowest free number from 2.
- * @param handles those in use
+ * @param handles the handles in use
  */
 export const createHandleAllocator = (handles: Iterable<string>) => {
   const taken = new Set(handles);
-  /** By base; all lower numbers are taken. */
+  /** By base, the next number to try; all lower ones are taken. */
   const nextNumbers = new Map<string, number>();
 
   return (base: string): string => {
@@ -292,7 +292,7 @@ const refuseTakenHandles = async (
   }
 };
 
-/** A failed login does the work of all kinds of hashes, so their sum is limited too. */
+/** A failed login does the work of all kinds of hashes, so the sum of their costs is limited too. */
 const refuseCostlyHashes = async (tx: Em, { failureCostMs, remark }: Import, totals: ImportTotals) => {
   const kinds = await passwordHashKinds(tx);
   const costMs = failureCostMs(kinds);

@@ -94,7 +94,7 @@ const UserFields = z.object({
   last_password_set: Instant,
 });
 
-/** The fields that an import can set. A field of the dump with the same name is imported into it. */
+/** The fields that an import can set, by default from the field of the dump with the same name. */
 export const USER_FIELDS = UserFields.keyof().options;
 
 export type UserField = (typeof USER_FIELDS)[number];

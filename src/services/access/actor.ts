@@ -10,13 +10,13 @@ export type Credential =
   | {
       kind: 'token';
       id: number;
-      /** When its user last entered their password, or a code, for this token. Null for a named one that was not confirmed. */
+      /** When its user last entered a password or a code for this token. Null for a named token that was not confirmed. */
       authenticatedAt: Date | null;
     }
   | {
       kind: 'session';
       id: number;
-      /** When the user last entered their password, or a code; 1970 if it has to be entered again. */
+      /** When the user last entered a password or a code; 1970 if it must be entered again. */
       authenticatedAt: Date;
       proof: SessionProof;
     };
@@ -31,8 +31,8 @@ export type Actor = Roles & {
 };
 
 /**
- * The service itself: with the role of an admin of this client alone, or of a superuser. No user has the id 0. Receivers of events see what it
- * sees, and of what it does, the audit trail records no actor.
+ * The service itself, with the role of an admin of this client, or of a superuser. No user has the id 0. Receivers of events see what this
+ * actor may see. For its actions, the audit trail records no actor.
  */
 export const serviceActor = (clientId: number | null): Actor => ({
   ...MEMBER,
@@ -43,32 +43,30 @@ export const serviceActor = (clientId: number | null): Actor => ({
   scope: clientId === null ? EVERYWHERE : { only: clientId, hidden: [] },
 });
 
-/** Null without a caller, and for one whose credential is confined to a client: their account is not within it. */
+/** The actor, or null if the credential is confined to a client: the account is outside of its scope. */
 export const unconfined = (actor: Actor | null): Actor | null => (actor?.scope.only === null ? actor : null);
 
 /**
- * Refuses a credential that is confined to a client what concerns the account of its person, or all clients.
+ * Refuses a confined credential access to the account of its person, and to data of all clients.
  * @throws Problem `confined-session`
  */
 export const requireUnconfined = ({ scope }: Actor): void => {
   if (scope.only !== null) throw new Problem('confined-session');
 };
 
-/** What the login of a request has proven. A token proves nothing: who holds it need not be its user. */
+/** What the login of a request has proven. A token proves nothing: its holder may not be its user. */
 export const proofOf = ({ credential }: Pick<Actor, 'credential'>): SessionProof | null =>
   credential?.kind === 'session' ? credential.proof : null;
 
 export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
 
-/**
- * Whether the user sees the values of accounts. Admins of single clients see those that count in their clients instead.
- */
+/** Whether the user sees the values of accounts. Admins of single clients see the values of memberships in their clients instead. */
 export const seesAccounts = (user: Roles): boolean => {
   const clients = clientsWhere(user, 'manage');
   return clients === 'all' || clients.length === 0;
 };
 
-/** The default client of a new user or invitation: the only client that the actor administers, if it is exactly one. */
+/** The default client of a new user or invitation: the actor's client, if the actor administers exactly one. */
 export const soleAdminClient = (actor: Actor): number | undefined =>
   actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;
 
@@ -88,10 +86,10 @@ export const requireLister = (actor: Actor): void => {
   if (!can(actor, 'view')) throw roleRequired(rolesThatMay('view'));
 };
 
-/** A user who is about to be changed: their roles, all clients that they belong to, and `User.wasShared`. */
+/** A user to change: the roles, all clients that the user belongs to, and `User.wasShared`. */
 export type TargetRoles = Roles & { id: number; email: string; clientIds: number[]; wasShared: boolean };
 
-/** Whether the account is not for the actor: only the person and superusers change it and see its logins. */
+/** Whether the actor must not change the account or see its logins, because it was shared: only the person and superusers may. */
 export const isSharedUser = (
   actor: Actor,
   { id, wasShared }: Pick<TargetRoles, 'id' | 'wasShared'>,
@@ -100,8 +98,8 @@ export const isSharedUser = (
 const ERASED = { detail: 'This person has been erased: the account stays without access and data.' };
 
 /**
- * Why the actor has no authority over this user at all. No actor has authority over an erased person. Names no role of the user:
- * the actor may not know it.
+ * Why the actor has no authority over this user at all. No actor has authority over an erased person. The message names no role of the
+ * user, because the actor may not know it.
  */
 export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
@@ -112,28 +110,30 @@ export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null
     : roleRequired('client admin of a client of this user, or superuser');
 };
 
-/** Why the actor may not change the account of this user, nor see their logins: other clients share it. Null if they may. */
+/**
+ * Why the actor may not change the account of this user or see its logins, for example because other clients share it. Null if they may.
+ */
 export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
-  // One's own account belongs to no client.
+  // The own account belongs to no client.
   if (user.id === actor.id && actor.scope.only !== null) return new Problem('confined-session');
   return strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
 };
 
-/** Why the actor may not change the account of this user, with its address; null if they may. */
+/** Why the actor may not change the account of this user, including its address; null if they may. */
 export const accountUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   userAdminRefusal(actor, user) ?? clientAdminRefusal(actor, user);
 
-/** Why the actor may not grant and revoke apps of their own clients; null if they may. */
+/** Why the actor may not grant and revoke apps of the actor's clients; null if they may. */
 export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   (user.id === actor.id && actor.scope.only !== null ? new Problem('confined-session') : null) ??
   strangerRefusal(actor, user) ??
   clientAdminRefusal(actor, user);
 
-/** A role in a client that the actor does not administer decides nothing, or a refusal would show it. */
+/** Ignores roles in clients that the actor does not administer: a refusal would reveal them. */
 const clientAdminRefusal = (actor: Actor, { adminOf }: TargetRoles): Problem | null =>
   adminOf.some((id) => administersClient(actor, id)) ? new Problem('client-admin-locked') : null;
 
-/** Returns a function that throws the refusal, if there is one. */
+/** Returns a function that throws the refusal, if any. */
 export const requirementOf =
   (refusalOf: (actor: Actor, user: TargetRoles) => Problem | null) =>
   (actor: Actor, user: TargetRoles): void => {
@@ -142,7 +142,7 @@ export const requirementOf =
   };
 
 /**
- * Whether the actor may end the access of this user: of a shared user, to the actor's own clients.
+ * Requires that the actor may end the access of this user (for a shared user: the access to the actor's clients).
  * @throws Problem `forbidden`
  */
 export const requireAccessAdmin = requirementOf(strangerRefusal);
@@ -151,7 +151,7 @@ export const requireAccessAdmin = requirementOf(strangerRefusal);
 export const requireUserAdmin = requirementOf(userAdminRefusal);
 
 /**
- * Whether the actor may update this user at all: of a shared user, only the apps and memberships of the actor's clients.
+ * Requires that the actor may update this user at all (a shared user: only the apps and memberships of the actor's clients).
  * @throws Problem `forbidden`, `client-admin-locked`
  */
 export const requireUserUpdatable = requirementOf(userUpdateRefusal);
@@ -162,8 +162,8 @@ const isRecent = (at: Date | null, now: Date): boolean =>
   at !== null && now.getTime() - at.getTime() <= MAX_CONFIRMATION_AGE_MS;
 
 /**
- * Requires a recently entered password, or code of a second factor, for actions that would outlast a stolen or unattended browser session, such as
- * creating a token. API tokens are exempt: their callers have no password to enter.
+ * Requires a recently entered password or code of a second factor, for actions whose effect outlasts a stolen or unattended browser
+ * session, such as creating a token. API tokens are exempt: their callers have no password to enter.
  * @throws Problem `reauthentication-required`
  */
 export const requireConfirmedSession = ({ credential }: Actor, now: Date): void => {
@@ -172,7 +172,8 @@ export const requireConfirmedSession = ({ credential }: Actor, now: Date): void 
 };
 
 /**
- * As `requireConfirmedSession`, of tokens too: one that was stolen, perhaps before the user set up a second factor, must not be able to remove it.
+ * Like `requireConfirmedSession`, but tokens are not exempt: a token that was stolen, perhaps before the user set up a second factor, must
+ * not be able to remove the factor.
  * @throws Problem `reauthentication-required`
  */
 export const requireConfirmedCredential = (

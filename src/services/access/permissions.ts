@@ -1,15 +1,15 @@
-/** What users do beyond their own account, apps and saved filters. */
+/** Actions of users beyond their own account, apps and saved filters. */
 export type Action =
   /** Sees users, invitations, clients, apps, usage and mails. */
   | 'view'
-  /** Changes these, and sees what only those who change them may see. */
+  /** Changes these, and sees data that only users who make these changes may see. */
   | 'manage'
   /** Fetches and loads apps. */
   | 'operate'
   | 'read-audit'
-  /** Reads the entries of the audit trail on which platforms act, such as cleared caches. */
+  /** Reads the entries of the audit trail that platforms react to, such as cleared caches. */
   | 'poll-events'
-  /** Changes what concerns all clients, such as roles. */
+  /** Changes data of all clients, such as roles. */
   | 'administer';
 
 /** Roles in all clients, the strongest first. `flag`: the property of `User` that grants it, and its column. */
@@ -32,7 +32,7 @@ export const GLOBAL_ROLES = [
 
 /**
  * A role in single clients. `flag`: the property of `Membership` that grants it, and its column. `role`: the clients in which a user has
- * it, and their `field` in the API. `given`, `ended`: the actions of the audit trail.
+ * it, and their `field` in the API. `given`, `ended`: the actions in the audit trail.
  */
 export const CLIENT_ADMIN = {
   name: 'client-admin',
@@ -49,7 +49,7 @@ export const CLIENT_ADMIN = {
 /** All roles in single clients. */
 export const CLIENT_ROLES = [CLIENT_ADMIN] as const;
 
-/** `name`: that of the API. With spaces, it is in messages. `plural`: all who have the role. */
+/** `name`: as in the API; messages contain it with spaces. `plural`: all users with the role. */
 type RoleTerms = { name: string; plural: string; actions: readonly Action[] };
 
 /** `flag`: the property of `Membership`, which a suspension ends. */
@@ -58,17 +58,17 @@ type ClientRoleTerms = RoleTerms & Record<'flag' | 'column' | 'role' | 'field' |
 type GlobalRole = (typeof GLOBAL_ROLES)[number];
 export type ClientRole = (typeof CLIENT_ROLES)[number];
 
-/** The roles of a user; those in single clients with the ids of the clients. */
+/** The roles of a user; roles in single clients are lists of client ids. */
 export type Roles = { readonly [R in GlobalRole['flag']]: boolean } & {
   readonly [R in ClientRole['role']]: readonly number[];
 };
 
-/** Members have no role. */
+/** A user without roles. */
 export const MEMBER: Roles = { isSuperuser: false, isStaff: false, adminOf: [] };
 
-/** The fields of the API about the roles in all clients, and about those in single ones. */
+/** The fields of the API for the roles in all clients, and for the roles in single clients. */
 export const roleFields = <G, C>(inAll: (role: GlobalRole) => G, inSome: (role: ClientRole) => C) =>
-  // `fromEntries` forgets the names.
+  // `fromEntries` loses the names.
   Object.fromEntries([
     ...GLOBAL_ROLES.map((role) => [role.column, inAll(role)]),
     ...CLIENT_ROLES.map((role) => [role.field, inSome(role)]),
@@ -76,28 +76,28 @@ export const roleFields = <G, C>(inAll: (role: GlobalRole) => G, inSome: (role: 
 
 export type RoleFields = ReturnType<typeof roleFields<boolean, readonly number[]>>;
 
-/** The roles that fields of the API state. */
+/** The roles according to fields of the API. */
 export const rolesOf = (fields: RoleFields): Roles =>
   Object.fromEntries([
     ...GLOBAL_ROLES.map(({ flag, column }) => [flag, fields[column]]),
     ...CLIENT_ROLES.map(({ role, field }) => [role, fields[field]]),
   ]) as Roles;
 
-/** The roles in all clients that a user has, the strongest first. */
+/** The roles in all clients that a user has, strongest first. */
 export const globalRolesOf = (user: Roles) => GLOBAL_ROLES.filter(({ flag }) => user[flag]);
 
-/** The roles that open all apps where a user has them: those that view them. */
+/** The roles that open all apps of their clients: the roles with the action `view`. */
 export const opensApps = ({ actions }: RoleTerms): boolean => actions.includes('view');
 
-/** What a message calls a role: `client admin`. */
+/** A role as messages call it: `client admin`. */
 export const labelOf = ({ name }: RoleTerms): string => name.replaceAll('-', ' ');
 
 /** Ids, or all clients. */
 type Clients = 'all' | readonly number[];
 
 /**
- * The permissions: in which clients a user has a role, and what it allows there. `can` and the SQL conditions in `visibility.ts` derive
- * from this table.
+ * The permissions: in which clients a user has a role, and which actions it allows there. `can` and the SQL conditions in `visibility.ts`
+ * are derived from this table.
  */
 const PERMISSIONS: { role: RoleTerms; clients: (user: Roles) => Clients }[] = [
   ...CLIENT_ROLES.map((role) => ({ role, clients: (user: Roles) => user[role.role] })),
@@ -116,13 +116,13 @@ export const clientsWhere = (user: Roles, ...actions: readonly Action[]): Client
   return found.includes('all') ? 'all' : found.flatMap((clients) => (clients === 'all' ? [] : clients));
 };
 
-/** Whether the user may do this in a client, or without one: somewhere. */
+/** Whether the user may do this in a client; without a client: in any. */
 export const can = (user: Roles, action: Action, clientId?: number): boolean => {
   const clients = clientsWhere(user, action);
   return clients === 'all' || (clientId === undefined ? clients.length > 0 : clients.includes(clientId));
 };
 
-/** Whether the user may do everywhere what another, or the same user earlier, could do. */
+/** Whether the user may do everything, in the same clients, that another user (or the same user earlier) may do. */
 export const canAllOf = (user: Roles, other: Roles): boolean =>
   PERMISSIONS.every(({ role: { actions }, clients }) => {
     const needed = clients(other);

@@ -3,8 +3,9 @@ import { type Condition, condition } from '../../db/kysely.ts';
 import { CLIENT_ROLES, MEMBER, type Roles } from './permissions.ts';
 
 /**
- * In which clients a credential counts. It only narrows what the person has there.
- * - `only`: the client to which it is confined, as a session that began at the client's identity provider; null: to none
+ * The clients in which a credential counts. A scope can only narrow the person's access.
+ * - `only`: the client to which the credential is confined, for example because its session began at the client's identity provider; null:
+ * none
  * - `hidden`: clients of the person that require their own identity provider, with which this credential did not begin
  */
 export type Scope = { readonly only: number | null; readonly hidden: readonly number[] };
@@ -15,13 +16,13 @@ export const EVERYWHERE: Scope = { only: null, hidden: [] };
 export const isWithin = ({ only, hidden }: Scope, clientId: number): boolean =>
   only === null ? !hidden.includes(clientId) : only === clientId;
 
-/** SQL: as `isWithin`. */
+/** SQL: `isWithin`. */
 export const isInScope = ({ only, hidden }: Scope, clientId: RawBuilder<unknown>): Condition => {
   if (only !== null) return condition`${clientId} = ${only}`;
   return hidden.length === 0 ? condition`true` : condition`${clientId} <> all(${[...hidden]}::int[])`;
 };
 
-/** The roles that count: those in clients of the scope, and, unless it is confined to a client, those in all clients. */
+/** The roles that count: roles in clients of the scope, and, unless the scope is confined to a client, roles in all clients. */
 export const narrow = (roles: Roles, scope: Scope): Roles => ({
   ...(scope.only === null ? roles : MEMBER),
   ...Object.fromEntries(
@@ -29,10 +30,7 @@ export const narrow = (roles: Roles, scope: Scope): Roles => ({
   ),
 });
 
-/**
- * SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`. What a client requires counts for nobody who may administer all
- * clients.
- */
+/** SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`. A client's requirement does not apply to superusers. */
 export const scopeColumns = (table: 'api_tokens' | 'sessions') => {
   const connection = sql.ref(`${table}.connection_id`);
   return [

@@ -48,7 +48,7 @@ export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
   .whereRef('m.user_id', '=', 'users.id')
   .orderBy('m.client_id');
 
-/** The roles of `users`, to be selected. */
+/** The role columns of `users`, for a select. */
 export const ROLE_COLUMNS = [
   ...GLOBAL_ROLES.map(({ flag, column }) => condition`${sql.ref(`users.${column}`)}`.as(flag)),
   ...CLIENT_ROLES.map(({ role, column }) =>
@@ -72,11 +72,11 @@ export const isAppOpeningMember = (memberships = 'memberships'): Condition =>
 
 const OPENING_CLIENT_ROLES = CLIENT_ROLES.filter(opensApps);
 
-/** SQL: whether a user opens all apps of the client of a membership, which may be missing, by a role. */
+/** SQL: whether a user opens, by a role, all apps of the client of a membership; the membership may be missing. */
 export const opensByRole = (users = 'users', memberships = 'memberships'): Condition =>
   condition`(${hasGlobalRole(users)} or coalesce(${isAppOpeningMember(memberships)}, false))`;
 
-/** SQL: the names of the roles by which `opensByRole` is true, the strongest first. */
+/** SQL: the names of the roles that make `opensByRole` true, strongest first. */
 export const openingRoles = (users = 'users', memberships = 'memberships') => {
   const roles = [
     ...GLOBAL_ROLES.map(({ name, column }) => ({ name, has: `${users}.${column}` })),
@@ -92,17 +92,17 @@ export const strongestRole = (users: string, memberships: string) =>
 
 export const CLIENT_IDS = arrayOf(CLIENTS_OF_USER).as('clientIds');
 
-/** Rows of `users`, or of this alias, that the viewer may see: their own, and the members of clients that they administer. */
+/** Rows of `users`, or of this alias, that the viewer may see: the viewer's own, and the members of clients that the viewer administers. */
 export const userVisibleTo = (viewer: Viewer, users = 'users'): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${sql.ref(`${users}.id`)} = ${viewer.id} or exists (select from memberships m
         where m.user_id = ${sql.ref(`${users}.id`)} and ${clientVisibleTo(viewer, sql`m.client_id`)}))`;
 
-/** Rows of `users` who were not erased. The lists of a client hold no others. */
+/** Rows of `users` who were not erased. Lists of a client contain only these. */
 export const isNotErased: Condition = sql`users.email not like ${sql.lit(`%@${ERASED_DOMAIN}`)}`;
 
-/** What links a user to a client, such as an app grant or a role: visible to that user and to viewers of the client. */
+/** Rows that link a user to a client, such as an app grant or a role: visible to that user and to viewers of the client. */
 export const userClientVisibleTo = (
   viewer: Viewer,
   userId: RawBuilder<number>,
@@ -110,13 +110,13 @@ export const userClientVisibleTo = (
 ): Condition =>
   sql`(${userId} = ${viewer.id} and ${isInScope(viewer.scope, clientId)} or ${clientVisibleTo(viewer, clientId)})`;
 
-/** Rows of `users` who have the role in the client, or else in any client, as far as the viewer may see. */
+/** Rows of `users` who have the role in the client, or, without a client, in any client that the viewer may see. */
 export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?: number): Condition => sql`
   exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)}
     and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 
-/** `userAdminRefusal` in SQL: users whose account the viewer may change, and whose logins they may see; and themselves. */
+/** `userAdminRefusal` in SQL: users whose account the viewer may change and whose logins the viewer may see, and the viewer. */
 export const accountVisibleTo = (viewer: Viewer): Condition =>
   can(viewer, 'administer')
     ? ALWAYS
@@ -124,17 +124,17 @@ export const accountVisibleTo = (viewer: Viewer): Condition =>
         and exists (select from memberships m where m.user_id = users.id
           and ${clientManagedBy(viewer, sql`m.client_id`)}))`;
 
-/** Rows of `users` whose apps the manager may change, if they are members of a client of the manager: as `users.update`. */
+/** Rows of `users` whose apps the manager may change, like `users.update`: members of a client of the manager. */
 export const userAppsManagedBy = (manager: Roles): Condition => sql`
   (not exists (select from memberships m
       where m.user_id = users.id and m.is_admin and ${clientManagedBy(manager, sql`m.client_id`)})
     and ${can(manager, 'administer') ? ALWAYS : sql`not ${hasGlobalRole()}`})`;
 
-/** SQL: a table of the grants that count at this time. Those that have expired may still be stored. */
+/** SQL: a table of the grants that count at this time. Expired grants may still be stored. */
 export const liveGrants = (now: Date) => sql<Selectable<Database['app_grants']>>`
   (select * from app_grants where coalesce(expires_at > ${now}::timestamptz, true))`;
 
-/** SQL: a table of the groups that give an app to a user: those of clients in which the user is not suspended. */
+/** SQL: a table of the groups that give an app to a user. Excludes clients in which the user is suspended. */
 export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: number; name: string }>`
   (select gm.user_id, ga.app_id, gr.id as group_id, gr.name
     from group_members gm join groups gr on gr.id = gm.group_id join group_apps ga on ga.group_id = gm.group_id
@@ -152,8 +152,9 @@ export const groupsGiving = (userId: RawBuilder<number>) =>
   );
 
 /**
- * SQL: a table of who has which app at this time, by a grant or by groups, once. Roles and suspended memberships are not in it. PostgreSQL reads the
- * grants of a `union all` in the order of their index only if they have no condition of their own.
+ * SQL: a table of users and their apps at this time, by a grant or by groups, without duplicates. Contains no apps by role. Contains grants
+ * of suspended members. PostgreSQL reads the grants of a `union all` in the order of their index only if they have no condition of their
+ * own.
  */
 export const appAccess = (now: Date) => sql<{ user_id: number; app_id: string }>`
   (select user_id, app_id from (
@@ -163,8 +164,8 @@ export const appAccess = (now: Date) => sql<{ user_id: number; app_id: string }>
   ) given where coalesce(expires_at > ${now}::timestamptz, true))`;
 
 /**
- * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
- * to them and in which they are not suspended.
+ * Rows of `apps` that the viewer may see: apps of clients that the viewer administers, and apps of open clients that the viewer was given
+ * and in which the viewer is not suspended.
  */
 export const appVisibleTo = (viewer: Viewer, now: Date): Condition =>
   canViewAll(viewer)
@@ -174,20 +175,22 @@ export const appVisibleTo = (viewer: Viewer, now: Date): Condition =>
         where g.app_id = apps.id and g.user_id = ${viewer.id} and ${isInScope(viewer.scope, sql`apps.client_id`)}
           and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
 
-/** Whether the user may open the apps of the client that are granted to them: a suspended member may not. */
+/** Whether a suspension does not stop the user from opening apps of the client. */
 export const isNotSuspended = (userId: RawBuilder<number>, clientId: RawBuilder<number>): Condition => sql`
   not exists (select from memberships m
     where m.user_id = ${userId} and m.client_id = ${clientId} and not m.is_active_member)`;
 
-/** Rows of `access_views`, joined with `apps`, that the viewer may see. Staff see all, but only keys of those that they manage. */
+/**
+ * Rows of `access_views`, joined with `apps`, that the viewer may see. Staff see all of them, but only the keys of the ones that they
+ * manage.
+ */
 export const accessViewVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer) ? ALWAYS : accessViewManagedBy(viewer);
 
 /**
- * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys they may see. A key opens the
- * app as the user of the view. Keys of views of superusers and staff are therefore for superusers only; so are keys of
- * views that superusers made for users who have lost such a role since. A view of someone who has left the client is not active, and must
- * not say which role they have now.
+ * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys the manager may see. A key opens the app as the
+ * user of the view. So only superusers manage views of superusers and staff, and views that superusers made for users who have lost such a
+ * role since. An inactive view of a user who has left the client is exempt: it must not reveal the user's present role.
  */
 export const accessViewManagedBy = (manager: Roles): Condition =>
   can(manager, 'administer')
@@ -196,25 +199,24 @@ export const accessViewManagedBy = (manager: Roles): Condition =>
         where u.id = access_views.user_id and ${hasGlobalRole('u')} and (access_views.is_active or exists (
           select from memberships m where m.user_id = u.id and m.client_id = apps.client_id))))`;
 
-/** SQL: whether lists show an access view: not those of one embedding, nor those that have expired. */
+/** SQL: whether lists show an access view: not one-time views, and not expired ones. */
 export const isListedView = (now: Date): Condition =>
   condition`(not access_views.is_one_time and (access_views.expires_at > ${now}::timestamptz) is not false)`;
 
-/** Shorter than keys. */
+/** Shorter than any key. */
 const ID = /^\d{1,15}$/;
 
-/** Rows of `access_views` with this id or key. */
 export const hasIdOrKey = (idOrKey: string): Condition =>
   ID.test(idOrKey) ? sql`access_views.id = ${idOrKey}::bigint` : sql`access_views.key = ${idOrKey}`;
 
 /**
- * Rows of `access_views`, joined with `apps`, that the viewer may see by this id or key. By its key only if they may see the key,
- * so that they cannot test whether a key is right.
+ * Rows of `access_views`, joined with `apps`, that the viewer may see by this id or key. By key only if the viewer may see the key, so that
+ * nobody can test whether a key is right.
  */
 export const accessViewFoundBy = (viewer: Viewer, idOrKey: string): Condition =>
   sql`(${hasIdOrKey(idOrKey)} and ${ID.test(idOrKey) ? accessViewVisibleTo(viewer) : accessViewManagedBy(viewer)})`;
 
-/** Rows of `sites` that the viewer may see: those of clients whose members they are. */
+/** Rows of `sites` that the viewer may see: sites of clients in which the viewer is an active member. */
 export const siteVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
@@ -223,8 +225,8 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
           and ${isInScope(viewer.scope, sql`c.id`)})`;
 
 /**
- * Rows of `audit_entries` that name a client of the viewer. What happens to an account that several clients share names none. Those who may
- * `poll-events` also see which caches were cleared: platforms act on it.
+ * Rows of `audit_entries` that name a client of the viewer. Entries about an account that several clients share name no client. Users who
+ * may `poll-events` also see cleared caches, because platforms react to them.
  */
 export const auditEntryVisibleTo = (viewer: Roles): Condition => {
   const clients = clientsWhere(viewer, 'read-audit');
@@ -237,7 +239,7 @@ export const auditEntryVisibleTo = (viewer: Roles): Condition => {
 
 type Entry = { action: string; client_ids: readonly number[] };
 
-/** `auditEntryVisibleTo` of entries that were read. */
+/** `auditEntryVisibleTo` for entries in memory. */
 export const auditEntrySeenBy = (viewer: Roles): ((entry: Entry) => boolean) => {
   const clients = clientsWhere(viewer, 'read-audit');
   if (clients === 'all') return () => true;

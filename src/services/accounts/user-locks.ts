@@ -5,13 +5,13 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { CLIENT_IDS, ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
 
-/** A locked user, with the roles and clients that decide who may change them. */
+/** A locked user, with the roles and clients that determine who may change the user. */
 export type LockedUser = { user: User } & TargetRoles;
 
 /**
  * Locks a user whom the actor may change.
  * @param requireMay the rule that the actor must meet
- * @throws Problem `not-found` (also for a user the actor may not see), `unauthenticated`, and those of `requireMay`
+ * @throws Problem `not-found` (also for a user whom the actor may not see), `unauthenticated`, and the problems of `requireMay`
  */
 export const lockUser = async (
   tx: Em,
@@ -20,7 +20,7 @@ export const lockUser = async (
   requireMay: (actor: Actor, user: TargetRoles) => void = requireUserAdmin,
 ): Promise<LockedUser> => {
   const user = await lockVisibleUser(tx, actor, email);
-  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+  // A separate statement: a statement that waits for a lock sees the other tables as they were before it waited.
   const target = await usersWithRoles(tx)
     .where('id', '=', user.id)
     .where(userVisibleTo(actor))
@@ -30,8 +30,8 @@ export const lockUser = async (
 };
 
 /**
- * Locks a user whom the actor may see; for a superuser, all superusers in the order of their ids, because the last one must not
- * be deactivated.
+ * Locks a user whom the actor may see. If the user is a superuser, locks all superusers in the order of their ids, because the last one
+ * must not be deactivated.
  * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: Em, actor: Actor, email: string): Promise<User> => {
@@ -42,7 +42,7 @@ export const lockVisibleUser = async (tx: Em, actor: Actor, email: string): Prom
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));
   const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
-  // Superusers are locked in a fixed order, also one who became a superuser while this waited for the lock.
+  // Superusers are locked in a fixed order, including one who became a superuser while this waited for the lock.
   const ordinary = is_superuser ? null : await tx.findOne(User, { email, isSuperuser: false }, lock);
   if (ordinary) return ordinary;
   await lockSuperusers(tx, actor);
@@ -68,7 +68,7 @@ export const lockSuperusers = async (tx: Em, actor: Actor | null): Promise<void>
     .select(['id', 'is_active'])
     .where('is_superuser', '=', true)
     .orderBy('id')
-    // Their invitations may be inserted in the meantime.
+    // Their invitations may be inserted meanwhile.
     .forNoKeyUpdate()
     .execute();
   const self = superusers.find(({ id }) => id === actor?.id);
@@ -88,8 +88,7 @@ export const requireAnotherSuperuser = async (tx: Em, { id }: Pick<User, 'id'>):
 };
 
 /**
- * Locks a user until the end of the transaction. Returns false if they are inactive, or their password was set at another
- * time than `passwordSet`.
+ * Locks a user until the end of the transaction. Returns false if the user is inactive, or if the password was not set at `passwordSet`.
  */
 export const lockActiveUser = async (tx: Em, id: number, passwordSet?: Date): Promise<boolean> => {
   const active = kysely(tx)
@@ -130,7 +129,7 @@ export const readOwnerId = async (db: Em, actor: Actor, email: string | undefine
 };
 
 /**
- * Whose credentials a call concerns, with all of their clients: the actor, or the locked user with this address, whom the actor must be
+ * The user whose credentials a call concerns, with all clients: the actor, or the locked user with this address, whom the actor must be
  * allowed to change.
  * @throws Problem `not-found`, `forbidden`, `unauthenticated`
  */

@@ -16,7 +16,7 @@ import {
   type Viewer,
 } from '../access/visibility.ts';
 
-/** The columns of a user that people who see the user may see, besides `membershipColumns`. */
+/** The columns of a user that everyone who may see the user may see. `membershipColumns` adds more. */
 const USER_COLUMNS = [
   ...(['email', 'handle', 'first_name', 'last_name', 'profile_color', 'profile_avatar'] as const),
   ...(['last_login', 'date_joined'] as const),
@@ -24,11 +24,14 @@ const USER_COLUMNS = [
 
 type Users = Selectable<Database['users']>;
 
-/** SQL: of the memberships `m` of a user, one in a client that the viewer administers comes first, then an active one, then that in the oldest client. */
+/**
+ * SQL: the order of the memberships `m` of a user: first in clients that the viewer administers, then active ones, then by age of the
+ * client.
+ */
 export const membershipOrder = (viewer: Viewer) =>
   sql`not ${clientManagedBy(viewer, sql`m.client_id`)}, not m.is_active_member, m.client_id`;
 
-/** SQL: what `membershipColumns` reads of a membership. Those who see the account need no more than the data. */
+/** SQL: the fields of a membership that `membershipColumns` reads. Viewers who see the account need only the data. */
 export const membershipFields = (viewer: Viewer, membership: RawBuilder<unknown>) => {
   const data = ['extra', 'is_demo_user'];
   const state = ['is_active_member', 'reactivated_at', 'ended_at', 'joined_at'];
@@ -37,8 +40,8 @@ export const membershipFields = (viewer: Viewer, membership: RawBuilder<unknown>
 };
 
 /**
- * SQL: the membership of a user that the viewer sees, or null. For a lateral join, which PostgreSQL leaves out where it is not used: an
- * aggregate has one row.
+ * SQL: the membership of a user that the viewer sees, or null. For a lateral join. As an aggregate it has exactly one row, so PostgreSQL
+ * drops the join if it is not used.
  */
 const seenMembership = (viewer: Viewer) => sql`
   (select ${membershipFields(viewer, sql`(seen.m)`)} from (
@@ -51,8 +54,8 @@ export const fullName = (users: string) =>
   sql<string>`trim(${sql.ref(`${users}.first_name`)} || ' ' || ${sql.ref(`${users}.last_name`)})`;
 
 /**
- * SQL: the columns of `users` that the membership joined as `own` decides. Its state and times are for client admins, who do not see those
- * of an account that was shared; all others see the account's.
+ * SQL: the columns of `users` that depend on the membership joined as `own`. Client admins see the state and times of the membership,
+ * because they must not see these values of a shared account. All other viewers see the values of the account.
  */
 export const membershipColumns = (viewer: Viewer) => {
   const seesAccount = seesAccounts(viewer);
@@ -77,7 +80,7 @@ export const membershipColumns = (viewer: Viewer) => {
   };
 };
 
-/** The apps of a row of `users`, by age, as far as the viewer may see them. */
+/** The apps of a row of `users` that the viewer may see, by age. */
 export const appsSeenBy = (viewer: Viewer, now: Date) =>
   expressionBuilder<Database, 'users'>()
     .selectFrom(appAccess(now).as('g'))
@@ -87,7 +90,7 @@ export const appsSeenBy = (viewer: Viewer, now: Date) =>
     .orderBy('a.created_at')
     .orderBy('a.id');
 
-/** The ids of the clients that a row of `users` administers, as far as the viewer may see them. */
+/** The ids of the clients that a row of `users` administers and the viewer may see. */
 export const clientsAdministered = (viewer: Viewer) =>
   arrayOf(
     CLIENTS_OF_USER.where(({ ref }) => ref('m.is_admin')).where(
@@ -96,8 +99,8 @@ export const clientsAdministered = (viewer: Viewer) =>
   );
 
 /**
- * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
- * condition on the users themselves.
+ * All users, ordered by id. `apps` (by age) and `clientadmin_of` contain only what the viewer may see; callers add the condition on the
+ * users themselves.
  */
 export const userRows = (em: Em, viewer: Viewer, now: Date) => {
   const own = membershipColumns(viewer);
@@ -119,7 +122,7 @@ export const userRows = (em: Em, viewer: Viewer, now: Date) => {
 
 export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 
-/** @throws Problem `not-found`, also for a user the viewer may not see */
+/** @throws Problem `not-found`, also for a user whom the viewer may not see */
 export const readUser = async (em: Em, viewer: Viewer, now: Date, email: string): Promise<UserDetail> =>
   requireUser(await visibleUsers(em, viewer, now, [email]).executeTakeFirst());
 
@@ -137,8 +140,8 @@ export const createAnyUserLoader = (em: Em, read: Read, clock: Clock): LoadAnyUs
 type Deps = { em: Em; read: Read; clock: Clock; loadAnyUser: LoadAnyUser };
 
 /**
- * As `readUser`, but lookups of one event-loop tick share a statement.
- * @throws Problem `not-found`, also for a user the actor may not see
+ * Like `readUser`, but lookups of one event-loop tick share a statement.
+ * @throws Problem `not-found`, also for a user whom the actor may not see
  */
 export const loadUser = async ({ em, read, clock, loadAnyUser }: Deps, actor: Actor, email: string) => {
   // A transaction must see its own uncommitted changes.
@@ -152,11 +155,11 @@ const requireUser = (row: UserDetail | undefined): UserDetail => {
   return row;
 };
 
-/** Users as their detail shows them, and their export. A column that lists do not have is selected here. */
+/** Users with the columns of their detail page. Select a column here if lists do not have it. */
 export const visibleUsers = (em: Em, viewer: Viewer, now: Date, emails: readonly string[]) =>
   userRows(em, viewer, now)
     .where(isAnyOf('users.email', emails, 'varchar'))
     .where(userVisibleTo(viewer));
 
-/** A user who is read alone. */
+/** A user who is read alone, not in a list. */
 export type UserDetail = InferResult<ReturnType<typeof visibleUsers>>[number];

@@ -8,7 +8,7 @@ import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility
 /** `cursor` is the id of the last app or stack, or the hash of the last filter, of the previous page. */
 export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
 
-/** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
+/** The apps that the actor may see, oldest first. `shows_usage`: whether the actor may see an app's usage. */
 export const appRows = (em: Em, actor: Viewer, now: Date) =>
   kysely(em)
     .selectFrom('apps')
@@ -36,7 +36,7 @@ export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[
 export const isAfterApp = (createdAt: Date | string, id: string) =>
   condition`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
-/** The apps after the one of this id, or all. @throws Problem `invalid-input` on `cursor` */
+/** The apps after the app with this id, or all. @throws Problem `invalid-input` on `cursor` */
 export const appsAfter = async (em: Em, actor: Actor, now: Date, cursor: string | undefined) => {
   const rows = appRows(em, actor, now);
   if (cursor === undefined) return rows;
@@ -45,13 +45,13 @@ export const appsAfter = async (em: Em, actor: Actor, now: Date, cursor: string 
   return rows.where(isAfterApp(created_at, id));
 };
 
-/** @throws Problem `not-found`, also for an app the actor may not see */
+/** @throws Problem `not-found`, also for an app that the actor may not see */
 export const appRow = (em: Em, actor: Actor, now: Date, id: string): Promise<AppRow> =>
   appRows(em, actor, now)
     .where('apps.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('app'));
 
-/** Rows of usage, with `app_id`: of an app that the viewer may see, or else of the apps whose usage they may see. */
+/** Rows of usage, with `app_id`, of an app that the viewer may see; without an app, of all apps whose usage the viewer may see. */
 export const usageVisibleTo = (viewer: Viewer, { appId, client }: UsageApps = {}): RawBuilder<boolean> =>
   appId === undefined
     ? condition`app_id = any(array(select id from apps where ${clientVisibleTo(viewer, sql`client_id`)}
@@ -61,7 +61,7 @@ export const usageVisibleTo = (viewer: Viewer, { appId, client }: UsageApps = {}
 type UsageApps = { appId?: string | undefined; client?: number | undefined };
 
 /**
- * As `appRow`, for what only viewers of the app's client may see, and not members whom it was granted.
+ * Like `appRow`, for data that only viewers of the app's client may see, not members to whom the app was granted.
  * @throws Problem `not-found`, `forbidden`
  */
 export const requireViewableApp = async (em: Em, actor: Actor, now: Date, id: string): Promise<AppRow> =>
@@ -85,15 +85,15 @@ export type AppFilter = {
   search?: string | undefined;
   client?: number | undefined;
   in_maintenance?: boolean | undefined;
-  /** Apps older than the window without use in it, as far as the viewer may see their usage. */
+  /** Apps that are older than the window and were not used in it, if the viewer may see their usage. */
   is_unused?: boolean | undefined;
-  /** The window of `is_unused` in days, up to today. Without `is_unused`, it selects the unused apps. */
+  /** The window of `is_unused` in days, up to today. Without `is_unused`, unused apps are selected. */
   unused_days?: number | undefined;
-  /** Apps without any use, as far as the viewer may see their usage. */
+  /** Apps without any use, if the viewer may see their usage. */
   never_used?: boolean | undefined;
 };
 
-/** Apps count as unused after it, where the caller does not choose a window. */
+/** The default window after which apps count as unused. */
 export const UNUSED_DAYS = 30;
 
 const SEARCHED = sql`lower(apps.label || ' ' || apps.slug)`;

@@ -36,7 +36,7 @@ type FixedColumn = 'id' | 'client_id' | 'slug' | 'package_info' | 'shows_usage';
 type ExpectedApp = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };
 type AppChanges = ExpectedApp & { is_requestable?: boolean | undefined };
 
-/** Per version. Repeated rollbacks make many; the audit trail has all of them. */
+/** Limit per version. Repeated rollbacks cause many loads; the audit trail has all of them. */
 const MAX_LOADS = 20;
 
 type StreamFilter = AppFilter & { cursor?: string | undefined };
@@ -44,7 +44,7 @@ type StreamFilter = AppFilter & { cursor?: string | undefined };
 export type AppEncoder = RowEncoder<Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage'>;
 
 export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
-  /** The apps with their usage windows, of which those of an earlier day are computed again. */
+  /** The apps with their usage windows; windows of an earlier day are computed again. */
   const withUsage = async (tx: Em, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const now = clock.now();
     const rows = apps.leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id');
@@ -61,7 +61,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     const app = await withUsage(tx, actor, appRows(tx, actor, clock.now()).where('apps.id', '=', id));
     return app.executeTakeFirstOrThrow(() => notFound('app'));
   };
-  /** The matching apps after the one of the cursor. @throws Problem `invalid-input` on `cursor` */
+  /** The matching apps after the app of the cursor. @throws Problem `invalid-input` on `cursor` */
   const matchingApps = async (actor: Actor, { cursor, ...filter }: StreamFilter) =>
     (await appsAfter(em, actor, clock.now(), cursor)).where(appMatches(actor, filter, dayOf(clock.now())));
 
@@ -75,7 +75,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
 
     /**
      * Streams the whole list.
-     * @throws Problem as `list`
+     * @throws the problems of `list`
      */
     stream: (actor: Actor, filter: StreamFilter, encoder: AppEncoder): Promise<ListStream> => {
       const open = async (reader: Actor): Promise<OpenList> => {
@@ -100,7 +100,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     /** @throws Problem `not-found` */
     get: (actor: Actor, id: string) => get(em, actor, id),
 
-    /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
+    /** @throws Problem `not-found`, also for a client that the actor may not see, `invalid-input` on `cursor` */
     ofClient: async (actor: Actor, clientId: number, page: ItemPageRequest): Promise<AppRow[]> => {
       await readClient(em, actor, clientId);
       const rows = (await appsAfter(em, actor, clock.now(), page.cursor)).where(
@@ -112,7 +112,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     },
 
     /**
-     * What a platform reads before it shows an app: one cheap query.
+     * The status that a platform reads before it shows an app: one cheap query.
      * @throws Problem `not-found`
      */
     getStatus: (actor: Actor, id: string) =>
@@ -145,7 +145,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     },
 
     /**
-     * The versions that were fetched, last fetched first, and when each was loaded. `cursor` is the id of the last version of the
+     * The versions that were fetched, last fetched first, with the times of their loads. `cursor` is the id of the last version of the
      * previous page.
      * @throws Problem `not-found`, `forbidden`
      */
@@ -177,7 +177,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
       }),
 
     /**
-     * Announces in the audit trail that platforms are to drop what they have cached of the app. Nothing is cached here.
+     * Announces in the audit trail that platforms should drop their cached data of the app. Nothing is cached here.
      * @throws Problem `not-found`, `forbidden`
      */
     clearCache: (actor: Actor, id: string): Promise<void> =>
@@ -198,7 +198,7 @@ const appStatuses = (em: Em) =>
     .select((app) => app.ref('apps.package_info', '->>').key('version').as('version'))
     .select(maintenanceMessage.as('maintenance_message'));
 
-/** A message may be prepared before maintenance starts. */
+/** Empty outside of maintenance: the message may be prepared before. */
 const maintenanceMessage = sql<string>`case when in_maintenance then maintenance_message else '' end`;
 
 /** Last fetched first, with their last loads into the app, newest first. */

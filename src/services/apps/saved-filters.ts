@@ -13,18 +13,18 @@ import type { ItemPageRequest } from './app-rows.ts';
 
 type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
-/** Per user. */
+/** Limit per user. */
 const MAX_FILTERS = 1_000;
 
-/** Reads and changes the actor's own filters; those of other users are not found. */
+/** Reads and changes the actor's own filters. Filters of other users are not found. */
 export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
   /** @throws Problem `invalid-input` on `cursor` */
   list: async (actor: Actor, page: ItemPageRequest): Promise<SavedFilterRow[]> =>
     readPage(await filtersAfter(em, actor, page.cursor), 'saved_filters.id', page),
 
   /**
-   * Filters of a stack that an app has dropped are still listed.
-   * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of, `invalid-input` on `cursor`
+   * Filters of a stack that an app no longer offers are still listed.
+   * @throws Problem `not-found` for a stack that the actor does not see and has no filter of, `invalid-input` on `cursor`
    */
   listByStack: async (actor: Actor, stackId: string, page: ItemPageRequest): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
@@ -46,7 +46,7 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
   /** @throws Problem `invalid-input` on `stack_id`, `hash` */
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      // Serializes the count of concurrent requests.
+      // Serializes concurrent requests, so that the count is correct.
       await kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
       await requireValidInput(tx, actor, clock.now(), input);
       const { stack_id: stack, ...fields } = input;
@@ -64,8 +64,8 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
     }),
 
   /**
-   * May move the filter to another hash or stack. One that keeps its stack needs access to the app, but the app may have
-   * dropped the stack.
+   * May move the filter to another hash or stack. If the stack stays the same, the actor needs access to the app, but the app need not
+   * offer the stack any more.
    * @throws Problem `not-found`, `invalid-input` on `stack_id`, `hash`
    */
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
@@ -92,7 +92,7 @@ const eventOf = (action: ActionOn<'saved-filter'>, actor: Actor, { id }: { id: n
   return { action, actor, target: ofUser(actor), details: { id } };
 };
 
-/** The stack and its app. */
+/** The labels of the stack and of its app. */
 const STACK_NAME = sql<string>`stacks.label || ' for ' || apps.label || ' App'`.as('stack');
 
 const filterRows = (em: Em, actor: Actor) =>
@@ -130,7 +130,7 @@ const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
   return filter;
 };
 
-/** Whether the stack is that of an app that the actor may see, and the app offers it or the filter already uses it. */
+/** Whether the stack belongs to an app that the actor may see, and the app offers the stack or the filter already uses it. */
 const isUsableStack = async (em: Em, actor: Actor, now: Date, stackId: string, presentId?: string) => {
   const found = await kysely(em)
     .selectFrom('stacks')

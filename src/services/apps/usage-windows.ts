@@ -2,20 +2,17 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
-/** `retention_histogram` looks back as far, see entities/usage.ts. */
+/** `retention_histogram` covers the same number of days: see entities/usage.ts. */
 export const LONGEST_WINDOW_DAYS = 90;
 
-/** The last 30, 60 and 90 days: each window contains the shorter ones. Empty for those who may not see usage. */
+/** The last 30, 60 and 90 days; each window contains the shorter ones. Empty for callers who may not see usage. */
 export type UsageWindows = Partial<
   Record<`${(typeof WINDOW_DAYS)[number]}`, { actions: number; users: number }>
 >;
 
 const WINDOWS_JSON = `{${WINDOW_DAYS.map((days) => `"${days}":{"actions":%s,"users":%s}`)}}`;
 
-/**
- * From `usage_windows` joined to apps, which has no row for apps that were never used. The text of the JSON has no spaces, as
- * that of all responses.
- */
+/** From `usage_windows`, joined to apps; apps that were never used have no row there. The JSON has no spaces, like all responses. */
 export const usageWindows = (isVisible: RawBuilder<boolean>) => {
   const counts = WINDOW_DAYS.flatMap((days) => [`actions${days}`, `users${days}`]);
   const values = counts.map((count) => sql`coalesce(${sql.ref(count)}, 0)`);
@@ -27,13 +24,13 @@ export const usageWindows = (isVisible: RawBuilder<boolean>) => {
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 /**
- * Whether a window is of a day that is not possible, because the clock was ahead when it was computed. Tomorrow is possible,
- * for an instance that is past midnight already.
+ * Whether a window has an impossible day, because the clock was ahead when it was computed. Tomorrow is possible: another instance may be
+ * past midnight already.
  */
 export const isFutureWindow = (today: string, day: RawBuilder<unknown> = sql`usage_windows.day`) =>
   condition`${day} > ${today}::date + 1`;
 
-/** Whether the row of `usage_windows` has to be computed again: it is of an earlier day, or of the future. */
+/** Whether the row of `usage_windows` must be computed again: its day is in the past or in the future. */
 export const isStaleWindow = (today: string) =>
   condition`(usage_windows.day < ${today}::date or ${isFutureWindow(today)})`;
 
@@ -60,15 +57,15 @@ const upsertWindows = (appIds: readonly string[], now: Date) => sql`
     excluded.actions90, excluded.users90)`;
 
 /**
- * Statements to run after a write, under the lock of the app. The first locks the row, so that a reader cannot move the window
- * to the next day between the two.
+ * Statements to run after a write, under the lock of the app. The first one locks the row, so that a reader cannot move the window to the
+ * next day before the second one.
  */
 export const refreshWindow = (appId: string, now: Date) => [
   sql`select from usage_windows where app_id = ${appId} for update`,
   sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day or ${isStaleWindow(dayOf(now))}`,
 ];
 
-/** Computes stale windows for the current day. Waits for concurrent writers first, so that their entries are counted. */
+/** Computes stale windows for the current day. First waits for concurrent writers, so that their entries are counted. */
 export const refreshStaleWindows = (em: Em, appIds: readonly string[], now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const lock = sql`select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`;

@@ -9,10 +9,10 @@ import { createUsers, type Listing } from '../users/users.ts';
 
 const EXPIRING_DAYS = 3;
 const IDLE_DAYS = 90;
-/** Items of each kind; the filter lists the rest. */
+/** Limit of items of each kind; a list with the filter shows the rest. */
 const SHOWN_ITEMS = 5;
 
-/** What administrators should look at. Reads through the services of the lists, so that counts and lists agree. */
+/** Items that administrators should look at. Reads through the services of the lists, so that counts and lists agree. */
 export const createAttention = (unit: UnitOfWork) => ({
   read: async (actor: Actor) => {
     const now = unit.clock.now();
@@ -22,12 +22,12 @@ export const createAttention = (unit: UnitOfWork) => ({
       expires_before: new Date(now.getTime() + EXPIRING_DAYS * DAY_MS),
     };
     const within = scopeOf(actor);
-    // Days begin at midnight UTC, as in the lists: the numbers agree.
+    // Days begin at midnight UTC, as in the lists, so that the numbers agree.
     const idleSince = midnightBefore(now, IDLE_DAYS);
     const idle = { is_active: true, last_login_before: idleSince, ...within };
     const expired = { password_expired: true, ...within };
     const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];
-    // Apps that are as new as the window of `is_unused`.
+    // Apps that are newer than the window of `is_unused`.
     const fresh = { never_used: true, is_unused: false };
     const [users, apps] = [createUsers(unit), createApps(unit)];
     // A numbered page would check the conditions of all users again.
@@ -50,7 +50,7 @@ export const createAttention = (unit: UnitOfWork) => ({
   },
 });
 
-/** The members of one client are found faster than the users whom its admin may see, and are the same. */
+/** The members of one client are found faster than the users whom its admin may see; they are the same people. */
 const scopeOf = (actor: Actor): { client?: number } => {
   const client = canViewAll(actor) ? undefined : soleAdminClient(actor);
   return client === undefined ? {} : { client };

@@ -9,11 +9,11 @@ import { type AuditAction, withoutValues } from './audit.ts';
 
 type AuditFilter = {
   action?: AuditAction | undefined;
-  /** The address of a person, under whichever address they acted; or that of someone who is gone. */
+  /** The address of a person, who is found under any address they acted with; or the label of someone who no longer exists. */
   actor?: string | undefined;
-  /** The address of a person, as `actor`, or what something was called. */
+  /** The address of a person, as for `actor`; or the label of an object at that time. */
   target?: string | undefined;
-  /** The address of a person: entries about them, and changes of groups that name them as a member. */
+  /** The address of a person: entries about them, including changes of groups that name the person as a member. */
   person?: string | undefined;
   client?: number | undefined;
   from?: Date | undefined;
@@ -23,7 +23,7 @@ type AuditFilter = {
   cursor?: number | undefined;
 };
 
-/** Reads the audit trail: as `auditEntryVisibleTo` allows. */
+/** Reads the entries of the audit trail that `auditEntryVisibleTo` allows. */
 export const createAuditTrail = ({ em }: { em: Em }) => ({
   /**
    * Newest first.
@@ -37,7 +37,7 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
     if (filter.actor !== undefined) rows = rows.where(isActor(await named(filter.actor)));
     if (filter.target !== undefined) rows = rows.where(isTarget(await named(filter.target)));
     if (filter.person !== undefined) rows = rows.where(concernsPerson(await named(filter.person)));
-    // Clients that are hidden in the entries must not be found by filtering either.
+    // Clients that are hidden in the entries must not be found by a filter, either.
     if (filter.client !== undefined)
       rows = rows
         .where(condition`client_ids && ${[filter.client]}::int[]`)
@@ -57,7 +57,7 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
   },
 });
 
-/** Adds the present addresses of the people whom the details name by id, as far as the actor sees them. */
+/** Adds the present addresses of the people whom the details name by id. Only people whom the actor sees. */
 const withPeople = async (em: Em, actor: Actor, rows: readonly AuditRow[]) => {
   const ids = new Set(rows.flatMap(({ details }) => idsIn(details)));
   const users = kysely(em)
@@ -71,33 +71,33 @@ const withPeople = async (em: Em, actor: Actor, rows: readonly AuditRow[]) => {
   });
 };
 
-/** The ids of people in the details of an entry, as `EVENTS` describes them. */
+/** The ids of people in the details of an entry, which `EVENTS` describes. */
 const idsIn = ({ user, members }: Record<string, unknown>): number[] => {
   const { added = [], removed = [] } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as recorded
   return [user, ...added, ...removed].filter((id) => typeof id === 'number');
 };
 
-/** Whether entries that the actor may see tell that they concern this client, too. */
+/** Whether the actor may learn that an entry concerns this client. */
 export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
   can(actor, 'read-audit', clientId) || can(actor, 'poll-events', clientId);
 
-/** The clients of an entry, without those that the actor must not know of. */
+/** The clients of an entry that the actor may know of. */
 export const clientsSeenIn = ({ client_ids }: Pick<AuditRow, 'client_ids'>, actor: Actor): number[] =>
   client_ids.filter((id) => seesAuditOf(actor, id));
 
 /**
- * If an entry also concerns clients of others, client admins see what was changed, but neither values, nor the reason, nor the network
- * address.
+ * If an entry also concerns clients that the client admin does not administer, the admin sees which fields were changed, but not the
+ * values, the reason or the network address.
  */
 export const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
-  // It counts the rows of all clients.
+  // Its details count the rows of all clients.
   if (row.action === 'user.erase' && !canViewAll(actor)) return { ...row, details: {}, address: null };
   if (row.client_ids.every((id) => seesAuditOf(actor, id))) return row;
   const { reason: _, ...details } = withoutValues(row.details);
   return { ...row, details, address: null };
 };
 
-/** The entries of an operation follow it within a few hours, so the index by time finds them. */
+/** The entries of an operation are written within a few hours, so the index by time finds them. */
 const isOfOperation = (id: string) => condition`
   (details ->> 'operation' = ${id}
     and occurred_at >= (select started_at from operations where id = ${id})
@@ -109,7 +109,7 @@ type Named = { label: string; id: number | undefined };
 const isActor = ({ id, label }: Named) =>
   id === undefined ? condition`actor_label = ${label}` : condition`actor_id = ${id}`;
 
-/** What has no account is found by its label, too: invitations, and requests that only name an address. */
+/** A target without an account is also found by its label: invitations, and requests that only name an address. */
 const isTarget = ({ id, label }: Named) =>
   id === undefined
     ? condition`target_label = ${label}`
@@ -126,7 +126,7 @@ const concernsPerson = (person: Named) => condition`id in (
 const isMember = (change: 'added' | 'removed', { id = 0 }: Named) =>
   sql`(details -> 'members' -> ${sql.lit(change)})::jsonb @> to_jsonb(${id}::int)`;
 
-/** The columns that say who did something, and to what. */
+/** The columns that tell who did something, and to whom or what. */
 export const NAMES = [
   'actor_type',
   'actor_id',

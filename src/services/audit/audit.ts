@@ -10,9 +10,9 @@ export type { AuditAction, DetailsOf } from './event-types.ts';
 /** The actions on one kind of resource. */
 export type ActionOn<Noun extends string> = AuditAction & `${Noun}.${string}`;
 
-/** Notified by each transaction that records an entry, while someone listens. */
+/** Notified by each transaction that records an entry, if someone listens. */
 export const EVENT_CHANNEL = 'events';
-/** Notified by the same transactions while there is an active webhook. */
+/** Notified by the same transactions if there is an active webhook. */
 export const WEBHOOK_CHANNEL = 'webhooks';
 
 const MAX_TEXT_LENGTH = 200;
@@ -24,12 +24,12 @@ export const NO_ORIGIN: Origin = { requestId: null, address: null };
 
 export type Person = { id: number; email: string };
 
-/** What an action changed. What belongs to a person, such as a token, has the person as its target. */
+/** What an action changed. For things that belong to a person, such as a token, the person is the target. */
 export type Target = {
   type: TargetType | null;
   /** Null if there is only a label, such as an address without an account. */
   id: number | string | null;
-  /** What it is called now, for readers. */
+  /** Its present name, for readers. */
   label: string;
 };
 
@@ -49,7 +49,7 @@ export const NO_TARGET: Target = { type: null, id: null, label: '' };
 
 export const ofUser = ({ id, email }: Person): Target => ({ type: 'user', id, label: email });
 
-/** An address that has no account, or none that the entry may name. */
+/** An address without an account, or with one that the entry must not name. */
 export const ofAddress = (email: string): Target => ({ type: 'user', id: null, label: email });
 
 export const ofApp = ({ id, slug }: { id: string; slug: string }): Target => ({
@@ -96,16 +96,19 @@ export type AuditEvent = Happening<AuditAction> & {
   target: Target;
   /** The clients that the change concerns. Users who may `read-audit` in one of them see the entry. */
   clients?: readonly number[];
-  /** Of someone who does not belong to the clients: the entry has no network address. */
+  /** Whether the actor does not belong to the clients: then the entry has no network address. */
   isForeign?: boolean;
 };
 
-/** One of these actions, with its details: what changed. Names and numbers only, never a password, token or link, nor a value derived from one. */
+/**
+ * One of these actions, with details of the change. Details contain only names and numbers: never a password, token or link, nor a value
+ * derived from one.
+ */
 export type Happening<Action extends AuditAction> = {
   [A in Action]: { action: A; details?: DetailsOf<A> };
 }[Action];
 
-/** What each event has in which people change their own account. */
+/** The fields that are common to events in which people change their own account. */
 export const ofOneself = (user: Person & { clientIds: readonly number[] }) => ({
   actor: user,
   target: ofUser(user),
@@ -122,8 +125,8 @@ export type Audit = {
 export type Transaction = { tx: Em; now: Date; audit: Audit };
 
 /**
- * Writes the audit trail, whose entries are also events for those who follow what happens. Entries are written in the same transaction as
- * the change that they record. People who were erased while their request was running get the label of their account.
+ * Writes the audit trail. Its entries are also events for listeners. Entries are written in the same transaction as the change that they
+ * record. If a person was erased while their request was running, entries get the present label of the account.
  */
 export const createAudit = (origin: Origin, clock: Clock, common: Record<string, unknown> = {}): Audit => ({
   record: async (tx, events) => {
@@ -131,7 +134,7 @@ export const createAudit = (origin: Origin, clock: Clock, common: Record<string,
     const rows = events.map(({ action, actor, target, clients = [], isForeign = false, details }) => ({
       action,
       is_foreign: isForeign,
-      // The id 0 is that of the service itself.
+      // The id 0 means the service itself.
       actor_id: actor?.id || null,
       actor_label: actor?.email ?? '',
       target_type: target.type,

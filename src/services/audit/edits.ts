@@ -5,8 +5,8 @@ import { Problem } from '../../lib/problems.ts';
 import { type Changes, diffColumns } from './audit.ts';
 
 /**
- * Compares a locked record with what the caller has read of it, so that a change does not overwrite one that the caller has
- * not seen (optimistic locking). Unlike an ETag, it covers only the fields that the caller names.
+ * Compares a locked record with the values that the caller has read, so that a change does not overwrite one that the caller has not seen
+ * (optimistic locking). Unlike an ETag, it covers only the fields that the caller names.
  * @throws Problem `precondition-failed`
  */
 export const requireExpected = <T extends object>(
@@ -19,10 +19,10 @@ export const requireExpected = <T extends object>(
 };
 
 /**
- * Sets the properties of a locked entity to the given values, which are named as the columns, like the fields of the API:
- * `{ first_name: 'Ada' }` sets `firstName`. Undefined values, and those that are no columns, change nothing. It sets any column that
- * `values` has: pass only what the caller may change, such as an input that the schema of its procedure has stripped.
- * @returns what changed, for the audit trail
+ * Sets the properties of a locked entity to the given values, whose keys are column names, like the fields of the API: `{ first_name: 'Ada'
+ * }` sets `firstName`. Undefined values, and values that are not columns, change nothing. It sets any column in `values`: pass only columns
+ * that the caller may change, such as an input that the schema of its procedure has stripped.
+ * @returns the changes, for the audit trail
  */
 export const editEntity = <E extends object>(
   tx: Em,

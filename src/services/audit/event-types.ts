@@ -3,14 +3,14 @@ import { z } from 'zod';
 const Id = z.int();
 const AppId = z.string();
 const Time = z.iso.datetime();
-/** The old and the new value. Both are null for those who may not know the values. */
+/** The old and the new value. Both are null for readers who may not know the values. */
 const Changed = z.object({ from: z.unknown(), to: z.unknown() });
-/** The changed columns, each with its old and new value, beside other fields. */
+/** The changed columns, each with its old and new value, and further fields. */
 const WithColumns = <S extends z.ZodRawShape>(shape: S) => z.looseObject(shape);
 
 const Nothing = z.object({});
 const Numbered = z.object({ id: Id });
-/** `days`: those asked for. `expires_at`: when the grant ends. */
+/** `days`: the requested duration. `expires_at`: when the grant ends. */
 const Request = z.object({
   id: Id,
   app: AppId,
@@ -59,12 +59,13 @@ const event = <const T extends string, D extends z.ZodType>(type: T, data: D, is
   isOfAccount,
 });
 
-/** What happens to an account as a whole, not in one of the clients of the person. */
+/** Events about an account as a whole, not about a membership in a client. */
 const ofAccount = <const T extends string, D extends z.ZodType>(type: T, data: D) => event(type, data, true);
 
 /**
- * What the audit trail records: by its action (`{noun}.{verb}`), the type of the event that others hear, and its data. A change that
- * belongs to a larger one also has `operation`, and `is_undo`. Add fields freely; a field that changes its meaning or goes is a new type.
+ * By action (`{noun}.{verb}`), what the audit trail records: the type of the event that others receive, and its data. A change that is part
+ * of a larger one also has `operation`, and `is_undo`. New fields may be added at any time; if the meaning of a field changes or the field
+ * is removed, create a new type.
  */
 const EVENTS = {
   'access-request.approve': event('access_request.approved', Request),
@@ -193,7 +194,7 @@ export type DetailsOf<A extends AuditAction> = z.input<(typeof EVENTS)[A]['data'
 
 export const AUDIT_ACTIONS = Object.keys(EVENTS) as AuditAction[];
 
-/** The activity of accounts. That of an account that clients share is recorded for none of them. */
+/** Activity of accounts. For an account that several clients share, it is recorded for none of them. */
 export const ACCOUNT_ACTIVITY = AUDIT_ACTIONS.filter((action) => EVENTS[action].isOfAccount);
 
 type EventOfAction = (typeof EVENTS)[AuditAction];
@@ -203,12 +204,12 @@ export type EventType = EventOfAction['type'];
 /** The data of each type of event, as JSON. */
 export type EventData = { [E in EventOfAction as E['type']]: z.output<E['data']> };
 
-/** All types of events, with the shapes of their data. */
+/** All types of events, with the shape of their data. */
 export const EVENT_TYPES = Object.values(EVENTS);
 
-/** The type of the event that an action is. */
+/** The type of the event that an action causes. */
 export const eventTypeOf = (action: AuditAction): EventType => EVENTS[action].type;
 
-/** The actions that are events of these types. */
+/** The actions that cause events of these types. */
 export const actionsOf = (types: readonly string[]): AuditAction[] =>
   AUDIT_ACTIONS.filter((action) => types.includes(eventTypeOf(action)));

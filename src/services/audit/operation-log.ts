@@ -11,7 +11,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 /** How long an operation can be continued and undone, in minutes. */
 const UNDO_MINUTES = 10;
 
-/** @param change what the operation changes, as text */
+/** @param change the change of the operation, as text */
 export const startOperation = async (em: Em, actor: Actor, change: string, now: Date) => {
   const id = randomUUID();
   em.create(Operation, { id, userId: actor.id, confinedTo: actor.scope.only, change, startedAt: now });
@@ -20,7 +20,7 @@ export const startOperation = async (em: Em, actor: Actor, change: string, now: 
 };
 
 /**
- * The actor's own operation, while it can be undone.
+ * The actor's own operation, if it can still be undone.
  * @throws Problem `not-found`, `undo-expired`
  */
 export const readOperation = async (em: Em, actor: Actor, id: string, now: Date) => {
@@ -41,10 +41,10 @@ const undoEnd = (startedAt: Date): Date => new Date(startedAt.getTime() + UNDO_M
 /** The primary key of `operation_changes`: an operation changes each user once. */
 export const CHANGED_ONCE = 'operation_changes_pkey';
 
-/** `terms`: who granted it, until when and why. By default the actor, without an end. */
+/** `terms`: who granted it, until when and why. Default: the actor, without an end. */
 export type GrantableApp = { id: string; client_id: number; terms?: GrantTerms | undefined };
 
-/** What a change does to the access of a locked user. */
+/** The changes to the access of a locked user. */
 export type AccessChange = {
   userId: number;
   granted: readonly GrantableApp[];
@@ -54,21 +54,21 @@ export type AccessChange = {
 };
 
 /**
- * What an update has changed that can be undone. `isActive`: the new value; null if it did not change. `membersOf`: ids of the clients
- * whose memberships have it; empty if the account has it.
+ * The changes of an update that can be undone. `isActive`: the new value; null if it did not change. `membersOf`: ids of the clients in
+ * whose memberships it was set; empty if it was set in the account.
  */
 export type UndoableChange = AccessChange & {
   isActive: boolean | null;
   membersOf: readonly number[];
   /** Ids of the groups that the user joined. */
   groups?: readonly number[];
-  /** What an offboarding has ended beside grants. */
+  /** What an offboarding has ended in addition to grants. */
   ended?: readonly EndedPart[];
 };
 
 export const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
 
-/** Records changes of an operation, at the time `now`. It violates `CHANGED_ONCE` if the operation has changed a user before. */
+/** Records changes of an operation, at the time `now`. Violates `CHANGED_ONCE` if the operation has changed a user before. */
 export const recordChanges = async (
   tx: Em,
   operationId: string,
@@ -100,7 +100,7 @@ export const recordChanges = async (
         "isActive" boolean, "membersOf" int[], ended json)`.execute(kysely(tx));
 };
 
-/** Those of these addresses whose user the operation has changed or mailed. Without users whom the actor does not see any more. */
+/** The addresses among these whose user the operation has changed or mailed. Without users whom the actor no longer sees. */
 export const findDone = async (em: Em, actor: Actor, operationId: string, emails: readonly string[]) => {
   const changed = kysely(em)
     .selectFrom('users')
@@ -119,7 +119,7 @@ export const findDone = async (em: Em, actor: Actor, operationId: string, emails
   return new Set(rows.map(({ email }) => email));
 };
 
-/** The key of a role in a client among the parts that an offboarding has ended. */
+/** The key of a role in a client, for the parts that an offboarding has ended. */
 export const clientRoleKey = ({ name }: ClientRole, clientId: number): string => `${name}:${clientId}`;
 
 /** The client of such a key. */

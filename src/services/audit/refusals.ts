@@ -10,9 +10,7 @@ const MAX_PER_MINUTE = 10;
 
 type RefusalLimit = ReturnType<typeof createRefusalLimit>;
 
-/**
- * Limits recorded refusals per user and minute: one for each kind of request, and `MAX_PER_MINUTE` in all. Per process.
- */
+/** Limits the recorded refusals per user and minute: one per kind of request, and `MAX_PER_MINUTE` in total. Counted per process. */
 export const createRefusalLimit = () => {
   let minute = 0;
   const recorded = new Map<number, Set<string>>();
@@ -29,7 +27,7 @@ export const createRefusalLimit = () => {
 };
 
 type Deps = {
-  /** Must not be in the transaction of the refused request, whose rollback would remove the entry. */
+  /** Must not be the transaction of the refused request, whose rollback would remove the entry. */
   em: Em;
   clock: Clock;
   audit: Audit;
@@ -41,7 +39,7 @@ type Deps = {
 /** Records requests of authenticated users that were refused with 403. */
 export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit }: Deps) => ({
   /**
-   * Never throws: the caller gets the reason of the refusal even if it cannot be recorded.
+   * Never throws: the caller must get the reason of the refusal even if it cannot be recorded.
    * @param request procedure, or method and route
    */
   record: async (actor: Actor, request: string, { code }: Problem): Promise<void> => {

@@ -14,7 +14,7 @@ import { addToken, isCurrent, isOfScope, isTokenUnexpired, tokenDigest } from '.
 
 const MAX_NAMED_TOKENS = 50;
 
-/** API tokens, named ones and those issued by logins: of the actor, and of users whom the actor may change. */
+/** API tokens, both named ones and tokens from logins: the actor's, and tokens of users whom the actor may change. */
 export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: UnitOfWork) => ({
   /**
    * Lists the valid tokens of the actor, or of the user with this address, newest first.
@@ -32,9 +32,9 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
   create: (actor: Actor, name: string): Promise<ApiTokenRow & { token: string }> =>
     em.transactional(async (tx) => {
       requireConfirmedSession(actor, clock.now());
-      // Concurrent requests count tokens one after another. A deactivation or password change must revoke the new token, too.
+      // Concurrent requests count tokens one after another. A deactivation or password change must also revoke the new token.
       if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-      // Expired ones free their names.
+      // Deletes expired tokens, so that their names are free.
       const own = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', actor.id);
       await own.where('last_used', '<=', idleCutoff(clock.now(), tokenIdleDays)).execute();
       const valid = tokenRows(tx, actor, actor.id, clock.now(), tokenIdleDays);
@@ -68,7 +68,7 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
         .where(isOfScope(actor))
         .returning('id')
         .executeTakeFirstOrThrow(() => notFound('token'));
-      // A token that the revoked one has replaced would be valid for the rest of its minute.
+      // Otherwise, a token that the revoked one has replaced would stay valid for the rest of its minute.
       const replaced = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', owner.id);
       await replaced.where('expires_at', 'is not', null).execute();
       const about = { actor, target: ofUser(owner), clients: owner.clientIds };
@@ -92,14 +92,14 @@ const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: nu
 
 export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 
-/** Checks tokens, and exchanges them for new ones. Callers are anonymous: they prove to know the token. */
+/** Checks tokens, and exchanges them for new ones. Callers are anonymous: knowing the token is their proof. */
 export const createTokenRefresh = (unit: UnitOfWork) => {
   const { em, clock, audit } = unit;
 
   const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
     const replacement = newToken();
     const db = kysely(tx);
-    // It stays valid for requests that are being sent with it.
+    // The old token stays valid for requests that are already being sent with it.
     const ending = { name: '', expires_at: new Date(clock.now().getTime() + MINUTE_MS) };
     await db
       .updateTable('api_tokens')
@@ -128,8 +128,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     },
 
     /**
-     * Returns a new token, which has the name of the old one. The old one ends a minute later. Until then, it is exchanged for the
-     * same new token: concurrent refreshes of one token agree, and a lost response can be requested again.
+     * Returns a new token with the name of the old one. The old token ends a minute later. Until then, it is exchanged for the same new
+     * token: concurrent refreshes of one token agree, and a lost response can be requested again.
      * @throws Problem `invalid-token`
      */
     refresh: async (token: string): Promise<string> => {
@@ -147,8 +147,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
 };
 
 /**
- * Locks the owner first: a concurrent deactivation or password change must revoke the new token, too. Then the token, which
- * may be revoked or refreshed concurrently.
+ * Locks the owner first: a concurrent deactivation or password change must also revoke the new token. Then locks the token, which may be
+ * revoked or refreshed concurrently.
  */
 const lockToken = async (tx: Em, token: string, now: Date) => {
   const tokens = kysely(tx)
@@ -165,12 +165,12 @@ const lockToken = async (tx: Em, token: string, now: Date) => {
 
 type TokenRow = NonNullable<Awaited<ReturnType<typeof lockToken>>>;
 
-/** Whether the token was not revoked, nor refreshed more than a minute ago. */
+/** Whether the token was neither revoked, nor refreshed more than a minute ago. */
 const isUsable = async (tx: Em, token: string, now: Date): Promise<boolean> => {
   const usable = kysely(tx).selectFrom('api_tokens').select('id').where('digest', '=', tokenDigest(token));
   return (await usable.where(isTokenUnexpired(now)).executeTakeFirst()) !== undefined;
 };
 
-/** Only a holder of the old token can decrypt it: the database has only the digest of that token. */
+/** Only a holder of the old token can decrypt it: the database has only the digest of the old token. */
 const boxOf = (token: string) => createSealedBox(deriveKey(token, 'steward token refresh'));
 const CONTEXT = 'replacement';

@@ -20,7 +20,7 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'look
 
 export type Authentication = ReturnType<typeof createAuthentication>;
 
-/** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
+/** Authenticates credentials. Returns null if one is unknown or was idle for too long, or if its owner is inactive. */
 export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Deps) => {
   const findValid = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
@@ -42,7 +42,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
       auth_time: authTime,
       ...user
     } = valid.row;
-    // A row of a session has what its user has proven.
+    // Only a row of a session has the methods of its login.
     const credential: Credential =
       authenticatedAt && methods && authTime
         ? { kind: 'session', id, authenticatedAt, proof: { methods, authTime } }
@@ -156,8 +156,8 @@ const actorOf = ({ id, email, only, hidden, ...roles }: Owner, credential: Crede
 };
 
 /**
- * Reads the actor again at the end of a transaction, and keeps their access until it commits: they may have been deactivated,
- * lost a role or had their token or session revoked while their request was under way.
+ * Reads the actor again at the end of a transaction, and keeps their access unchanged until it commits: during the request, the user may
+ * have been deactivated, have lost a role, or had the token or session revoked.
  * @throws Problem `unauthenticated`, `role-lost`
  */
 export const confirmActor = async (tx: Em, actor: Actor): Promise<void> => {
@@ -167,7 +167,7 @@ export const confirmActor = async (tx: Em, actor: Actor): Promise<void> => {
   if (!canAllOf(current, actor)) throw new Problem('role-lost');
 };
 
-/** Updates the last use at most once a minute, or every read would cause a write. */
+/** Updates the last use at most once a minute; otherwise every read would cause a write. */
 const touch = (em: Em, { kind, id }: Credential, now: Date, address: string) =>
   kysely(em)
     .updateTable(CREDENTIAL_TABLES[kind])

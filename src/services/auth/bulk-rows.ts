@@ -8,7 +8,7 @@ import { reloadActor } from './authentication.ts';
 const ROWS_PER_LOOKUP = 50;
 
 /**
- * Yields the rows of a long request one by one, each with the actor and their current roles, which they may lose while it runs.
+ * Yields the rows of a long request one by one, each with the actor and their current roles, which the actor may lose meanwhile.
  * @throws Problem `unauthenticated`, `role-lost`
  */
 export async function* withCurrentActor<T>(em: Em, actor: Actor, rows: readonly T[]) {
@@ -23,10 +23,10 @@ export async function* withCurrentActor<T>(em: Em, actor: Actor, rows: readonly 
 
 export type RowProblem = { code: string; detail: string };
 
-/** The actor has lost access while the request was under way. */
+/** Problems of an actor who has lost access during the request. */
 const ACCESS_LOST: readonly ProblemCode[] = ['unauthenticated', 'role-lost'];
 
-/** The problem of one row of a bulk request. Rethrows what concerns the whole request, such as an unavailable database. */
+/** The problem of one row of a bulk request. Rethrows problems of the whole request, such as an unavailable database. */
 export const rowProblemOf = (error: unknown): RowProblem => {
   if (!(error instanceof Problem) || error.status >= 500 || ACCESS_LOST.includes(error.code)) throw error;
   const messages = Object.values(error.fields ?? {}).flat();

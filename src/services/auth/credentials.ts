@@ -17,11 +17,11 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 
 export const CREDENTIAL_TABLES = { token: 'api_tokens', session: 'sessions' } as const;
 
-/** SQL: whether a token was not refreshed, or less than a minute ago. */
+/** SQL: whether a token was not refreshed, or was refreshed less than a minute ago. */
 export const isTokenUnexpired = (now: Date): Condition =>
   condition`coalesce(api_tokens.expires_at > ${now}::timestamptz, true)`;
 
-/** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named and refreshed tokens are not counted. */
+/** Maximum number of sessions, and of tokens from logins, per user; the oldest are deleted. Named and refreshed tokens are not counted. */
 const LOGINS_PER_USER = 50;
 const MAX_USER_AGENT_LENGTH = 255;
 
@@ -38,10 +38,10 @@ type NewToken = {
   userId: number;
   token: string;
   now: Date;
-  /** When the user entered a password for it; null if they entered none. */
+  /** When the user entered a password for the token; null without one. */
   authenticatedAt: Date | null;
   name?: string;
-  /** By which it is made; null: a password. */
+  /** The credential by which the token is made; null: a password. */
   madeBy?: Credential | null;
 };
 type NewSession = {
@@ -50,12 +50,12 @@ type NewSession = {
   now: Date;
   userAgent: string;
   methods: readonly string[];
-  /** Of a login by single sign-on. */
+  /** Null unless the login was by single sign-on. */
   provider: ProviderSession | null;
   authenticatedAt: Date;
 };
 
-/** The session at an identity provider with which a session here began. */
+/** The session at an identity provider by which a session here began. */
 export type ProviderSession = { connectionId: number; sid: string | null };
 
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
@@ -67,21 +67,24 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
   return condition`id is not distinct from ${id}::bigint`.as('is_current');
 };
 
-/** SQL: rows of sessions or tokens of the actor that its credential may see: one that is confined to a client, those that are, too. */
+/**
+ * SQL: the actor's rows of sessions or tokens that the credential may see. A credential that is confined to a client sees only rows with
+ * the same confinement.
+ */
 export const isOfScope = ({ scope }: Actor): Condition =>
   scope.only === null
     ? condition`true`
     : condition`connection_id in (select id from sso_connections where client_id = ${scope.only})`;
 
-/** SQL: the connection with which a credential began; null for others. What it makes has the same. */
+/** SQL: the connection by which a credential began; null for others. Credentials that it creates have the same connection. */
 export const connectionOf = (credential: Credential | null): RawBuilder<number | null> =>
   credential === null
     ? sql`null::int`
     : sql`(select connection_id from ${sql.table(CREDENTIAL_TABLES[credential.kind])} where id = ${credential.id})`;
 
 /**
- * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and what second factor the user has, or needs,
- * by now.
+ * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and the second factors that the user now has
+ * and needs.
  */
 export const addToken = async (
   { origin, staffSecondFactor }: Pick<UnitOfWork, 'origin' | 'staffSecondFactor'>,
@@ -109,7 +112,7 @@ export const addToken = async (
   return { id, state: await pruneAndCheck(tx, userId, older, staffSecondFactor) };
 };
 
-/** Deletes rows of a user in one statement with reading what second factor they have or need, which saves a round trip. */
+/** Deletes rows of a user, and reads in the same statement which second factors the user has and needs. This saves a round trip. */
 const pruneAndCheck = (
   tx: Em,
   userId: number,
@@ -123,7 +126,7 @@ const pruneAndCheck = (
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();
 
-/** As `addToken`, for a session. */
+/** Like `addToken`, for a session. */
 export const addSession = async (
   { origin, sessionMaxDays, staffSecondFactor }: UnitOfWork,
   tx: Em,
@@ -154,7 +157,7 @@ export const addSession = async (
 };
 
 /**
- * Gives a session, by its id, a new secret, and returns it: others who know that of before are logged out.
+ * Gives a session a new secret, and returns it. Others who know the old secret are logged out.
  * @throws Problem `unauthenticated` if the session was revoked
  */
 export const renewSession = async (tx: Em, id: number): Promise<string> => {
@@ -168,7 +171,7 @@ export const renewSession = async (tx: Em, id: number): Promise<string> => {
 };
 
 /**
- * Records what the locked user has proven in a session, by its id. One that becomes stronger gets a new secret.
+ * Records in a session what the locked user has proven. A session that becomes stronger gets a new secret.
  * @returns the new secret, or null
  * @throws Problem `unauthenticated` if the session was revoked
  */
@@ -186,8 +189,8 @@ export const recordProof = async (
 };
 
 /**
- * Ends the sessions of a locked user, who has become staff, that have proven less than the setting demands, and the tokens from logins, of
- * which that is not known. Named tokens go on, as at logins.
+ * For a locked user who has become staff: ends the sessions that have proven less than the setting requires, and the tokens from logins,
+ * whose proof is unknown. Named tokens stay valid, as at logins.
  */
 export const endWeakerLogins = async (tx: Em, userId: number, staffPolicy: StaffPolicy): Promise<void> => {
   const needed = STRENGTH_OF_POLICY[staffPolicy];
@@ -206,8 +209,8 @@ export const endWeakerLogins = async (tx: Em, userId: number, staffPolicy: Staff
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };
 
 /**
- * Sets a password and revokes all credentials of the user except `kept`. Bound by Kysely, because MikroORM puts values
- * into the text of its statements, where logs would show the hash.
+ * Sets a password and revokes all credentials of the user except `kept`. Uses Kysely, which binds the value: MikroORM would put the hash
+ * into the text of its statement, and so into logs.
  */
 export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: NewPassword) => {
   await kysely(tx)
@@ -219,8 +222,8 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
 };
 
 /**
- * Deletes what users have in hand: tokens, sessions, unfinished logins, links and launches, except the credential to keep. A change of an address can
- * still be undone.
+ * Deletes everything that gives users access: tokens, sessions, unfinished logins, links and launches, except the credential to keep. A
+ * change of an address can still be undone.
  */
 export const revokeCredentials = async (
   tx: Em,
@@ -238,7 +241,7 @@ export const revokeCredentials = async (
   const uses = db.selectFrom('access_view_uses').select('id').where(isOfUsers);
   for (const table of ['embed_sessions', 'launch_codes'] as const)
     await db.deleteFrom(table).where('access_view_use_id', 'in', uses).execute();
-  // Changes of the address that are not confirmed yet.
+  // Unconfirmed changes of the address.
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };
 

@@ -18,17 +18,17 @@ import { replaceRecoveryCodes } from './one-time-codes.ts';
 
 export { FACTOR_KINDS };
 
-/** How many of each kind a user can have. */
+/** Maximum number per user, by kind. */
 const MAX_FACTORS: Record<FactorKind, number> = { totp: 5, passkey: 10 };
 
 const SERVICE_NAME = 'Steward';
 
-/** When the actor changes their factors, and whether they had none. */
+/** The time of a change of the actor's factors, and whether the actor had none before. */
 type Change = { now: Date; isFirst: boolean };
 
 /**
- * Runs a change of the actor's own factors. Changes of one user run one after another. Tokens must be confirmed, too: one that was stolen
- * could remove a factor, or add one that locks the user out.
+ * Runs a change of the actor's own factors. Changes of one user run one after another. Tokens must be confirmed, too: a stolen token could
+ * remove a factor, or add one that locks the user out.
  * @throws Problem `reauthentication-required`, `unauthenticated`
  */
 export const changeOwnFactors = <T>(
@@ -40,14 +40,14 @@ export const changeOwnFactors = <T>(
     const now = clock.now();
     requireConfirmedCredential(actor.credential, now);
     if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-    // The first factor, added while this waited for the lock, sets the others back.
+    // If the first factor was added while this waited for the lock, other credentials must be confirmed again.
     requireConfirmedCredential(await readConfirmation(tx, actor), now);
     return work(tx, { now, isFirst: !(await hasSecondFactor(tx, actor.id)) });
   });
 
 /**
- * When the credential was confirmed, as of now.
- * @throws Problem `unauthenticated` if it was revoked since, or is a session that got a new secret
+ * The present time of confirmation of the credential.
+ * @throws Problem `unauthenticated` if the credential was revoked since, or is a session that got a new secret
  */
 const readConfirmation = async (tx: Em, actor: Actor) => {
   const { credential } = actor;
@@ -64,7 +64,7 @@ const readConfirmation = async (tx: Em, actor: Actor) => {
     .select(['authenticated_at as authenticatedAt', 'methods'])
     .where('id', '=', credential.id)
     .executeTakeFirstOrThrow(ended);
-  // It has become stronger in another request: this one may be that of someone who has copied its cookie.
+  // The session has become stronger in another request: this request may come from someone who has copied the old cookie.
   if (strengthOf(methods) > strengthOf(proofOf(actor)?.methods ?? [])) throw ended();
   return confirmation;
 };
@@ -80,20 +80,20 @@ export const recordOwn = async (
 ) =>
   audit.record(tx, [{ ...change, actor, target: ofUser(actor), clients: await clientIdsOf(tx, actor.id) }]);
 
-/** Mails to the user about a change of theirs. */
+/** The mails to users about changes of their factors. */
 export const FACTOR_MAILS = {
   totp: { added: 'second-factor-added', removed: 'second-factor-removed' },
   passkey: { added: 'passkey-added', removed: 'passkey-removed' },
 } as const satisfies Record<FactorKind, unknown>;
 
-/** The name of the client of this host, which apps and authenticators show. */
+/** The name of the client of this host, for apps and authenticators to show. */
 export const readServiceName = async (em: Em, host: string): Promise<string> => {
   const site = await findClientByHost(em, host).catch(() => null);
   return site?.client_name ?? SERVICE_NAME;
 };
 
 /**
- * Adds a factor that does not count yet to a locked user. It replaces an earlier one that was not completed.
+ * Adds an unconfirmed factor to a locked user. It replaces an earlier unconfirmed one.
  * @throws Problem `invalid-input`
  */
 export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_factors']>): Promise<void> => {
@@ -117,16 +117,16 @@ export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_fa
   await db.insertInto('mfa_factors').values(factor).execute();
 };
 
-/** The factor of a locked user that was started after `since` and does not count yet. */
+/** The unconfirmed factor of a locked user that was started after `since`. */
 export const findEnrolment = (tx: Em, userId: number, kind: FactorKind, since: Date) =>
   tx.findOne(MfaFactor, { user: userId, kind, confirmedAt: null, createdAt: { $gt: since } });
 
-/** `recoveryCodes`: ten with the first factor, else none. `session`: the new secret of a session that has become stronger. */
+/** `recoveryCodes`: ten with the first factor, otherwise none. `session`: the new secret of a session that has become stronger. */
 export type Enrolment = { recoveryCodes: string[]; session: string | null };
 
 /**
- * Lets a started factor of the locked actor count, also as proven in the actor's session, and saves it. Other sessions of the actor then have
- * to be confirmed with a second factor.
+ * Confirms a started factor of the locked actor, records it as proven in the actor's session, and saves both. The actor's other sessions
+ * must then be confirmed with a second factor.
  */
 export const completeEnrolment = async (
   unit: Pick<UnitOfWork, 'audit' | 'origin'>,
@@ -144,7 +144,8 @@ export const completeEnrolment = async (
   const { credential } = actor;
   if (credential?.kind !== 'session') return { recoveryCodes, session: null };
   const session = await recordProof(tx, credential.id, methods);
-  // A session of a provider that asked for a second factor does not become stronger, but is the only one with the recovery codes.
+  // If the provider had already asked for a second factor, the session does not become stronger. It gets a new secret, because only this
+  // session may get the recovery codes.
   return { recoveryCodes, session: session ?? (isFirst ? await renewSession(tx, credential.id) : null) };
 };
 
@@ -155,8 +156,8 @@ type LoginFactor = {
 };
 
 /**
- * Adds a second factor of a locked user, who logs in with it.
- * @returns its id, and ten recovery codes with the first factor, else none
+ * Adds a second factor for a locked user during a login.
+ * @returns its id, and ten recovery codes with the first factor, otherwise none
  */
 export const addFactorAtLogin = async (
   unit: Pick<UnitOfWork, 'audit' | 'origin'>,
@@ -191,7 +192,7 @@ const finishEnrolment = async (
   return isFirst ? replaceRecoveryCodes(tx, user.id) : [];
 };
 
-/** Other sessions and tokens than that in which a factor was added were confirmed by the password alone. */
+/** All sessions and tokens except the one in which the factor was added were confirmed only by the password. */
 const resetConfirmations = async (
   tx: Em,
   { id, credential }: Pick<Actor, 'id' | 'credential'>,

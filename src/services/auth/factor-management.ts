@@ -13,7 +13,7 @@ import { replaceRecoveryCodes } from './one-time-codes.ts';
 
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };
 
-/** Second factors of the actor, and their reset by others. */
+/** The actor's second factors, and the reset of other users' factors. */
 export const createSecondFactors = (unit: UnitOfWork) => {
   const { em, clock, audit, origin, staffSecondFactor } = unit;
 
@@ -22,7 +22,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
     list: (actor: Actor) => readFactors(em, actor.id),
 
     /**
-     * Whether the actor has a second factor, from when on they need another one than they have, whether that is a passkey, and whether one is
+     * Whether the actor has a second factor; from when on they need one that they lack, and whether that is a passkey; and whether one is
      * recommended.
      */
     status: async (actor: Actor) => {
@@ -93,7 +93,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
   };
 };
 
-/** Confirmed factors have it. */
+/** Not null for confirmed factors. */
 const CONFIRMED_AT = sql<Date>`coalesce(confirmed_at, created_at)`.as('confirmed_at');
 
 type Factor = Awaited<ReturnType<typeof readFactors>>['factors'][number];
@@ -103,7 +103,7 @@ const requireResettable = (actor: Actor, user: TargetRoles): void => {
   requireUserAdmin(actor, user);
 };
 
-/** The confirmed second factors of a user, oldest first, and how many recovery codes are unused. */
+/** The confirmed second factors of a user, oldest first, and the number of unused recovery codes. */
 export const readFactors = async (em: Em, userId: number) => {
   const db = kysely(em);
   const factors = await db
@@ -121,8 +121,8 @@ export const readFactors = async (em: Em, userId: number) => {
 };
 
 /**
- * Removes the second factors of a locked user, ends their sessions, which may have been opened with a stolen one, and informs them. Tokens stay,
- * because scripts use them, but change no second factor before they are confirmed again.
+ * Removes the second factors of a locked user, ends the user's sessions, which a thief of a factor may have opened, and informs the user.
+ * Tokens stay, because scripts use them, but cannot change second factors until they are confirmed again.
  * @param actor null for an operator at the command line
  * @throws Problem `not-found` without a second factor
  */
@@ -143,7 +143,7 @@ export const resetFactors = async (
   await audit.record(tx, [{ action: 'mfa.reset', actor, target: ofUser(owner), clients, details }]);
 };
 
-/** Deletes all second factors and recovery codes of a user, and the logins that wait for them. */
+/** Deletes all second factors and recovery codes of a user, and the logins that wait for a second factor. */
 export const deleteFactors = async (tx: Em, userId: number): Promise<void> => {
   for (const table of ['mfa_factors', 'recovery_codes', 'login_challenges'] as const)
     await kysely(tx).deleteFrom(table).where('user_id', '=', userId).execute();

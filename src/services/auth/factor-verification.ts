@@ -9,15 +9,13 @@ import { consumeRecoveryCode, isTotpCode, matchTotpStep } from './one-time-codes
 import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
 import { invalidPasskey } from './webauthn.ts';
 
-/** Who proves their second factor. */
+/** The user who proves a second factor. */
 export type CodeOwner = { id: number; email: string; clientIds: number[] };
 
-/** How a user shows that they have their second factor: a code of an app, a recovery code, or an answer of a passkey. */
+/** How a user proves a second factor: a code of an app, a recovery code, or the answer of a passkey. */
 export type FactorProof = { code: string } | { passkey: PasskeyAnswer };
 
-/**
- * Uses up the proof, in a transaction that holds the lock of its user: of concurrent uses, only one succeeds. Returns what it proves.
- */
+/** Uses up the proof, in a transaction that holds the lock of its user: of concurrent uses, only one succeeds. Returns what it proves. */
 type Consume = (tx: Em) => Promise<readonly AuthMethod[]>;
 
 type Deps = Pick<
@@ -55,7 +53,7 @@ export const createFactorProofs = (deps: Deps) => {
     return false;
   };
 
-  /** A code of an app, or a recovery code, which replaces second factors. */
+  /** A code of an app, or a recovery code, which replaces a second factor. */
   const consumeCode = async (tx: Em, user: CodeOwner, code: string): Promise<readonly AuthMethod[]> => {
     if (isTotpCode(code)) {
       if (!(await consumeTotp(tx, user.id, code))) throw new Problem('invalid-otp');
@@ -76,13 +74,13 @@ export const createFactorProofs = (deps: Deps) => {
     return (tx) => passkeys.consume(tx, verified);
   };
 
-  /** Codes alone: an answer of a passkey cannot be guessed. */
+  /** Counts only codes: the answer of a passkey cannot be guessed. */
   const takeGuess = async ({ id, email }: CodeOwner, entry: PasswordEntry) => {
     const source = entry === 'live' ? entry : sourceOf(address, await readLastAddresses(em, id));
     return guessLimits.take({ kind: 'code', account: email, address, source });
   };
 
-  /** The tenth wrong code enqueues a mail: who enters them knows the password, or is logged in. */
+  /** The tenth wrong code enqueues a mail: whoever enters codes knows the password, or is logged in. */
   const recordFailure = (user: CodeOwner, isTenth: boolean, { cause }: Problem) =>
     em.transactional(async (tx) => {
       const event = { actor: null, target: ofUser(user), clients: user.clientIds };
@@ -95,7 +93,7 @@ export const createFactorProofs = (deps: Deps) => {
   return {
     /**
      * Runs a transaction that consumes the proof, and counts a wrong code.
-     * @throws Problem `throttled`, `invalid-otp`, `invalid-passkey`, and those of `transact`
+     * @throws Problem `throttled`, `invalid-otp`, `invalid-passkey`, and the problems of `transact`
      */
     verify: async <T>(
       user: CodeOwner,

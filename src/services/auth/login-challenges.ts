@@ -10,16 +10,16 @@ import { REQUIRES_SSO } from '../clients/domains.ts';
 import type { LoginStep } from '../policies/factor-policy.ts';
 import { type ProviderSession, tokenDigest } from './credentials.ts';
 
-/** Minutes between the password and the second factor; more to set one up, because many people install the app first. */
+/** Minutes between the password and the second factor. Longer to set one up, because many people first install the app. */
 export const MINUTES: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };
 
 /**
- * Codes and passkeys that may be tried for one challenge; then the password is asked for again. Codes of an enrolment cannot be guessed, because
- * its browser knows the secret, and a passkey that is added proves nothing about the person.
+ * Codes and passkeys that may be tried per challenge; then the password must be entered again. Codes of an enrolment cannot be guessed,
+ * because the browser knows the secret, and a new passkey proves nothing about the person.
  */
 const ATTEMPTS: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };
 
-/** `sealedSecret`: of an app that is set up; `methods`: proven so far; `provider`: of single sign-on. */
+/** `sealedSecret`: the secret of an app to set up; `methods`: proven so far; `provider`: set for single sign-on. */
 type NewChallenge = {
   userId: number;
   step: LoginStep;
@@ -30,8 +30,8 @@ type NewChallenge = {
 };
 
 /**
- * Adds a challenge for a locked user, whose password was entered, or whom an identity provider has logged in. Their others stay: who knows
- * the password must not end the login of the owner. Returns its token, which only the browser keeps.
+ * Adds a challenge for a locked user, whose password was entered or whom an identity provider has logged in. The user's other challenges
+ * stay: someone who knows the password must not end the login of the owner. Returns its token, which only the browser keeps.
  */
 export const addChallenge = async (
   tx: Em,
@@ -56,12 +56,12 @@ export const addChallenge = async (
   return token;
 };
 
-/** Whether a challenge has this token and can still be answered. */
+/** Whether a challenge has this token, and can still be answered. */
 const isOpen = (token: string, now: Date) =>
   condition`digest = ${tokenDigest(token)} and used_at is null and expires_at > ${now}`;
 
 /**
- * Finds a login that waits for an app to be set up, or a passkey to be added. Counts no attempt.
+ * Finds a login that waits for the setup of an app or a passkey. Does not count as an attempt.
  * @throws Problem `invalid-challenge`
  */
 export const readEnrolment = (em: Em, token: string, now: Date) =>
@@ -74,8 +74,8 @@ export const readEnrolment = (em: Em, token: string, now: Date) =>
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
 
 /**
- * Takes one of the attempts of a challenge, in a statement of its own: of concurrent codes, no more than the limit are checked.
- * Returns the challenge and its user.
+ * Takes one of the attempts of a challenge, in a separate statement, so that concurrent codes cannot exceed the limit. Returns the
+ * challenge and its user.
  * @throws Problem `invalid-challenge`
  */
 export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: Date) => {
@@ -91,18 +91,18 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
     .selectFrom('users')
     .select(['id', 'email', 'last_password_set as lastPasswordSet', CLIENT_IDS])
     .where('id', '=', taken.user_id)
-    // Their client may require single sign-on by now.
+    // By now, the client may require single sign-on.
     .where(taken.connection_id === null ? condition`not ${REQUIRES_SSO}` : condition`true`)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
   const { id, digest, sealed_secret: sealedSecret, connection_id: connectionId, sid } = taken;
-  // Those of the version before had none for passwords.
+  // In rows of the previous version, null means a password.
   const methods: readonly string[] = taken.methods ?? BY_PASSWORD;
   const provider = connectionId === null ? null : { connectionId, sid };
   return { id, user, digest, sealedSecret, methods, provider };
 };
 
 /**
- * The user of a challenge that can still be answered, and the kinds of their second factors.
+ * The user of a challenge that can still be answered, and the kinds of the user's second factors.
  * @throws Problem `invalid-challenge`
  */
 export const findChallengeUser = (em: Em, token: string, now: Date) => {
@@ -118,12 +118,12 @@ export const findChallengeUser = (em: Em, token: string, now: Date) => {
 };
 
 /**
- * Completes a challenge of a locked user. Only one of several concurrent answers does: a change of the password, a deactivation and a
+ * Completes a challenge of a locked user. Of several concurrent answers, only one does: a change of the password, a deactivation and a
  * reset of the factors delete the row.
  * @throws Problem `invalid-challenge`
  */
 export const completeChallenge = async (tx: Em, id: number, now: Date): Promise<void> => {
-  // A change of its connection deletes the row, too.
+  // A change of the connection deletes the row, too.
   await sql`select from sso_connections where id = (select connection_id from login_challenges where id = ${id})
     for share`.execute(kysely(tx));
   const completed = await kysely(tx)

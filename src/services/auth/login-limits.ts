@@ -10,28 +10,30 @@ import { type Bucket, createBuckets, hashKey, type Limit } from '../rate-limits/
 export const GUESS_WINDOW_MINUTES = 15;
 const windowMs = GUESS_WINDOW_MINUTES * MINUTE_MS;
 
-/** Wrong passwords, or codes, for an account from one network. After as many from any networks, its owner gets a mail. */
+/** Limit of wrong passwords, or codes, for an account from one network. After the same number from any networks, the owner gets a mail. */
 export const MAX_GUESSES = 10;
 
 /**
- * What callers may do who have not logged in. Guesses count while they are checked, and stay counted if they are wrong. Secrets that
- * cannot be guessed are not limited.
+ * Limits for callers who have not logged in. Guesses count while they are checked, and stay counted if they are wrong. Secrets that cannot
+ * be guessed are not limited.
  */
 const LIMITS = {
-  /** For an account, from each network, and from its sessions and tokens. */
+  /** Per account and network, and per account for its sessions and tokens. */
   password: { max: MAX_GUESSES, windowMs },
   code: { max: MAX_GUESSES, windowMs },
-  /** For an account, from all networks that are known to it, and from all others. Codes are shorter than passwords. */
+  /**
+   * Per account, for all known networks together, and for all others together. Lower for codes, because they are shorter than passwords.
+   */
   'password-total': { max: 100, windowMs },
   'code-total': { max: 20, windowMs },
-  /** From a network, for all accounts to which it is unknown: more than the people behind one network address mistype in a morning. */
+  /** Per network, for all accounts to which it is unknown: more than all people behind one network address mistype in a morning. */
   guesses: { max: 100, windowMs },
 
-  /** From a network. Each adds a row that is kept. */
+  /** Per network. Each adds a row that is kept. */
   passkey: { max: 100, windowMs },
-  /** From a network, for an access view that has no limit of its own. A page that is reloaded each second stays below it. */
+  /** Per network, for an access view without a limit of its own. A page that reloads each second stays below it. */
   view: { max: 1_000, windowMs },
-  /** From a network. Each may ask the provider for its keys. */
+  /** Per network. Each may request the keys of the provider. */
   logout: { max: 300, windowMs },
 
   /** Mailed links: enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
@@ -41,7 +43,7 @@ const LIMITS = {
 
 type LimitName = keyof typeof LIMITS;
 
-/** `live`: in a session, or with a token, of the account. */
+/** `live`: within a session, or with a token, of the account. */
 export type PasswordEntry = 'login' | 'live';
 
 /** `known`: a login from a network from which a session or token of the account was last used. */
@@ -64,8 +66,7 @@ export const createGuessLimits = (pool: Pool) => {
   const { take, giveBack } = createBuckets(pool);
   return {
     /**
-     * Counts a guess before it is checked: of those sent at the same moment, no more than the limit are. Give back each that was not
-     * wrong.
+     * Counts a guess before it is checked, so that concurrent guesses cannot exceed the limit. Give back each guess that was not wrong.
      * @throws Problem `throttled`
      */
     take: async (guess: Guess) => {
@@ -82,11 +83,11 @@ export const createGuessLimits = (pool: Pool) => {
   };
 };
 
-/** Limits what anonymous callers cause. Each function fails with `throttled` beyond its limit. */
+/** Limits actions of anonymous callers. Each function fails with `throttled` beyond its limit. */
 export const createAnonymousLimits = (pool: Pool) => {
   const { take } = createBuckets(pool);
   return {
-    /** Counts a failure of the network. */
+    /** Counts a failure from a network. */
     addFailure: async (name: 'passkey' | 'logout', address: string): Promise<void> => {
       await take(networkBucket(name, address));
     },
@@ -97,14 +98,14 @@ export const createAnonymousLimits = (pool: Pool) => {
       await take(networkBucket('resets', address), accountBucket('reset', email));
     },
 
-    /** Counts a use of an access view that has no limit. */
+    /** Counts a use of an access view without a limit of its own. */
     addViewUse: async (viewId: number, address: string): Promise<void> => {
       await take(networkBucket('view', address, viewId));
     },
   };
 };
 
-/** The narrowest first: what it refuses counts in no other. */
+/** The narrowest first: a guess that it refuses does not count in the others. */
 const bucketsOf = ({ kind, account, address, source }: Guess): Bucket[] => {
   if (source === 'live') return [accountBucket(kind, account, source)];
   return [
@@ -134,8 +135,8 @@ export const deleteCounts = (tx: Em, email: string) =>
     .execute();
 
 /**
- * Concurrent verifications, including those in the shared hashing queue. Each takes about 40 ms of a core. Those of an account count as guesses:
- * with 5 processes, right passwords alone never exceed their limit.
+ * Concurrent verifications, including those in the shared hashing queue. Each takes about 40 ms of a core. The verifications of an account
+ * count as guesses: with 5 processes, correct passwords alone never exceed their limit.
  */
 const PER_ACCOUNT = 2;
 const PER_NETWORK = 16;
@@ -145,8 +146,8 @@ const MAX_WAITING = 200;
 const TOO_MANY = { detail: 'Too many logins at the same time. Try again in a moment.', retryAfterSeconds: 1 };
 
 /**
- * Limits concurrent logins per account and per network, so that one of them cannot fill the shared hashing queue. The
- * failure limits do not prevent that: logins with a correct password are never throttled. Kept in memory, as is the queue.
+ * Limits concurrent logins per account and per network, so that one of them cannot fill the shared hashing queue. The limits on failures do
+ * not prevent that: logins with a correct password are never throttled. Kept in memory, like the queue.
  */
 export const createLoginConcurrency = () => {
   const accounts = createLoginLimit(PER_ACCOUNT);
@@ -156,7 +157,7 @@ export const createLoginConcurrency = () => {
     run: <T>({ email, address, source }: Login, work: () => Promise<T>): Promise<T> => {
       const network = networkOf(address);
       const ofAccount = `${source === 'live' ? source : network} ${email}`;
-      // Only logins from unknown networks wait behind those of other accounts.
+      // Only logins from unknown networks wait for logins of other accounts.
       return accounts(ofAccount, () => networks(source === 'unknown' ? network : ofAccount, work));
     },
   };

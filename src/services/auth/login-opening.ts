@@ -15,7 +15,7 @@ import type { CodeOwner } from './factor-verification.ts';
 import { addChallenge } from './login-challenges.ts';
 import { newTotpSecret } from './one-time-codes.ts';
 
-/** What a browser gets for what was proven so far: the secret of a session, or the token of a challenge and what it waits for. */
+/** What a browser gets for the proofs so far: the secret of a session, or the token of a challenge and its next step. */
 export type OpenedLogin = { session: string } | { challenge: string; step: LoginStep };
 
 export const outcomeOfLogin = (login: OpenedLogin): Outcome => {
@@ -25,7 +25,6 @@ export const outcomeOfLogin = (login: OpenedLogin): Outcome => {
 
 export const reportLogin = (outcome: Outcome): void => telemetry.login.publish(() => ({ outcome }));
 
-/** Reports how a login has ended. */
 export const reported = async <T>(logIn: () => Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
   try {
     const result = await logIn();
@@ -40,15 +39,15 @@ export const reported = async <T>(logIn: () => Promise<T>, outcomeOf: (result: T
 type Login = {
   methods: readonly string[];
   userAgent: string;
-  /** Of single sign-on. */
+  /** Set for single sign-on. */
   provider?: ProviderSession | null;
-  /** When the user has proven it, if not now. */
+  /** When the user has proven this; default: now. */
   authenticatedAt?: Date;
   /** For the audit trail. */
   details?: Record<string, unknown>;
 };
 
-/** Opens sessions. Every way to log in a browser ends here, so that none gets around a second factor. */
+/** Opens sessions. Every login of a browser ends here, so that none bypasses a second factor. */
 export const createLoginOpening = (unit: UnitOfWork) => {
   const { clock, audit, factorSecrets } = unit;
 
@@ -72,8 +71,9 @@ export const createLoginOpening = (unit: UnitOfWork) => {
     challenge,
 
     /**
-     * A session of a locked user, or a challenge if they need more than these methods by now. A login by an identity provider enrols no factor.
-     * @throws Problem `second-factor-required` for a login at a provider by someone who has no factor that its client requires
+     * Opens a session for a locked user, or a challenge if the user needs more than these methods by now. A login by an identity provider
+     * enrols no factor.
+     * @throws Problem `second-factor-required` for a login at a provider if the user lacks a factor that the client requires
      */
     open: async (
       tx: Em,

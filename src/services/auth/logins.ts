@@ -23,7 +23,7 @@ type Password = { username: string; password: string };
 type FirstProof = { code: string } | { credential: NewCredential };
 type Taken = Awaited<ReturnType<typeof takeAttempt>>;
 
-/** What a login needs that asks for a token. */
+/** What a login for a token lacks if it needs this step. */
 const NEEDED_FOR_TOKEN: Record<LoginStep, string> = {
   code: 'This account has a second factor. Send a code of the authenticator app, or a recovery code, as `otp`.',
   enrol:
@@ -36,7 +36,7 @@ export const createLogins = (unit: UnitOfWork) => {
   const { em, clock, factorProofs, factorSecrets, passkeyChallenges } = unit;
   const opening = createLoginOpening(unit);
 
-  /** Locks the user of a challenge, and completes it. */
+  /** Locks the user of a challenge, and completes the challenge. */
   const complete = async (tx: Em, { id, user }: Taken, now: Date): Promise<void> => {
     if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
     await completeChallenge(tx, id, now);
@@ -49,7 +49,7 @@ export const createLogins = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
+     * Exchanges a password for a new token of 40 hexadecimal characters. If the user has a second factor, a code is needed, too.
      * @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
      */
     createToken: (username: string, password: string, otp: string | undefined): Promise<string> =>
@@ -59,8 +59,8 @@ export const createLogins = (unit: UnitOfWork) => {
       ),
 
     /**
-     * Exchanges a password for a browser session and returns its secret; of a user with a second factor, or who has to set one up, for a
-     * challenge, and returns its token.
+     * Exchanges a password for a browser session and returns its secret. For a user who has a second factor or must set one up, returns the
+     * token of a challenge instead.
      * @param wantsFactor whether a user without a second factor is about to set one up anyway
      * @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `throttled`, `overloaded`
      */
@@ -96,22 +96,21 @@ export const createLogins = (unit: UnitOfWork) => {
       }, outcomeOfLogin),
 
     /**
-     * Exchanges an answer of a passkey for a browser session and returns its secret. It needs no password, not even one that has not
-     * expired.
+     * Exchanges the answer of a passkey for a browser session and returns its secret. Needs no password; an expired one does not matter.
      * @throws Problem `invalid-passkey`, `sso-required`, `throttled`
      */
     createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> =>
       reported(() => logInByPasskey(unit, answer, userAgent), outcomeOfLogin),
 
     /**
-     * The user whose login waits for the second factor in a browser, and the kinds of factors that they have.
+     * The user whose login waits for the second factor in a browser, and the kinds of the user's factors.
      * @throws Problem `invalid-challenge`
      */
     readChallenge: (challenge: string) => findChallengeUser(em, challenge, clock.now()),
 
     /**
-     * What completes an enrolment: the secret for an authenticator app, or what a browser needs to create a passkey. The same for each call
-     * with this challenge.
+     * What the user needs to complete an enrolment: the secret for an authenticator app, or the options with which a browser creates a
+     * passkey. Each call with this challenge returns the same.
      * @param host names the client, which apps and authenticators show
      * @throws Problem `invalid-challenge`, `passkeys-unavailable`
      */
@@ -133,8 +132,8 @@ export const createLogins = (unit: UnitOfWork) => {
     },
 
     /**
-     * Exchanges a challenge, and the first code of an authenticator app or a new passkey, for a browser session. It is a second factor of the
-     * user from now on.
+     * Exchanges a challenge, and the first code of an authenticator app or a new passkey, for a browser session. The app or passkey becomes
+     * a second factor of the user.
      * @throws Problem `invalid-challenge`, also if the user has a second factor by now, `invalid-otp`, `invalid-passkey`
      */
     enrol: (challenge: string, added: FirstProof, userAgent: string) =>
@@ -165,7 +164,7 @@ const verifyPassword = async (
   throw new Problem('password_expired');
 };
 
-/** Runs `work` in a transaction that holds the lock of the user, unless their password was changed since it was verified. */
+/** Runs `work` in a transaction that holds the lock of the user, unless the password was changed since it was verified. */
 const whileVerified = async <T>(
   { em, clock, passwordVerification }: UnitOfWork,
   user: VerifiedUser,
@@ -195,7 +194,7 @@ const logInForToken = async (unit: UnitOfWork, login: Password, otp: string | un
   return token;
 };
 
-/** @throws Problem `otp-required`, `second-factor-required` if that is so since the password was verified */
+/** @throws Problem `otp-required`, `second-factor-required` if the user needs it since the password was verified */
 const addLoginToken = async (
   unit: UnitOfWork,
   tx: Em,
@@ -233,7 +232,7 @@ const logInByPasskey = async (
   }
 };
 
-/** A signature cannot be guessed: the limit of the network bounds the rows of the audit trail. */
+/** A signature cannot be guessed. The limit of the network bounds the rows of the audit trail. */
 const recordPasskeyFailure = async (
   { em, audit, origin, anonymousLimits }: UnitOfWork,
   passkey: KnownPasskey | undefined,
@@ -278,14 +277,13 @@ const requireNoStep = (step: LoginStep | null): void => {
 type Locked = Pick<VerifiedUser, 'id' | 'lastPasswordSet'>;
 
 /**
- * Locks the user: this waits for a concurrent deactivation or password change, which then ends this login. It also
- * serializes concurrent logins of one user, which delete the oldest credentials. Null if the user was deactivated, or the password changed,
- * since it was verified.
+ * Locks the user: waits for a concurrent deactivation or password change, which then ends this login. Also serializes concurrent logins of
+ * one user, which delete the oldest credentials. Null if the user was deactivated, or the password changed, since it was verified.
  */
 const lockUnchanged = (tx: Em, { id, lastPasswordSet }: Locked) =>
   tx.findOne(User, { id, isActive: true, lastPasswordSet }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
-/** As `lockUnchanged`, and records the login. */
+/** Like `lockUnchanged`, and records the login. */
 const recordLogin = async (tx: Em, verified: Locked, now: Date) => {
   const user = await lockUnchanged(tx, verified);
   if (user) user.lastLogin = now;

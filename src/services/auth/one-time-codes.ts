@@ -3,29 +3,27 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { createSealedSecrets } from '../../lib/sealed-box.ts';
 import { prepareCode } from '../../lib/typed-text.ts';
 
-/** Loaded by the first use: most installations start without second factors. */
+/** Loaded on first use: most installations start without second factors. */
 const load = () => import('otplib');
 
-/** Seconds that a code is shown; those of the step before and after are accepted too, for clocks that differ (RFC 6238 §5.2). */
+/** How long a code is shown, in seconds. Codes of the step before and after are accepted too, because clocks differ (RFC 6238 §5.2). */
 const STEP_SECONDS = 30;
 
 const CODE = /^\d{6}$/;
 
 export const isTotpCode = (code: string): boolean => CODE.test(prepareCode(code));
 
-/** A secret of 160 bits, in base32, as authenticator apps take it. */
+/** A secret of 160 bits, in base32, the format of authenticator apps. */
 export const newTotpSecret = async (): Promise<string> => (await load()).generateSecret();
 
-/** The address that the QR code for an authenticator app holds. */
+/** The address in the QR code for an authenticator app. */
 export const otpauthUrl = async (issuer: string, email: string, secret: string): Promise<string> => {
   const { generateURI } = await load();
   // A colon separates the issuer from the account.
   return generateURI({ issuer: issuer.replaceAll(':', ' '), label: email, secret });
 };
 
-/**
- * The time step of a code, or null if it is wrong. Each step counts once: those up to `lastStep` are refused.
- */
+/** The time step of a code, or null if the code is wrong. Each step counts once: steps up to `lastStep` are refused. */
 export const matchTotpStep = async (
   secret: string,
   code: string,
@@ -39,11 +37,11 @@ export const matchTotpStep = async (
   return lastStep !== null && result.timeStep <= lastStep ? null : result.timeStep;
 };
 
-/** The secrets of second factors, by the ids of users. */
+/** The secrets of second factors, by user id. */
 export const createFactorSecrets = (secretKey: string) =>
   createSealedSecrets(secretKey, 'steward second factors', 'second factor of user');
 
-/** How many second factors cannot be used, because they were stored with another secret key. */
+/** The number of second factors that cannot be used, because they were stored with another secret key. */
 export const countUnreadableFactors = async (em: Em, secretKey: string): Promise<number> => {
   const factors = kysely(em).selectFrom('mfa_factors').select(['user_id as id', 'sealed_secret']);
   const rows = factors.where('kind', '=', 'totp').where('confirmed_at', 'is not', null);
@@ -51,7 +49,10 @@ export const countUnreadableFactors = async (em: Em, secretKey: string): Promise
 };
 
 const RECOVERY_CODES = 10;
-/** 16 letters and digits of 5 bits: too many to be guessed from their digests. They need no key, and so survive a change of it. */
+/**
+ * 16 letters and digits of 5 bits: too many to be guessed from their digests. The digests need no key, so recovery codes survive a change
+ * of the secret key.
+ */
 const RECOVERY_CODE_LENGTH = 16;
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
@@ -74,7 +75,7 @@ export const replaceRecoveryCodes = async (tx: Em, userId: number): Promise<stri
 export const deleteRecoveryCodes = (tx: Em, userId: number) =>
   kysely(tx).deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
 
-/** Uses up a recovery code of a locked user. Returns false if it is wrong or was used. */
+/** Uses up a recovery code of a locked user. Returns false if the code is wrong or already used. */
 export const consumeRecoveryCode = async (
   tx: Em,
   userId: number,

@@ -7,7 +7,7 @@ import { reloadActor } from './authentication.ts';
 /**
  * Streams a list for as long as the actor may see it.
  * @param open opens the list as an actor sees it, or throws a Problem
- * @throws what `open` throws; later, while it is read, also Problem `unauthenticated`
+ * @throws the problems of `open`; while the list is read, also Problem `unauthenticated`
  */
 export const openListStream = async (
   { em, readList }: Pick<UnitOfWork, 'em' | 'readList'>,

@@ -32,7 +32,7 @@ const NOT_STARTED = {
 
 type NewPasskey = {
   credential: NewCredential;
-  /** Undefined: named after the browser. */
+  /** Undefined: the passkey is named after the browser. */
   name: string | undefined;
   userAgent: string;
 };
@@ -54,9 +54,9 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Adds the passkey that a browser has created for the started enrolment. Other sessions of the actor then have to be confirmed with a
+     * Adds the passkey that a browser has created for the started enrolment. The actor's other sessions must then be confirmed with a
      * second factor.
-     * @returns the factor, and as `Enrolment`
+     * @returns the factor, and the fields of `Enrolment`
      * @throws Problem `reauthentication-required`, `not-found`, `invalid-passkey`
      */
     add: (actor: Actor, { credential, name, userAgent }: NewPasskey) =>
@@ -86,7 +86,7 @@ type Creation = {
 };
 
 /**
- * What a browser needs to create a passkey of a user.
+ * The options with which a browser creates a passkey for a user.
  * @throws Problem `passkeys-unavailable`
  */
 export const readCreationOptions = async (
@@ -105,7 +105,7 @@ export const readCreationOptions = async (
 
 type LoginPasskey = {
   user: CodeOwner;
-  /** What was proven so far in this login. */
+  /** The methods proven so far in this login. */
   methods: readonly string[];
   challenge: string;
   credential: NewCredential;
@@ -114,9 +114,9 @@ type LoginPasskey = {
 };
 
 /**
- * Adds a passkey of a locked user, who logs in with it.
- * @returns what it proves, and ten recovery codes if it is the first factor, else none
- * @throws Problem `invalid-passkey`; `invalid-challenge` if the user has a second factor by now which they have not used in this login
+ * Adds a passkey for a locked user during a login.
+ * @returns what it proves, and ten recovery codes if it is the first factor, otherwise none
+ * @throws Problem `invalid-passkey`; `invalid-challenge` if the user has a second factor by now that they have not used in this login
  */
 export const addPasskeyAtLogin = async (
   deps: Deps,
@@ -134,7 +134,7 @@ export const addPasskeyAtLogin = async (
 
 type Added = { userId: number; factorId: number; created: Awaited<ReturnType<typeof verifyCreation>> };
 
-/** @throws Problem `invalid-passkey` if this or another user has it */
+/** @throws Problem `invalid-passkey` if this or another user already has it */
 const addPasskey = async (
   { passkeyChallenges }: Deps,
   tx: Em,
@@ -150,7 +150,7 @@ const addPasskey = async (
   if (added.numInsertedOrUpdatedRows === 0n) throw invalidPasskey();
 };
 
-/** `handle`: that of the passkeys which the user has, if any. */
+/** `handle`: the handle of the user's present passkeys, if any. */
 const readUser = (tx: Em, userId: number) =>
   kysely(tx)
     .selectFrom('users')

@@ -18,18 +18,18 @@ import {
   verifyAssertion,
 } from './webauthn.ts';
 
-/** Minutes in which a passkey can answer. */
+/** How long a passkey may take to answer, in minutes. */
 export const PASSKEY_MINUTES = 5;
 export const PASSKEY_MS = PASSKEY_MINUTES * MINUTE_MS;
 
 /**
- * What a signature is for. `login`: a login by the passkey alone; `challenge`: one that waits for the second factor; `confirmation`: a
- * sensitive action.
+ * The purpose of a signature. `login`: a login by the passkey alone; `challenge`: a login that waits for the second factor; `confirmation`:
+ * a sensitive action.
  */
 export const PASSKEY_PURPOSES = ['login', 'challenge', 'confirmation'] as const;
 export type PasskeyPurpose = (typeof PASSKEY_PURPOSES)[number];
 
-/** An answer to the challenge that belongs to `token`, the cookie of the browser. */
+/** An answer to the challenge that is derived from `token`, the cookie of the browser. */
 export type PasskeyAnswer = { assertion: Assertion; token: string | null; purpose: PasskeyPurpose };
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'baseUrl' | 'passkeyChallenges'>;
@@ -37,7 +37,7 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'baseUrl' | 'passkeyChallenges'>;
 export type Passkeys = ReturnType<typeof createPasskeys>;
 export type KnownPasskey = NonNullable<Awaited<ReturnType<typeof findPasskey>>>;
 
-/** The cause of a refusal: a count of signatures that has not grown, so that the key exists twice (§6.1.1). */
+/** The cause of a refusal: the count of signatures has not grown, so the key exists twice (§6.1.1). */
 export class CopiedPasskey extends Error {}
 
 /** Requests signatures of passkeys, and verifies them. */
@@ -51,16 +51,16 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
   };
 
   return {
-    /** Whether pages of this host can use them. */
+    /** Whether pages of this host can use passkeys. */
     workAt: (host: string): boolean => hasPasskeysAt(baseUrl, host),
 
-    /** Whether any user has one. */
+    /** Whether any user has a passkey. */
     exist: async (): Promise<boolean> =>
       (await kysely(em).selectFrom('passkeys').select('factor_id').limit(1).executeTakeFirst()) !== undefined,
 
     /**
      * The options for a login by a passkey alone, of any user.
-     * @param present the token that the browser has: its tabs share one
+     * @param present the present token of the browser; its tabs share it
      * @throws Problem `passkeys-unavailable`
      */
     requestLogin: (present: string | null) => request('login', present, []),
@@ -79,8 +79,8 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
     find: (credentialId: string): Promise<KnownPasskey | undefined> => findPasskey(em, credentialId),
 
     /**
-     * Verifies an answer. It is used up by `consume`.
-     * @throws Problem `invalid-passkey`, for every reason
+     * Verifies an answer. `consume` uses it up.
+     * @throws Problem `invalid-passkey`, whatever the reason
      */
     verify: async (
       passkey: KnownPasskey,
@@ -88,7 +88,7 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
     ): Promise<VerifiedPasskey> => {
       const opened = token === null ? null : passkeyChallenges.open(token, purpose, clock.now());
       const { challenge, digest, expiresAt } = opened ?? refuseToken();
-      // Authenticators leave it out if the request names the passkeys.
+      // Authenticators omit it if the request names the passkeys.
       const handle = assertion.response.userHandle;
       const isOfUser = handle ? handle === passkey.user_handle : purpose !== 'login';
       if (!isOfUser) throw invalidPasskey();
@@ -98,8 +98,8 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
     },
 
     /**
-     * Records a verified answer, and returns what it proves, in a transaction that holds the lock of the user: of concurrent answers to a challenge, only one
-     * succeeds.
+     * Records a verified answer, and returns what it proves. In a transaction that holds the lock of the user: of concurrent answers to a
+     * challenge, only one succeeds.
      * @throws Problem `invalid-passkey`, with `CopiedPasskey` as its cause if the count of signatures has not grown
      */
     consume: async (tx: Em, verified: VerifiedPasskey): Promise<readonly AuthMethod[]> => {
@@ -125,7 +125,7 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
   };
 };
 
-/** `digest` and `expiresAt`: of the challenge. */
+/** `digest` and `expiresAt` belong to the challenge. */
 type VerifiedPasskey = {
   factorId: number;
   signCount: number;
@@ -149,17 +149,17 @@ const refuseToken = (): never => {
   throw invalidPasskey();
 };
 
-/** Synchronized passkeys do not count. */
+/** Synchronized passkeys do not count signatures. */
 const hasNoCount = (signCount: number) => condition`(sign_count = 0 and ${signCount}::bigint = 0)`;
 
 const whyNotCounted = async (tx: Em, factorId: number): Promise<Error | undefined> => {
   const passkey = kysely(tx).selectFrom('passkeys').select('sign_count').where('factor_id', '=', factorId);
-  // Removed since it was found.
+  // The passkey was removed since it was found.
   if (!(await passkey.executeTakeFirst())) return undefined;
   return new CopiedPasskey('The count of signatures has not grown.');
 };
 
-/** What browsers need to find the passkeys of a user. */
+/** The data by which browsers find the passkeys of a user. */
 export const readDescriptors = (em: Em, userId: number): Promise<Descriptor[]> =>
   kysely(em)
     .selectFrom('passkeys')
@@ -173,7 +173,7 @@ export const readDescriptors = (em: Em, userId: number): Promise<Descriptor[]> =
 const TOKEN = /^([\w-]{43}\.([0-9a-z]{1,9}))\.([\w-]{43})$/;
 
 /**
- * Issues the cookies of browsers that request a signature. A challenge is derived from the cookie, so that it belongs to the browser, and
+ * Issues the cookies of browsers that request a signature. A challenge is derived from the cookie: so it belongs to the browser, and
  * anonymous requests store nothing.
  */
 export const createPasskeyChallenges = (secretKey: string) => {
@@ -189,10 +189,12 @@ export const createPasskeyChallenges = (secretKey: string) => {
   };
 
   return {
-    /** How authenticators tell users apart: 43 characters that reveal nothing about them. A change of the secret key changes it. */
+    /**
+     * By which authenticators tell users apart: 43 characters that reveal nothing about the user. A change of the secret key changes it.
+     */
     userHandleOf: (userId: number): string => sign(`user ${userId}`).toString('base64url'),
 
-    /** A token for a browser: the present one if it lasts for a while, because another tab may be waiting for its passkey. */
+    /** A token for a browser: the present one if it remains valid for a while, because another tab may be waiting for its passkey. */
     issue: (present: string | null, now: Date): string => {
       const shared = present === null ? null : read(present, now);
       if (present !== null && shared && shared.expiresAt.getTime() - now.getTime() > PASSKEY_MS / 2)
@@ -201,7 +203,7 @@ export const createPasskeyChallenges = (secretKey: string) => {
       return `${signed}.${sign(signed).toString('base64url')}`;
     },
 
-    /** The challenge for the creation of a passkey during the login that this digest identifies. */
+    /** The challenge for the creation of a passkey during the login with this digest. */
     challengeOfLogin: (digest: string): string => sign(`enrolment ${digest}`).toString('base64url'),
 
     /** The challenge for a purpose, or null if the token was not issued here or has expired. */

@@ -18,7 +18,7 @@ type Deps = Pick<
   'staffSecondFactor' | 'em' | 'clock' | 'hasher' | 'guessLimits' | 'loginConcurrency' | 'audit' | 'origin'
 >;
 
-/** A user whose password was verified, by this login. */
+/** A user whose password was verified by this login. */
 export type VerifiedUser = Pick<
   Account,
   'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired' | 'requiresSso'
@@ -38,7 +38,7 @@ export const createPasswordVerification = (deps: Deps) => {
    * account, the same statements insert nothing.
    */
   const fail = async (user: Account | undefined, isTenth: boolean): Promise<never> => {
-    // The username as typed is not recorded: some users type their password into the wrong field.
+    // The username is not recorded as typed: some users type their password into the wrong field.
     const { id = 0, clientIds: clients = [] } = user ?? {};
     const target = user ? ofUser(user) : NO_TARGET;
     const record = (tx: Em) => audit.record(tx, [{ action: 'login.fail', actor: null, target, clients }]);
@@ -52,7 +52,10 @@ export const createPasswordVerification = (deps: Deps) => {
     throw new Problem('invalid-credentials');
   };
 
-  /** If the hashing queue is full, leaves the upgrade to the next login. Replaces only the hash that was verified: a concurrent password change wins. */
+  /**
+   * Replaces an outdated hash. Only the hash that was verified: a concurrent password change wins. If the hashing queue is full, the next
+   * login does it.
+   */
   const upgradeHash = async (userId: number, verified: string, password: string): Promise<void> => {
     const renewed = await hasher.hash(password).catch(orNullIfOverloaded);
     if (renewed === null) return;
@@ -62,8 +65,8 @@ export const createPasswordVerification = (deps: Deps) => {
 
   return {
     /**
-     * Verifies a password. Unknown users, inactive users and wrong passwords take the same time and fail with the same
-     * error. An outdated hash is replaced.
+     * Verifies a password. Unknown users, inactive users and wrong passwords take the same time and fail with the same error. Replaces an
+     * outdated hash.
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`
      */
     verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
@@ -102,7 +105,7 @@ export const createPasswordVerification = (deps: Deps) => {
   };
 };
 
-/** Reports a failed verification of the logged-in user as a field error: only the password can be wrong. */
+/** Reports a failed verification for the logged-in user as a field error: only the password can be wrong. */
 export const rethrowAsWrongPassword = (error: unknown): never => {
   if (error instanceof Problem && error.code === 'invalid-credentials') {
     throw invalid({ password: ['This is not your current password.'] }, error);
@@ -134,8 +137,8 @@ type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
 
 /**
- * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per
- * kind: a loose index scan, emulated by a recursive query.
+ * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per kind: a loose index
+ * scan, emulated by a recursive query.
  */
 export const passwordHashKinds = async (em: Em): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`

@@ -29,17 +29,17 @@ export const SESSION_IDLE_DAYS = 14;
 /** SQL: whether the absolute lifetime of a session has not ended. */
 export const isUnexpired = (now: Date): Condition => condition`sessions.expires_at > ${now}::timestamptz`;
 
-/** SQL: whether a session was used lately. Idle ones are ended, and no list shows them before. */
+/** SQL: whether a session was used recently. Idle sessions end; lists hide them even before they are deleted. */
 export const isUsed = (now: Date): Condition =>
   condition`sessions.last_used > ${new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS)}`;
 
-/** Browser sessions of the actor, and of users whom the actor may change. */
+/** Browser sessions: the actor's, and sessions of users whom the actor may change. */
 export const createSessions = (unit: UnitOfWork) => {
   const { em, clock, audit, passwordVerification, factorProofs, idempotency } = unit;
 
   /**
-   * Records the time in the session or token of the actor, and in a session what they have proven. Returns the new secret of one that has
-   * become stronger.
+   * Records the time of the confirmation in the actor's session or token, and in a session the proven methods. Returns the new secret of a
+   * session that has become stronger.
    */
   const recordConfirmation = async (
     tx: Em,
@@ -75,9 +75,9 @@ export const createSessions = (unit: UnitOfWork) => {
     },
 
     /**
-     * Verifies that the actor uses their session or token, and records the time in it: by their password, or, of users with a
-     * second factor, by that factor, which a password does not replace. A password that is sent beside it is verified too. Returns the new
-     * secret of a session that has become stronger, or null.
+     * Verifies that the user of the session or token is the actor, and records the time in it. Users with a second factor confirm with that
+     * factor, which a password does not replace; others with their password. A password that is sent with a second factor is verified, too.
+     * Returns the new secret of a session that has become stronger, or null.
      * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `invalid-passkey`, `unauthenticated`, `throttled`,
      * `overloaded`, `idempotency-key-reused`
      */
@@ -89,7 +89,7 @@ export const createSessions = (unit: UnitOfWork) => {
       const { password, factor } = proof;
       const input = factor === undefined ? [password] : [password, factor];
       const request = { actor, idempotencyKey, operation: 'sessions.confirm', input };
-      // Responses are stored for a key, and secrets are not.
+      // Not part of the response, because responses are stored for an idempotency key, and secrets must not be.
       let renewed: string | null = null;
       await idempotency.runOnce<null>(request, async (write) => {
         const owner = await readCodeOwner(em, actor.id);
@@ -107,7 +107,7 @@ export const createSessions = (unit: UnitOfWork) => {
         if (owner.hasSecondFactor && factor !== undefined)
           return factorProofs.verify(owner, 'live', factor, record);
         return record(async (tx) => {
-          // Added since the password was verified.
+          // The user may have added a second factor since the password was verified.
           if (await hasSecondFactor(tx, actor.id)) throw new Problem('otp-required', NEEDS_CODE);
           return BY_PASSWORD;
         });
@@ -155,7 +155,7 @@ export const createSessions = (unit: UnitOfWork) => {
 
 type Confirmation = { actor: Actor; owner: CodeOwner };
 
-/** What a user enters again. */
+/** What a user enters to confirm. */
 type PasswordOrFactor = { password?: string | undefined; factor?: FactorProof | undefined };
 
 const NEEDS_CODE = {

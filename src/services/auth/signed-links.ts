@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** The signed data of a password link. Its row in the database holds no secret. */
 type PasswordLink = { id: number; userId: number; createdAt: Date };
 
-/** The signed data of the links about a change of an address, to the new and to the old one. */
+/** The signed data of the two links of a change of an address: to the new and to the old address. */
 type EmailLink = { id: number; userId: number; requestedAt: Date };
 
 export type EmailLinkKind = 'confirm' | 'undo';
@@ -13,8 +13,8 @@ const TOKEN_PATTERN = /^(\d{1,15})\.([\w-]{43})$/;
 export type SignedLinks = ReturnType<typeof createSignedLinks>;
 
 /**
- * Creates and verifies mailed links. Each is signed with the secret key of the service, so that neither the API, which
- * exposes invitation keys, nor a copy of the database is enough to forge one.
+ * Creates and verifies mailed links. Each is signed with the secret key of the service: neither the API, which exposes invitation keys, nor
+ * a copy of the database is enough to forge one.
  */
 export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; baseUrl: string }) => {
   const sign = (...parts: (string | number)[]): string =>

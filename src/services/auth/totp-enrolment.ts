@@ -17,14 +17,14 @@ import {
 import type { CodeOwner } from './factor-verification.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './one-time-codes.ts';
 
-/** Time to scan the QR code and to enter the first code. */
+/** How long the user has to scan the QR code and to enter the first code. */
 export const ENROLMENT_MS = HOUR_MS;
 
 const NOT_STARTED = {
   detail: 'No second factor waits for its first code. Start again with POST /api/v1/mfa/totp/.',
 };
 
-/** Adds authenticator apps to the account of the actor. */
+/** Adds authenticator apps to the actor's account. */
 export const createTotpEnrolment = (unit: UnitOfWork) => {
   const { factorSecrets } = unit;
 
@@ -43,7 +43,7 @@ export const createTotpEnrolment = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Confirms the started enrolment by a code of the app. Other sessions of the actor then have to be confirmed with a code.
+     * Confirms the started enrolment by a code of the app. The actor's other sessions must then be confirmed with a code.
      * @throws Problem `reauthentication-required`, `not-found`, `invalid-otp`
      */
     confirm: (actor: Actor, code: string): Promise<Enrolment> =>
@@ -60,7 +60,7 @@ export const createTotpEnrolment = (unit: UnitOfWork) => {
   };
 };
 
-/** What the QR code for an authenticator app holds. The app shows the client whose site the host is. */
+/** The content of the QR code for an authenticator app. The app shows the client of the host's site. */
 export const enrolmentUrl = async (em: Em, host: string, email: string, secret: string): Promise<string> =>
   otpauthUrl(await readServiceName(em, host), email, secret);
 
@@ -69,7 +69,7 @@ export const DEFAULT_FACTOR_NAME = 'Authenticator app';
 type FirstApp = { user: CodeOwner; sealedSecret: Uint8Array; code: string; now: Date };
 
 /**
- * Adds an app as the first second factor of a locked user, who logs in with it.
+ * Adds an app as the first second factor of a locked user during a login.
  * @returns ten recovery codes
  * @throws Problem `invalid-otp`; `invalid-challenge` if the user has a second factor by now, or the secret cannot be read
  */

@@ -2,7 +2,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { Problem } from '../../lib/problems.ts';
 import { hasPasskeys } from '../../lib/urls.ts';
 
-/** Loaded by the first use: most installations start without passkeys. */
+/** Loaded on first use: most installations start without passkeys. */
 const load = () => import('@simplewebauthn/server');
 const loadHelpers = () => import('@simplewebauthn/server/helpers');
 
@@ -20,7 +20,7 @@ const NO_PASSKEYS = {
     'Browsers have passkeys for sites with https and a host name only, and for localhost. See BASE_URL.',
 };
 
-/** Whether browsers have passkeys on pages of this host, with its port. */
+/** Whether browsers support passkeys on pages of this host (with its port). */
 export const hasPasskeysAt = (baseUrl: string, host: string): boolean => {
   const url = new URL(baseUrl);
   return hasPasskeys(url) && url.host === host;
@@ -36,7 +36,7 @@ export const relyingPartyOf = (baseUrl: string): RelyingParty => {
   return { id: url.hostname, origin: url.origin };
 };
 
-/** Of a passkey, what browsers need to find it. */
+/** The data by which browsers find a passkey. */
 export type Descriptor = { credential_id: string; transports: string[] };
 
 const describe = ({ credential_id: id, transports }: Descriptor) => ({
@@ -53,11 +53,11 @@ type Creation = {
   timeoutMs: number;
   serviceName: string;
   user: { handle: string; email: string; fullName: string };
-  /** Passkeys of the user, so that an authenticator gets no second one. */
+  /** The user's present passkeys: an authenticator with one of them must not create a second one. */
   existing: readonly Descriptor[];
 };
 
-/** What a browser needs to create a passkey. The authenticator must verify the user, and keep the account with the key. */
+/** The options with which a browser creates a passkey. The authenticator must verify the user, and store the account with the key. */
 export const creationOptions = ({ id }: RelyingParty, creation: Creation) => {
   const { challenge, timeoutMs, serviceName, user, existing } = creation;
   return {
@@ -83,7 +83,7 @@ type Request = {
   allowed: readonly Descriptor[];
 };
 
-/** What a browser needs to sign a challenge with a passkey. */
+/** The options with which a browser signs a challenge by a passkey. */
 export const requestOptions = ({ id }: RelyingParty, { challenge, timeoutMs, allowed }: Request) => ({
   rpId: id,
   challenge,
@@ -132,8 +132,8 @@ export const verifyCreation = async (
 };
 
 /**
- * No attestation is asked for. Browsers then remove it, unless the key has signed itself. Any other is refused: to verify one, the
- * library would follow addresses in its certificates.
+ * No attestation is requested, so browsers remove it, unless it is a self attestation. Any other is refused: to verify it, the library
+ * would fetch addresses from its certificates.
  */
 const requireNoAttestation = async ({ response }: NewCredential): Promise<void> => {
   const { decodeAttestationObject, isoBase64URL } = await loadHelpers();
@@ -144,7 +144,7 @@ const requireNoAttestation = async ({ response }: NewCredential): Promise<void> 
 };
 
 /**
- * Verifies the signature of a challenge (§7.2), except the count of signatures.
+ * Verifies the signature of a challenge (§7.2), but not the count of signatures.
  * @throws Problem `invalid-passkey`
  */
 export const verifyAssertion = async (
@@ -159,7 +159,7 @@ export const verifyAssertion = async (
     expectedOrigin: origin,
     expectedRPID: id,
     requireUserVerification: true,
-    // A count that went back has to be told apart from other failures, and compared under a lock.
+    // The count is compared elsewhere, under a lock, because a lower count must be distinguished from other failures.
     credential: { id: assertion.id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(refuse);
   if (!verified) throw invalidPasskey();

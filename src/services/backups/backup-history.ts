@@ -2,11 +2,11 @@ import { Backup } from '../../../entities/backup.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible } from '../../lib/clock.ts';
 
-/** Of failed attempts, and of archives that were removed. */
+/** For failed attempts and removed archives. */
 const KEPT_ROWS_MS = 90 * DAY_MS;
 
 /**
- * The last good backup, to a target or to any. Backups are ordered by id, because the clock may have been wrong; those with a time in the
+ * The last good backup, to a target or to any. Backups are ordered by id, because the clock may have been wrong; backups with a time in the
  * future do not count.
  */
 export const findLastGood = (em: Em, now: Date, target?: string) => {
@@ -17,10 +17,7 @@ export const findLastGood = (em: Em, now: Date, target?: string) => {
 
 export type BackupHistory = Awaited<ReturnType<typeof readBackupHistory>>;
 
-/**
- * Reads what decides when the next backup to a target is due: when the last good one began, and the attempts since then that
- * failed.
- */
+/** Reads what determines when the next backup to a target is due: the start of the last good one, and the failed attempts since then. */
 export const readBackupHistory = async (em: Em, target: string, now: Date) => {
   const last = await findLastGood(em, now, target);
   const failed = await kysely(em)
@@ -40,18 +37,18 @@ export const recordStart = async (em: Em, started: { target: string; name: strin
   return backup.id;
 };
 
-/** Records what became of a backup. */
+/** Records the outcome of a backup. */
 export const updateBackup = async (em: Em, id: number, change: (backup: Backup) => void): Promise<void> => {
   change(await em.findOneOrFail(Backup, id));
   await em.flush();
 };
 
-/** Forgets a backup that was stopped together with the service. */
+/** Deletes the row of a backup that was stopped together with the service. */
 export const forgetBackup = async (em: Em, id: number): Promise<void> => {
   await em.remove(await em.findOneOrFail(Backup, id)).flush();
 };
 
-/** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
+/** Backups that neither finished nor failed. While the lock of backups is held, none of them is running. */
 export const findInterrupted = (em: Em, target: string) =>
   em.find(Backup, { target, finishedAt: null, failedAt: null });
 

@@ -32,7 +32,7 @@ type ClientUpdate = {
   >]?: ClientRow[K] | undefined;
 };
 
-/** The longest password that a client admin may require: the people of other clients have to comply too. */
+/** The longest minimum that a client admin may require: it also applies to people who belong to other clients. */
 const MAX_OWN_LENGTH = 64;
 
 type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
@@ -84,7 +84,7 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
     }),
 
   /**
-   * Only superusers close and reopen a client.
+   * Updates the gate. Only superusers close and reopen a client.
    * @throws Problem `not-found`, `forbidden`
    */
   updateGate: (actor: Actor, id: number, changes: GateChanges) =>
@@ -116,7 +116,7 @@ const visibleClients = (em: Em, actor: Actor) =>
 
 export type ClientRow = InferResult<ReturnType<typeof visibleClients>>[number];
 
-/** @throws Problem `not-found`, also for a client the actor may not see */
+/** @throws Problem `not-found`, also for a client that the actor may not see */
 export const readClient = (em: Em, actor: Actor, id: number): Promise<ClientRow> =>
   visibleClients(em, actor)
     .where('clients.id', '=', id)
@@ -130,7 +130,7 @@ export const readManagedClient = async (em: Em, actor: Actor, id: number): Promi
 };
 
 /**
- * Locks a client that the actor may change, for no key update: members and usage that refer to it can still be added.
+ * Locks a client that the actor may change, for no key update: rows that refer to it, such as members and usage, can still be added.
  * @throws Problem `not-found`, `forbidden`
  */
 export const lockClient = async (tx: Em, actor: Actor, id: number) => {

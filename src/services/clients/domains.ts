@@ -17,26 +17,26 @@ import { lockClient, readClient, readManagedClient } from './clients.ts';
 
 const MAX_DOMAINS = 50;
 
-/** SQL: whether a row of `client_domains` is proved now. */
+/** SQL: whether a row of `client_domains` has a valid proof. */
 export const isProved = condition`(client_domains.verified_at is not null and client_domains.lapsed_at is null)`;
 
 /**
- * SQL: whether a row of `users` must not log in with a password: all their clients require their own identity providers, so a session of a
- * password would show nothing.
+ * SQL: whether a row of `users` must not log in with a password: all clients of the user require their own identity providers, so the
+ * session would show nothing.
  */
 export const REQUIRES_SSO = condition`(not (users.is_superuser or users.is_staff) and exists (
     select from memberships m where m.user_id = users.id and m.is_active_member)
   and not exists (select from memberships m where m.user_id = users.id and m.is_active_member and not exists (
     select from sso_connections c where c.client_id = m.client_id and c.is_active and c.is_required)))`;
 
-/** SQL: rows of this table that are of the client; null: of the installation. */
+/** SQL: rows of this table that belong to the client; null: to the installation. */
 export const isOfClient = (table: string, clientId: number | null) =>
   condition`${sql.ref(`${table}.client_id`)} is not distinct from ${clientId}::int`;
 
-/** The clients that an entry of the audit trail names. What is of the installation is for superusers. */
+/** The clients for an entry of the audit trail. Only superusers see entries about the installation. */
 export const clientsOf = (clientId: number | null): number[] => (clientId === null ? [] : [clientId]);
 
-/** Of the connections and domains of a client, or of the installation. */
+/** Whether the actor manages the connections and domains of a client, or of the installation. */
 export const managesConnections = (actor: Actor, clientId: number | null): boolean =>
   clientId === null ? can(actor, 'administer') : administersClient(actor, clientId);
 
@@ -47,7 +47,7 @@ export const requireManager = async (em: Em, actor: Actor, clientId: number | nu
   requireConfirmedSession(actor, now);
 };
 
-/** Concurrent requests of a client, or of the installation, go on one after another. */
+/** Serializes concurrent requests for a client, or for the installation. */
 export const lockOwner = async (tx: Em, actor: Actor, clientId: number | null) => {
   if (clientId !== null) await lockClient(tx, actor, clientId);
   else
@@ -56,7 +56,7 @@ export const lockOwner = async (tx: Em, actor: Actor, clientId: number | null) =
     );
 };
 
-/** The part of a normalized email address after the `@`; empty of other texts. */
+/** The part of a normalized email address after the `@`; empty for other texts. */
 export const domainOf = (email: string): string => /@([^@]*)$/.exec(email)?.[1] ?? '';
 
 const TAKEN = { domain: ['Another client has verified this domain.'] };
@@ -95,15 +95,15 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
     });
 
   return {
-    /** Whether some address leads to a provider. */
+    /** Whether any address leads to a provider. */
     leadAnywhere: async (): Promise<boolean> =>
       (await connectionsByDomain(em).limit(1).executeTakeFirst()) !== undefined,
 
-    /** The connection to which an address leads, by its domain alone: whether it has an account makes no difference. */
+    /** The connection to which an address leads. Depends only on the domain, not on whether the address has an account. */
     findConnection: async (email: string): Promise<{ id: number; name: string } | null> => {
       const found = connectionsByDomain(em)
         .where('client_domains.domain', '=', domainOf(normalizeEmail(email.trim())))
-        // That of an earlier owner may have lapsed.
+        // The proof of an earlier owner may have lapsed, but its row still exists.
         .orderBy(isProved, 'desc')
         .orderBy('client_domains.id');
       return (await found.limit(1).executeTakeFirst()) ?? null;
@@ -117,7 +117,7 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
     },
 
     /**
-     * Of the installation, the superuser vouches for it.
+     * Adds a domain. For the installation, the superuser vouches for it.
      * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `domain`
      */
     add: (actor: Actor, clientId: number | null, domain: string): Promise<DomainRow> =>
@@ -142,8 +142,8 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
       }),
 
     /**
-     * Looks for the record that proves the domain.
-     * @throws Problem as `add`, `dns-unavailable`
+     * Looks up the record that proves the domain.
+     * @throws the problems of `add`, and Problem `dns-unavailable`
      */
     verify: async (actor: Actor, clientId: number, id: number): Promise<DomainRow> => {
       await requireManager(em, actor, clientId, clock.now());
@@ -157,7 +157,7 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
 
     /**
      * Verifies a domain without a record. For superusers.
-     * @throws Problem as `add`
+     * @throws the problems of `add`
      */
     vouch: async (actor: Actor, clientId: number, id: number): Promise<DomainRow> => {
       await requireManager(em, actor, clientId, clock.now());
@@ -201,7 +201,7 @@ const readDomain = (em: Em, clientId: number | null, id: number): Promise<Domain
     .where(isOfClient('client_domains', clientId))
     .executeTakeFirstOrThrow(() => notFound('domain'));
 
-/** Whether another row has a proof of this domain. */
+/** Whether another row has a valid proof of this domain. */
 const isTaken = async (tx: Em, { id, domain }: Pick<DomainRow, 'id' | 'domain'>): Promise<boolean> => {
   const proved = kysely(tx).selectFrom('client_domains').select('id').where('domain', '=', domain);
   return (await proved.where(isProved).where('id', '<>', id).executeTakeFirst()) !== undefined;
@@ -217,7 +217,7 @@ const connectionsByDomain = (em: Em) =>
     .select(['c.id', 'c.name'])
     .where('c.is_active', '=', true)
     .where('client_domains.verified_at', 'is not', null)
-    // A lapsed proof counts as long as no other client has one.
+    // A lapsed proof counts as long as no other client has a valid one.
     .where(
       condition`(${isProved} or not exists (select from client_domains other where other.domain = client_domains.domain
         and other.verified_at is not null and other.lapsed_at is null))`,
@@ -229,8 +229,8 @@ type RecheckDeps = Pick<UnitOfWork, 'em' | 'audit' | 'readTxtRecords'> & {
 };
 
 /**
- * Looks once a day whether the records of verified domains are still there, and whether those of lapsed ones are there again. A proof lapses
- * only if a name server says that its record is gone.
+ * Checks once a day whether the records of verified domains still exist, and whether the records of lapsed ones exist again. A proof lapses
+ * only if a name server answers that its record is gone.
  */
 export const recheckDomains = async (
   { em, now, audit, readTxtRecords, logger }: RecheckDeps,
@@ -272,7 +272,7 @@ export const recheckDomains = async (
   }
 };
 
-/** The active connection of a client to which this address leads; undefined without one. */
+/** The active connection of a client to which this address leads; undefined if there is none. */
 export const findConnectionFor = (em: Em, clientId: number, email: string) =>
   kysely(em)
     .selectFrom('sso_connections as c')

@@ -50,7 +50,7 @@ const visibleSites = (em: Em, actor: Actor) =>
 export const createBranding = ({ em }: UnitOfWork) => ({ get: (host: string) => findClientByHost(em, host) });
 
 /**
- * Finds the client of the site with this host, or else of the site with the lowest id.
+ * Finds the client of the site with this host; without one, of the site with the lowest id.
  * @throws Problem `not-found` if there are no clients
  */
 export const findClientByHost = (em: Em, host: string) =>
@@ -71,7 +71,7 @@ const toPrintable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '
 export type Environment = { environment: string; upload_bucket_name: string };
 
 export const createEnvironment = ({ em, environment: defaults }: UnitOfWork) => ({
-  /** Admins of a client with its own bucket get that bucket. */
+  /** Admins of a client with a bucket of its own get that bucket. */
   read: async (actor: Actor): Promise<Environment> => {
     const own = await kysely(em)
       .selectFrom('clients')

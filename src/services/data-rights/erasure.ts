@@ -19,7 +19,7 @@ import type { AddressDigest } from '../usage/erasure-keys.ts';
 import { isUsageOf, moveUsageDays, usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
-/** Entries of each log that one transaction replaces, within a second or two. */
+/** Limit of entries of each log per transaction: it takes a second or two. */
 const FIRST_BATCH = 20_000;
 const BATCH = 5_000;
 const RETRY_MS = 50;
@@ -39,7 +39,7 @@ const PERSONAL_TABLES = [
   ...(['mfa_factors', 'external_identities', 'recovery_codes'] as const),
 ] as const;
 
-/** Whom an erasure replaces: an account, all its addresses, or an address that has no account. */
+/** The person whom an erasure replaces: an account and all its addresses, or an address without an account. */
 type Person = { userId: number | null; pseudonym: string; addresses: readonly string[] };
 
 type ReplacedRows = Record<'usage_entries' | 'audit_entries' | 'invitations' | 'outbox_mails', number>;
@@ -49,7 +49,7 @@ type Deps = Transaction & { addressDigest: AddressDigest };
 export type LockedPerson = Awaited<ReturnType<typeof lockPerson>>;
 
 /**
- * Locks a person who may be erased, also one who was erased before. All superusers are locked first, because the person may be one of them.
+ * Locks a person who may be erased, even one who was erased before. All superusers are locked first, because the person may be one of them.
  * @param actor null for the operator at the command line
  * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`
  */
@@ -75,8 +75,8 @@ export const readAddresses = async (em: Em, { id, email }: Pick<LockedPerson, 'i
 };
 
 /**
- * Turns a locked person into a pseudonym without access, and begins the erasure. Must not share its transaction with a request that could
- * write the address afterwards.
+ * Turns a locked person into a pseudonym without access, and begins the erasure. A request in the same transaction must not write the
+ * address afterwards.
  * @returns the pseudonym
  */
 export const eraseAccount = async (
@@ -102,7 +102,7 @@ export const eraseAccount = async (
   return erased.pseudonym;
 };
 
-/** Erases what is recorded under an address that no account has. @returns the pseudonym */
+/** Erases the records under an address without an account. @returns the pseudonym */
 export const eraseAddress = async (deps: Deps, address: string): Promise<string> => {
   const erased = { userId: null, pseudonym: newPseudonym(), addresses: [address] };
   await lockReports(deps.tx, erased);
@@ -114,7 +114,7 @@ export const eraseAddress = async (deps: Deps, address: string): Promise<string>
 
 const newPseudonym = (): string => `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`;
 
-/** Writers of usage hold these locks until they commit, and see the erasure afterwards. */
+/** Writers of usage hold these locks until they commit. Afterwards, they see the erasure. */
 const lockReports = async (tx: Em, { userId, addresses }: Person): Promise<void> => {
   const apps = await usedApps(tx, isUsageOf(userId, addresses));
   for (const appId of apps) await lockUsage(appId).execute(kysely(tx));
@@ -126,7 +126,7 @@ const begin = async ({ tx, now, addressDigest }: Deps, erased: Person): Promise<
     isPseudonym(address) ? [] : (addressDigest(address) ?? []),
   );
   const db = kysely(tx);
-  // By Kysely, which does not write digests and addresses into the statement's text.
+  // Uses Kysely, which does not write digests and addresses into the text of the statement.
   await db
     .insertInto('erasures')
     .values({ user_id: userId, pseudonym, digests, started_at: now, addresses: [...addresses] })
@@ -136,8 +136,8 @@ const begin = async ({ tx, now, addressDigest }: Deps, erased: Person): Promise<
 };
 
 /**
- * Replaces the person in all rows that name them by id, or hold only an address, but in at most `limit` entries of each log. Idempotent:
- * replaced rows are no longer found. Texts that others wrote stay.
+ * Replaces the person in rows that name them by id, or that contain only an address, but in at most `limit` entries of each log.
+ * Idempotent: replaced rows are not found again. Texts that others wrote stay.
  */
 const replaceRows = async (
   tx: Em,
@@ -160,7 +160,7 @@ const replaceRows = async (
   await run(sql`update fetched_packages set fetched_by = ${pseudonym} where ${isNamed('fetched_by')}`);
   await run(sql`update loaded_packages set loaded_by = ${pseudonym} where ${isNamed('loaded_by')}`);
   await run(sql`update access_view_uses set ip_address = '', user_agent = '' where ${isOwn()}`);
-  // What mails to others say of the person.
+  // The parts of mails to others that are about the person.
   await run(sql`update outbox_mails set variables = variables - 'access_request' - 'reminder'
     where (variables -> 'access_request' ->> 'user_id')::int = ${userId}::int
       or variables -> 'reminder' -> 'grants' @> ${JSON.stringify([{ user_id: userId }])}::jsonb`);
@@ -172,7 +172,7 @@ const replaceRows = async (
         closed_at = case when status = 'pending' then ${now}::timestamptz else closed_at end,
         status = case when status = 'pending' then 'revoked' else status end
       where (${isNamed('email')} or ${isOwn()}) and email <> ${pseudonym}`),
-    // With another number of attempts, the failure of a running delivery is not recorded: it may quote the address.
+    // Increments `attempts`, so that the failure of a running delivery is not recorded: it may quote the address.
     outbox_mails: await run(sql`
       update outbox_mails set recipient = ${pseudonym}, request_address = null, variables = null, attempts = attempts + 1,
         last_error = case when sent_at is null then 'The recipient was erased.' end,
@@ -189,11 +189,13 @@ const replaceRows = async (
   };
 };
 
-/** Whether the column has one of the addresses, perhaps after a name: `Ada <ada@acme.test>`. */
+/** Whether the column contains one of the addresses, with or without a name: `Ada <ada@acme.test>`. */
 const isContact = (column: string, addresses: readonly string[]) => condition`
   array[lower(${sql.ref(column)}), lower(substring(${sql.ref(column)} from '<([^<>]+)>\\s*$'))] && ${[...addresses]}::text[]`;
 
-/** Details name people by id only. The network address is the person's in what they did, and in logins to their account. */
+/**
+ * Details name people by id only. The network address is the person's in entries about their own actions, and in logins to their account.
+ */
 const replaceAudit = async (
   tx: Em,
   { userId, pseudonym, addresses }: Person,
@@ -216,13 +218,13 @@ const replaceAudit = async (
   return Number(numAffectedRows ?? 0);
 };
 
-/** `waiting`: for transactions that started before the erasure, or that changed the same rows. */
+/** `waiting`: for transactions that started before the erasure, or that have locked the same rows. */
 type Progress = 'more' | 'waiting' | 'finished';
 
 /**
- * Does what is left of erasures, in small transactions that any instance may continue, until they are finished, the signal is aborted, or
- * another transaction runs for too long. One that fails holds up no other.
- * @param pseudonym of one person; else all
+ * Continues unfinished erasures in small transactions that any instance may continue, until they are finished, the signal is aborted, or
+ * another transaction runs for too long. A failed erasure does not block the others.
+ * @param pseudonym of one person; without it, all erasures
  * @returns whether they are finished
  */
 export const finishErasures = async (
@@ -254,7 +256,7 @@ const finishErasure = async (em: Em, id: number, clock: Clock, signal?: AbortSig
   }
 };
 
-/** Two instances take turns. The last step forgets the addresses. */
+/** Two instances take turns. The last step clears the addresses. */
 const advance = async (tx: Em, id: number, now: Date): Promise<Progress> => {
   const erasure = await tx.findOne(
     Erasure,
@@ -262,7 +264,7 @@ const advance = async (tx: Em, id: number, now: Date): Promise<Progress> => {
     { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
   if (!erasure?.addresses) return 'finished';
-  // Before the rows: what was committed until then is among them.
+  // Before the rows are replaced, so that rows committed until then are replaced, too.
   erasure.untilTransaction ??= await nextTransaction(tx);
   const settled = await isSettled(tx, erasure.untilTransaction);
   const { userId = null, pseudonym, addresses } = erasure;
@@ -282,7 +284,7 @@ const nextTransaction = async (tx: Em): Promise<string> => {
 
 /**
  * Whether all transactions of this database before this one have ended: they may have written the address after the account was replaced.
- * Transaction ids are those of the whole server; those whose lock belongs to a session of another database do not count.
+ * Transaction ids count for the whole server; transactions in sessions of other databases are ignored.
  */
 const isSettled = async (tx: Em, before: string): Promise<boolean> => {
   const isSettled = condition`not exists (
@@ -295,5 +297,5 @@ const isSettled = async (tx: Em, before: string): Promise<boolean> => {
   return (await kysely(tx).selectNoFrom(isSettled.as('is_settled')).executeTakeFirstOrThrow()).is_settled;
 };
 
-/** Call it in the transaction that restores a backup: in the restored database, transactions have other ids. */
+/** Run it in the transaction that restores a backup: in the restored database, transactions have other ids. */
 export const RESTART_ERASURES = 'update erasures set until_transaction = null where finished_at is null';

@@ -16,8 +16,8 @@ type Confirmation = { confirmation: string; confirm_email: string };
 /** Erases people. Routers admit only superusers. */
 export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...unit }: UnitOfWork) => ({
   /**
-   * Counts what would be replaced and deleted, and issues the code that `erase` asks for.
-   * @throws Problem as `erase`, except `invalid-input` on the confirmation
+   * Counts the rows that would be replaced and deleted, and issues the code that `erase` requires.
+   * @throws the problems of `erase`, except `invalid-input` on the confirmation
    */
   preview: async (actor: Actor, email: string) => {
     requireConfirmedSession(actor, clock.now());
@@ -64,13 +64,13 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
 const EXPIRED = 'Is not valid, expired, or the person has changed since. Get a new code.';
 
 /**
- * The caller who confirms, and the person as they were shown. Logins and usage are left out: they change so often that
- * active people could never be erased.
+ * The caller who confirms, and the person as shown. Without logins and usage: they change so often that active people could never be
+ * erased.
  */
 const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): string =>
   JSON.stringify([id, person]);
 
-/** The rows of a person. @param id null for an address that has no account */
+/** The number of rows of a person. @param id null for an address without an account */
 export const countRows = async (em: Em, id: number | null, addresses: readonly string[]) => {
   const isOwn = condition`user_id = ${id}::int`;
   const isNamed = (column: string) =>

@@ -12,9 +12,9 @@ type Exported = {
   person: {
     id: number;
     email: string;
-    /** Those that the person belongs to. */
+    /** The clients that the person belongs to. */
     clients: readonly number[];
-    /** Whether the person reads it, who has no role for all clients. */
+    /** Whether the reader is the person, without a role in all clients. */
     isForPerson: boolean;
   };
   now: Date;
@@ -22,14 +22,14 @@ type Exported = {
   invitationMs: number;
 };
 
-/** `extra` of a usage entry may have 64 KiB. */
+/** Few, because `extra` of a usage entry may have 64 KiB. */
 const PAGE_ROWS = 250;
 
 type Pages = AsyncGenerator<ExportRow[]>;
 
 /**
- * SQL: what people see of themselves: rows of the clients that they belong to, and those of no client. What clients know that the person has
- * left is for these to give. Superusers see all.
+ * SQL: the rows that people see about themselves: rows of the clients that they belong to, and rows without a client. Data of clients that
+ * they have left is for these clients to give. Superusers see all rows.
  */
 const isSeen = ({ clients, isForPerson }: Exported['person'], clientId: string) =>
   isForPerson
@@ -66,7 +66,7 @@ const part =
   (exported: Exported): Pages =>
     pagesOf(query(exported), key);
 
-/** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
+/** The parts of an export, which are the files of its archive. Columns are listed one by one, so that secrets and hashes stay out. */
 export const EXPORT_PARTS = {
   profile: async function* ({ em, person }: Exported): Pages {
     yield await kysely(em)
@@ -222,11 +222,11 @@ export const EXPORT_PARTS = {
       yield rows.map(({ id: _, ...row }) => row);
   },
 
-  /** What the person did, then what others did to them: without the network addresses of the others. Oldest first. */
+  /** Actions of the person, then actions of others on the person, without the network addresses of the others. Oldest first. */
   audit: async function* ({ em, person }: Exported): Pages {
     const isActor = condition`actor_id = ${person.id}`;
     const isTarget = condition`(target_type = 'user' and target_id = ${String(person.id)})`;
-    // What clients have recorded that the person has left is for these to give.
+    // Data of clients that the person has left is for these clients to give.
     const isKept = person.isForPerson
       ? condition`(client_ids <@ ${[...person.clients]}::int[])`
       : condition`true`;

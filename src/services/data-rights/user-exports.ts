@@ -11,15 +11,15 @@ import { reloadActor } from '../auth/authentication.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
 
-/** How long an answer about the reader's access stays valid. */
+/** How long a check of the reader's access stays valid. */
 const RECHECK_MS = 1_000;
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationMs'>;
 
-/** Exports the data of people: by superusers, and for themselves what their present clients have recorded. */
+/** Exports the data of people: for superusers, all of it; for the people themselves, what their present clients have recorded. */
 export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }: Deps) => ({
   /**
-   * Records the export, and returns what reads it page by page. Later, while it is read, it may fail with `unauthenticated`.
+   * Records the export, and returns a reader that reads it page by page. While it is read, it may fail with `unauthenticated`.
    * @param actor null for the operator at the command line
    * @throws Problem `not-found`, `forbidden`, `reauthentication-required`
    */
@@ -50,8 +50,8 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }
 });
 
 /**
- * Client admins see parts of a person's data in lists. A file of these parts would look complete, and it is the operator
- * who answers requests of people for their data.
+ * Client admins may not export: they see parts of a person's data in lists, and a file of these parts would look complete. The operator
+ * answers requests of people for their data.
  */
 const findPerson = async (em: Em, actor: Actor | null, email: string) => {
   const users = kysely(em).selectFrom('users').select('id').where('email', '=', email);
@@ -67,7 +67,7 @@ const mayExport = (actor: Actor | null, personId: number): boolean =>
 type ExportedPerson = { id: number; clients: readonly number[]; isForPerson: boolean };
 
 /**
- * Checks every second that the reader still may read, and a person for themselves that they have not left a client.
+ * Checks every second that the reader may still read, and that people who export their own data have not left a client.
  * @throws Problem `unauthenticated`, when called
  */
 const createRecheck = (em: Em, actor: Actor | null, { id, clients, isForPerson }: ExportedPerson) => {
@@ -98,8 +98,8 @@ Passwords, tokens, recovery codes, the secrets of sessions and second factors, a
 `;
 
 /**
- * A zip archive of the parts as JSON and as CSV. Each file is read when it is its turn, at the speed at which the archive is
- * read, so that any number of rows takes the memory of one page.
+ * A zip archive of the parts as JSON and as CSV. Each file is read only when its turn comes, at the speed at which the archive is read, so
+ * that any number of rows takes the memory of one page.
  */
 async function* zipParts(
   read: ReadPart,
@@ -107,13 +107,13 @@ async function* zipParts(
 ): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
   const { outputStream: output } = zip;
-  // Its type leaves open that it can be destroyed.
+  // Its type does not say that it can be destroyed.
   if (!(output instanceof Readable)) throw new TypeError('The output of yazl is a stream of Node.');
   let current: Readable | undefined;
   const add = (name: string, open: () => AsyncIterable<string>): void =>
     zip.addReadStreamLazy(name, { mtime: now }, (start) => {
       current = Readable.from(open());
-      // yazl does not listen to it.
+      // yazl does not handle this event.
       current.on('error', (error) => output.destroy(error));
       start(null, current);
     });
@@ -127,7 +127,7 @@ async function* zipParts(
   try {
     yield* output;
   } finally {
-    // The reader may have left.
+    // The reader may have disconnected.
     current?.destroy();
   }
 }

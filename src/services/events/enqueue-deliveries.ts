@@ -6,7 +6,10 @@ import { AUDIT_ACTIONS, eventTypeOf } from '../audit/event-types.ts';
 export const isWaiting = (deliveries = 'd') =>
   condition`(${sql.ref(`${deliveries}.delivered_at`)} is null and ${sql.ref(`${deliveries}.failed_at`)} is null)`;
 
-/** SQL over a row of `audit_entries`, and `w` of `webhooks`: whether an admin of this client alone sees it, or a superuser. */
+/**
+ * SQL over a row of `audit_entries`, and `w` of `webhooks`: whether an admin of the webhook's client, or without a client a superuser, sees
+ * it.
+ */
 export const isVisibleToWebhook = condition`(w.client_id is null or w.client_id = any(client_ids))`;
 
 const TYPES = AUDIT_ACTIONS.map(eventTypeOf);
@@ -14,11 +17,12 @@ const TYPES = AUDIT_ACTIONS.map(eventTypeOf);
 type Replay = { webhookId: number; now: Date };
 
 /**
- * Enqueues events for the active webhooks that hear them, in the transaction that publishes these. The first of each subject is due, unless
- * an earlier delivery of the subject waits: the worker that finishes it makes the next one due. Both lock it, so that one of them sees the other.
+ * Enqueues events for the active webhooks that receive them, in the transaction that publishes the events. The first event of each subject
+ * is due, unless an earlier delivery of the subject waits: then the worker that finishes the earlier one makes the next one due. Both sides
+ * lock the earlier delivery, so that one of them sees the other.
  * @param isWanted SQL over `events` and `audit_entries`
- * @param replay for one webhook, also if they were delivered before
- * @returns how many
+ * @param replay for one webhook, including events that were delivered before
+ * @returns the number of deliveries
  */
 export const enqueueDeliveries = async (tx: Em, isWanted: RawBuilder<unknown>, replay?: Replay) => {
   const { numAffectedRows } = await sql`

@@ -8,46 +8,46 @@ import { canAllOf } from '../access/permissions.ts';
 import { redactFor } from '../audit/audit-trail.ts';
 import { type EventRow, eventRows, newestEventId, publishEvents, publishedUpTo } from './event-rows.ts';
 
-/** Events of this time are published together: 200 changes a second then cost 12 transactions instead of 200. */
+/** Events within this time are published together: 200 changes a second take 12 transactions instead of 200. */
 const THROTTLE_MS = 80;
-/** How often roles are read again while nothing happens, and events that no notification has announced. */
+/** Interval at which, without notifications, roles are read again, and events without a notification are looked for. */
 const RECHECK_MS = 2_000;
-/** While notifications are unavailable. */
+/** Interval of polling while notifications are unavailable. */
 const UNNOTIFIED_POLL_MS = 500;
 const RETRY_MS = 1_000;
-/** How long the connection stays open without a listener: most come back at once. */
+/** How long the connection stays open without a listener: most listeners reconnect at once. */
 const IDLE_MS = 10_000;
 const BATCH = 1_000;
 const PAGE = 100;
-/** In this process. Each stream costs memory, and reads the roles of its user. */
+/** Limit in this process. Each stream costs memory, and reads the roles of its user. */
 const MAX_STREAMS_OF_USER = 100;
-/** Events that wait for a slow listener, which then reads them from the database as fast as it can. */
+/** Limit of events that wait for a slow listener. Beyond it, the listener reads from the database at its own speed. */
 const MAX_WAITING = 1_000;
 
-/** An event, and the roles with which it is shown. */
+/** An event, and the actor whose roles determine its visible fields. */
 export type HeardEvent = { row: EventRow; actor: Actor };
 
 type Shown = { rows: EventRow[]; actor: Actor };
 
 type Listening = {
   userId: number;
-  /** Looks the caller up. @throws Problem if they may not listen any more */
+  /** Looks up the caller again. @throws Problem if they may not listen any more */
   confirm: () => Promise<Actor>;
-  /** Whether an actor gets events: in memory what `list` decides in the database. */
+  /** Whether an actor gets an event: decides in memory what `list` decides in the database. */
   seenBy: (actor: Actor) => (row: EventRow) => boolean;
   list: (actor: Actor, cursor: number, limit: number) => Promise<EventRow[]>;
-  /** The id of the last event that was read. Default: that of the newest. */
+  /** The id of the last event that was read. Default: the id of the newest event. */
   cursor: number | undefined;
   signal: AbortSignal | undefined;
 };
 
 type Listener = Pick<Listening, 'userId' | 'confirm' | 'seenBy'> & {
-  /** As of the last check. Null before the first. */
+  /** As of the last check; null before the first. */
   actor: Actor | null;
   sees: (row: EventRow) => boolean;
   /** Null while the listener is behind, and reads pages of the list. */
   waiting: EventRow[] | null;
-  /** Why it ends. */
+  /** Why the stream ends. */
   end: { cause: unknown } | null;
   wake: () => void;
 };
@@ -62,30 +62,30 @@ type Deps = {
 export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
- * Hands new events to the listeners of this process. While there are any, it publishes what was committed, reads it once, and decides in
- * memory who sees it. The roles of a listener are read again before each delivery. One that is behind, because it continues at an earlier
- * event, is slow, or has other roles now, lists what it sees after its last event, until it has caught up.
+ * Passes new events to the listeners of this process. While there are listeners, it publishes committed entries, reads them once, and
+ * decides in memory who sees them. The roles of a listener are read again before each delivery. A listener is behind if it continues at an
+ * earlier event, is slow, or has new roles: it then reads the list from its last event on, until it has caught up.
  */
 export const createEventHub = ({ fork, listen, logger }: Deps) => {
   const em = fork();
   const listeners = new Set<Listener>();
   const closing = new AbortController();
-  /** The last event that was handed out; null until it is known. */
+  /** The id of the last event that was passed on; null until it is known. */
   let position: number | null = null;
   let reading: Promise<void> | null = null;
   let wakeUp = new AbortController();
 
-  /** Returns whether more may wait. */
+  /** Returns whether more events may wait. */
   const readNew = async (): Promise<boolean> => {
     const isMore = await publishEvents(em);
     if (position === null) {
       position = await newestEventId(em);
-      // They join after they have listed once more.
+      // They join after listing once more.
       for (const { wake } of listeners) wake();
     }
     for (let isFull = true; isFull; ) {
       const rows = await eventRows(em).where('events.id', '>', position).limit(BATCH).execute();
-      // Before the listeners are chosen: who joins from now on lists these events.
+      // Set before the listeners are chosen: whoever joins later lists these events.
       position = rows.at(-1)?.id ?? position;
       await deliver(listeners, rows);
       isFull = rows.length === BATCH;
@@ -131,7 +131,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
     });
   };
 
-  /** Joins before it lists: what is handed out meanwhile waits. */
+  /** Joins before it lists, so that events which are passed on meanwhile wait. */
   const catchUp = async (listener: Listener, list: Listening['list'], cursor: number): Promise<Shown> => {
     const actor = await listener.confirm();
     setActor(listener, actor);
@@ -152,7 +152,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
           actor && waiting ? { rows: waiting, actor } : await catchUp(listener, list, cursor);
         const isAll = next.rows.length < PAGE;
         for (let row = next.rows.shift(); row; row = next.rows.shift()) {
-          // Other roles than those with which it was read may not see it.
+          // If the listener's roles have changed since the row was read, they may not allow to see it.
           if (listener.end || listener.actor !== next.actor) break;
           if (row.id <= cursor) continue;
           cursor = row.id;
@@ -176,7 +176,8 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
     /**
      * The events of a listener after its cursor, until its signal is aborted. The listener joins at once, so that streams that are opened
      * together are counted.
-     * @throws Problem `throttled` if the user has too many streams. The generator throws that of `confirm`, or an AbortError on `close`.
+     * @throws Problem `throttled` if the user has too many streams. The generator throws the problem of `confirm`, or an AbortError on
+     * `close`.
      */
     follow: ({ list, cursor, signal, ...listening }: Listening): AsyncGenerator<HeardEvent> => {
       requireRoom(listening.userId);
@@ -190,7 +191,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
       };
       const leave = () => {
         endListener(listener, null);
-        // Also if no event was ever asked for.
+        // Also needed if no event was ever requested.
         listeners.delete(listener);
       };
       listeners.add(listener);
@@ -200,7 +201,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
       startReading();
       return read(listener, list, cursor);
     },
-    /** Ends all streams: their listeners continue at another instance, or after the restart. */
+    /** Ends all streams. Their listeners continue at another instance, or after the restart. */
     close: async (): Promise<void> => {
       closing.abort();
       wakeUp.abort();
@@ -234,7 +235,7 @@ const fallBehind = (listener: Listener): void => {
   listener.wake();
 };
 
-/** Reads the roles of a listener again. With others, what it sees has changed. */
+/** Reads the roles of a listener again. New roles change which events it sees. */
 const check = async (listener: Listener): Promise<void> => {
   try {
     const actor = await listener.confirm();

@@ -7,7 +7,7 @@ import { clientsSeenIn, NAMES } from '../audit/audit-trail.ts';
 import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
 import { enqueueDeliveries } from './enqueue-deliveries.ts';
 
-/** Keeps PostgreSQL from reading entries by any index but that of their ids. */
+/** Forces PostgreSQL to read entries by the index of their ids. */
 export const BY_ID = sql`offset 0`;
 
 export const eventRows = (em: Em, fence = sql``) =>
@@ -25,10 +25,10 @@ export const eventRows = (em: Em, fence = sql``) =>
 
 export type EventRow = InferResult<ReturnType<typeof eventRows>>[number];
 
-/** That of the shape of `data`. */
+/** The version of the shape of `data`. */
 const VERSION = 1;
 
-/** What a reader hears of an event, which was redacted for them. */
+/** The content of an event for a reader; `row` was redacted for that reader. */
 export const contentOf = (row: EventRow, reader: Actor) => ({
   id: row.id,
   type: eventTypeOf(row.action as AuditAction),
@@ -48,14 +48,14 @@ export const contentOf = (row: EventRow, reader: Actor) => ({
 /** An arbitrary number that all instances share. */
 const PUBLISH_LOCK = 7_305_130_510;
 
-/** So that no one waits long for the lock after a change of many people, which many webhooks hear. */
+/** Bounds the time for which others wait for the lock after a change of many people that many webhooks receive. */
 const BATCH = 500;
 
 /**
  * Numbers the entries that were committed since the last call, in the order in which they were written, and enqueues them for webhooks. One
- * transaction at a time, so that no id becomes visible after a higher one. Without webhooks one statement, because it runs after each change
- * while there is a listener: entries that are committed while it waits for the lock are left to the next call.
- * @returns whether there may be more: with webhooks, a call publishes a batch
+ * transaction at a time, so that no id becomes visible after a higher one. Without webhooks this is one statement, because it runs after
+ * each change while there is a listener; entries that are committed while it waits for the lock are left to the next call.
+ * @returns whether there may be more: with webhooks, a call publishes one batch
  */
 export const publishEvents = async (em: Em): Promise<boolean> => {
   const { rows } = await sql<{ isHeard: boolean }>`
@@ -69,7 +69,7 @@ export const publishEvents = async (em: Em): Promise<boolean> => {
   return rows[0]?.isHeard === true && em.transactional(publishToWebhooks);
 };
 
-/** The second statement follows the lock: it must see what the transaction before has enqueued. */
+/** The lock is taken in a statement before, so that the second statement sees what the previous transaction has enqueued. */
 const publishToWebhooks = async (tx: Em): Promise<boolean> => {
   await sql`select pg_advisory_xact_lock(${PUBLISH_LOCK})`.execute(kysely(tx));
   const { rows } = await sql<{ first: number | null; count: number }>`
@@ -85,7 +85,7 @@ const publishToWebhooks = async (tx: Em): Promise<boolean> => {
   return published.count === BATCH;
 };
 
-/** The id of the last event of what was committed before the call. */
+/** The id of the last event among the changes committed before the call. */
 export const publishedUpTo = async (em: Em): Promise<number> => {
   await publishEvents(em);
   return newestEventId(em);
@@ -97,7 +97,7 @@ export const newestEventId = async (em: Em): Promise<number> => {
   return (await newest.executeTakeFirst())?.id ?? 0;
 };
 
-/** Publishes what no one has read yet, and deletes the events whose entries the audit trail no longer has. */
+/** Publishes entries that nobody has read yet, and deletes events whose entries are no longer in the audit trail. */
 export const maintainEvents = async (em: Em): Promise<void> => {
   while (await publishEvents(em));
   const oldest = sql`(select min(id) from audit_entries)`;

@@ -27,19 +27,19 @@ type StreamFilter = Omit<EventFilter, 'from' | 'limit'>;
 /** The caller of a stream. `confirm` looks them up again while it runs. */
 type Caller = { actor: Actor; confirm: () => Promise<Actor>; signal: AbortSignal | undefined };
 
-/** What has happened, for others to follow: the audit trail, oldest first. */
+/** The audit trail as events for others to follow, oldest first. */
 export const createEvents = ({ em, eventHub }: Deps) => ({
-  /** The events that the actor may see after the cursor. All that was committed before the call is among them, or comes later. */
+  /** The events after the cursor that the actor may see. A change that was committed before the call is in this list or in a later one. */
   list: async (actor: Actor, filter: EventFilter): Promise<EventRow[]> => {
     await publishEvents(em);
     return (await visibleEvents(em, actor, filter).execute()).map((row) => redactFor(actor, row));
   },
 
-  /** The cursor after which only events follow that have not happened yet. */
+  /** The cursor after which only events of later changes follow. */
   position: (): Promise<number> => publishedUpTo(em),
 
   /**
-   * The same events, as they happen. Without a cursor, those from now on.
+   * The same events, as they happen. Without a cursor, from now on.
    * @throws Problem `throttled`
    */
   follow: (filter: StreamFilter, { actor: caller, confirm, signal }: Caller): AsyncGenerator<HeardEvent> => {
@@ -95,15 +95,15 @@ type Places = {
 };
 
 /**
- * The first of the rows that are of these clients, and of these actions, if any are given. Reads as many of each as there can be in the
- * result, so that a client without events, or with few of an action, does not cost reading those of all others.
+ * The first rows of these clients and, if given, of these actions. Reads up to `limit` rows for each client and action, so that it does not
+ * scan the events of others for a client with few events, or for a rare action.
  */
 const eventsOfClients = (
   em: Em,
   { clients, actions, cursor, limit }: Places,
   rows: ReturnType<typeof eventRows>,
 ) => {
-  // Without actions, each client is one place, whose action is not read.
+  // Without actions, one place per client, whose action is not used.
   const places = sql<{ client_id: number }>`
     (select * from unnest(${[...clients]}::int[]) client_id, unnest(${actions ?? ['any']}::varchar[]) action)`;
   const first = rows

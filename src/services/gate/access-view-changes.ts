@@ -14,7 +14,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
 import { decideAccess, openingsByUser, stackBySlug } from './app-access.ts';
 
-/** What its manager decides about a view, beside its app and its user. Undefined values change nothing. */
+/** The settings of a view, without its app and its user. Undefined values change nothing. */
 type Settings = {
   [Column in
     | ('is_active' | 'allowed_uses' | 'expires_at' | 'data_permissions' | 'selections' | 'stack_slug')
@@ -25,7 +25,7 @@ type Settings = {
 /** The slug of an app, and the address of a user: null for anyone, undefined if not given. */
 type Subject = { app: string | undefined; user: string | null | undefined };
 
-/** The fields whose values the audit trail records. Of the others, it records only that they changed. */
+/** The fields whose values the audit trail records. For the others, it records only that they changed. */
 const COMPARED = [
   ...(['is_active', 'allowed_uses_cnt', 'expires_at', 'stack_slug', 'autorotate'] as const),
   ...(['allowed_networks', 'show_header', 'show_footer', 'language_code'] as const),
@@ -57,7 +57,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
       .executeTakeFirstOrThrow(() => notFound('access view'));
     if (!view.is_managed) {
       requireClientAdmin(actor, view.client_id);
-      // Gives no reason: the user of the view is or was a superuser or staff, and the actor may not know these roles.
+      // States no reason: the user of the view is or was a superuser or staff, and the actor must not learn this.
       throw roleRequired(rolesThatMay('administer'));
     }
     return view;
@@ -139,7 +139,7 @@ const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
   return changes;
 };
 
-/** Needs no recent password: deactivation is urgent, and grants nothing. */
+/** Needs no recent password: a deactivation is urgent, and grants nothing. */
 const onlyDeactivates = ({ is_active, ...others }: Settings): boolean =>
   is_active === false && pickDefined(others) === null;
 
@@ -152,7 +152,7 @@ const requireValidChanges = async (
   subject: Subject,
   { stack_slug: slug, allowed_uses: allowedUses }: Settings,
 ) => {
-  // A stack that the app has dropped since then may be sent back.
+  // The caller may send back a stack that the app has dropped meanwhile.
   const fields = slug === view.stack_slug ? {} : await stackFaults(tx, view.app_id, slug);
   if (subject.app !== undefined && subject.app !== view.app) fields.app = [FIXED];
   if (subject.user !== undefined && (subject.user || null) !== view.user) fields.user = [FIXED];
@@ -173,7 +173,7 @@ const requireAppToShare = async (em: Em, actor: Actor, now: Date, slug: string |
   return app;
 };
 
-/** Why an actor cannot give out a view that opens an app as a user. */
+/** Why an actor cannot create a view that opens an app as a user. */
 export const SUBJECT_FAULTS = {
   unknown: 'There is no user with this address that you manage.',
   inactive: 'This user is deactivated.',
@@ -182,8 +182,8 @@ export const SUBJECT_FAULTS = {
 };
 
 /**
- * The id of the user as whom a view opens an app, locked against an erasure until the end of the transaction; or why there is
- * none. Only superusers give out views of superusers and staff, because the app treats who opens the view as that user.
+ * The id of the user as whom a view opens an app, locked against an erasure until the end of the transaction; or the reason why there is
+ * none. Only superusers create views of superusers and staff, because the app treats whoever opens the view as that user.
  */
 export const findSubject = async (
   tx: Em,
@@ -205,7 +205,7 @@ export const findSubject = async (
   return { id: opening.user_id, isPrivileged };
 };
 
-/** Whether the app has a stack to open with this slug. */
+/** An error unless the app has a stack with this slug to open. */
 const stackFaults = async (em: Em, appId: string, slug: string | null | undefined): Promise<FieldErrors> => {
   const stack = slug == null || (await stackBySlug(em, appId, slug).executeTakeFirst())?.is_offered;
   return stack ? {} : { stack_slug: ['The app has no such stack.'] };

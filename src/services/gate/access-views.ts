@@ -25,8 +25,8 @@ type Filter = {
 };
 
 /**
- * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
- * found. A view is named by its id, or, by those who may see it, its key.
+ * Access views of the apps of clients that the actor administers. Staff read the views of all apps, without keys. Other views are not
+ * found. A view is identified by its id or, for callers who may see it, by its key.
  */
 export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
   /**
@@ -48,7 +48,7 @@ export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
 
   /**
    * Streams the whole list.
-   * @throws Problem as `list`
+   * @throws the problems of `list`
    */
   stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
     const open = async (reader: Actor) =>
@@ -75,7 +75,7 @@ export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
    * @throws Problem `not-found`
    */
   streamUses: async (actor: Actor, idOrKey: string, encoder: AccessViewUseEncoder): Promise<ListStream> => {
-    // By its id from here on, because a use may give the view another key.
+    // From here on by id, because a use may give the view another key.
     const { id } = await readAccessView(em, actor, idOrKey);
     const open = async (reader: Actor) => {
       await readAccessView(em, reader, String(id));
@@ -85,11 +85,13 @@ export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
   },
 });
 
-/** A key opens the app: only managers of the view get it. To others, it is empty. */
+/** A key opens the app, so only managers of the view get it. For others, it is empty. */
 const keyFor = (manager: Roles, key: RawBuilder<string>) =>
   expressionBuilder().case().when(accessViewManagedBy(manager)).then(key).else('').end();
 
-/** SQL: whether the person of the view, if it has one, may still open apps of the client. The accounts of people who have left are not looked at. */
+/**
+ * SQL: whether the person of the view, if any, may still open apps of the client. For people who have left, the account is not consulted.
+ */
 const isPersonActive = (viewer: Viewer) => condition`(users.id is null or users.is_active and (
   ${canViewAll(viewer) ? hasGlobalRole() : sql`false`} or exists (select from memberships m
     where m.user_id = users.id and m.client_id = apps.client_id and m.is_active_member)))`;
@@ -99,7 +101,7 @@ const hasPersonLeft = condition`(users.id is not null and not exists (select fro
   where m.user_id = users.id and m.client_id = apps.client_id))`;
 
 /** The access views that the viewer may see, newest first, with the names of the API. */
-/** SQL: null for a guest, and empty for a person who has left and whose present address the viewer does not know. */
+/** SQL: null for a guest; empty for a person who has left and whose present address the viewer does not know. */
 const nameOfUser = (viewer: Viewer, at: RawBuilder<unknown>) =>
   sql<string | null>`case when users.id is not null then coalesce(${addressKnownTo(viewer, at)}, '') end`;
 

@@ -18,14 +18,14 @@ import { fullName } from '../accounts/user-rows.ts';
 import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../policies/factor-policy.ts';
 
 /**
- * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
- * forward authentication and access views.
+ * Whether an app may be opened, or why not. All ways to open apps use this decision: launches, tickets, introspection, forward
+ * authentication and access views.
  */
 export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-granted' | 'user-inactive';
 
 /**
- * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
- * may be opened, and what tickets say. The columns of a missing user, view or use are null.
+ * Apps with the user or the access view that opens them. A view opens an app as its user or, without one, as a guest. The columns determine
+ * whether the app may be opened, and the claims of tickets. The columns of a missing user, view or use are null.
  */
 const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
   kysely(em)
@@ -62,16 +62,16 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
     .select(['access_views.data_permissions', 'access_views.selections', 'access_views.language_code'])
     .select(['access_views.stack_slug as view_stack', 'access_views.show_header', 'access_views.show_footer'])
     .select(
-      // As in tickets. A revocation takes its time from the same clock.
+      // As in tickets. Revocations use the same clock.
       sql<number>`floor(extract(epoch from ${sql.raw(DATABASE_TIME)}) * 1000)::float8`.as('issued_ms'),
     );
 
-/** What is joined to an app. */
+/** Conditions for the rows that are joined to an app. */
 type Joined = { view: Condition; user: Condition; use: Condition };
 
 export type Opening = Awaited<ReturnType<ReturnType<typeof openings>['execute']>>[number];
 
-/** Each app with each user: filter both. */
+/** All pairs of an app and a user: filter both. */
 export const openingsByUser = (em: Em, now: Date) =>
   openings(em, now, { view: NONE, user: condition`true`, use: NONE }).where('users.id', 'is not', null);
 
@@ -88,14 +88,17 @@ export const openingsByView = (em: Em, now: Date, isWanted: Condition, isUse: Co
     use: condition`used.access_view_id = access_views.id and ${isUse}`,
   }).where('access_views.id', 'is not', null);
 
-/** SQL: whether the user may open the app by what they have in its client. */
+/** SQL: whether the user may open the app by a role, grant or group in its client. */
 const hasOwnAccess = (now: Date) => condition`(coalesce(${isAppOpeningMember()}, false)
   or coalesce(memberships.is_active_member, true)
     and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
 
 const GLOBAL_NAMES: readonly string[] = GLOBAL_ROLES.map(({ name }) => name);
 
-/** What opens an app for a user whose credential has this scope: what they have in the client counts within it, roles in all clients unless it is confined. */
+/**
+ * Limits an opening to the scope of the user's credential: access in the client counts within the scope; roles in all clients count unless
+ * the scope is confined to a client.
+ */
 export const openingWithin = (opening: Opening, scope: Scope): Opening => {
   const isOwn = isWithin(scope, opening.client_id);
   const isGlobal = scope.only === null;
@@ -107,7 +110,10 @@ export const openingWithin = (opening: Opening, scope: Scope): Opening => {
   };
 };
 
-/** SQL: whether a row of `users` may open this app, by a set that is made once. Of many users, PostgreSQL would compare each with the grants of all apps. */
+/**
+ * SQL: whether a row of `users` may open this app. Compares with a set that is computed once: otherwise, for many users, PostgreSQL would
+ * read the grants of all apps for each user.
+ */
 export const hasAccessToOne = (
   now: Date,
   { appId, clientId }: { appId: string; clientId: number },
@@ -117,13 +123,13 @@ export const hasAccessToOne = (
     union select user_id from memberships where client_id = ${clientId} and ${isAppOpeningMember()}
     union select id from users where ${hasGlobalRole()}))`;
 
-/** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */
+/** SQL: when access by a grant ends; null if it has no end, or if a role or a group gives access, too. */
 export const accessEndsAt = (now: Date) => sql<Date | null>`
   case when not (${opensByRole()}
     or exists (select from ${GROUP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id)) then (
     select g.expires_at from ${liveGrants(now)} g where g.user_id = users.id and g.app_id = apps.id) end`;
 
-/** A stack of an app, also one that its package no longer has, and that it therefore does not offer. */
+/** A stack of an app, including stacks that the loaded package no longer offers. */
 export const stackBySlug = (em: Em, appId: string, slug: string) =>
   kysely(em)
     .selectFrom('stacks')
@@ -131,7 +137,7 @@ export const stackBySlug = (em: Em, appId: string, slug: string) =>
     .where('app_id', '=', appId)
     .where('slug', '=', slug);
 
-/** A view that has ended grants nothing. It opens an app as a superuser or staff only if a superuser made it for one. */
+/** An ended view grants nothing. A view opens an app as a superuser or staff only if a superuser created it for one. */
 export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   const { user_id, view_id, client_is_open, in_maintenance } = opening;
   if (view_id !== null && !isViewOpen(opening, now)) return 'not-granted';
@@ -143,12 +149,12 @@ export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   return in_maintenance ? 'in-maintenance' : 'allowed';
 };
 
-/** Who opens an app. `isToken`: scripts prove nothing, and named tokens are how they log in. */
+/** The login of whoever opens an app. `isToken`: a token proves nothing, but scripts cannot log in otherwise. */
 export type Opener = { proof: SessionProof | null; isToken: boolean };
 
 /**
- * What the client of the app still demands of a person, or null: of their session, or of that in which they have opened a view. Views
- * without a person, and those that a platform opens once for a person whom it has authenticated, are not concerned.
+ * The step that the app's client still requires of a person, or null. Depends on the person's session, or on the session in which they
+ * opened a view. Ignores views without a person, and one-time views, for whose person the platform vouches.
  */
 export const factorStepOf = (opening: Opening, { proof, isToken }: Opener, now: Date): LoginStep | null =>
   opening.user_id === null || isToken || opening.is_one_time === true
@@ -173,12 +179,12 @@ export const requireFactor = (opening: Opening, opener: Opener, now: Date): void
 const isViewOpen = ({ view_is_active, is_one_time, expires_at }: Opening, now: Date): boolean =>
   view_is_active === true && (is_one_time === true || expires_at === null || expires_at > now);
 
-/** SQL: whether a row of `access_views` opens from this address; without one, only views for any network do. */
+/** SQL: whether a row of `access_views` can be opened from this address. Without an address, only views for any network can. */
 export const isInNetwork = (address: string | null): RawBuilder<boolean> => condition`
   (cardinality(allowed_networks) = 0
     or coalesce(${address}::inet <<= any(allowed_networks::inet[]), false))`;
 
-/** The roles that a ticket names. */
+/** The roles in a ticket. */
 export const rolesOf = (opening: Opening): string[] => {
   if (opening.user_id === null) return ['guest'];
   return opening.roles.length > 0 ? opening.roles : ['member'];

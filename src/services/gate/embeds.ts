@@ -14,11 +14,11 @@ import { isInNetwork, openingsByView } from './app-access.ts';
 
 const ONE_TIME_MS = MINUTE_MS;
 
-/** Access views for one use at once, which platforms make for each page that embeds an app. */
+/** One-time views, which platforms create for each page that embeds an app. */
 export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
   /**
-   * The key of a view that opens the app once as the user, within a minute.
-   * Callers use GET, so a link on another site could make a logged-in browser call it: only API tokens are accepted.
+   * Creates a view that opens the app once as the user, within a minute, and returns its key. Callers use GET, so a link on another site
+   * could make a logged-in browser call it: only API tokens are accepted.
    * @param appKey the id or the slug of an app
    * @throws Problem `not-found`, `forbidden`
    */
@@ -61,8 +61,8 @@ const MAX_MS = 12 * HOUR_MS;
 export type EmbedSession = { secret: string; maxAgeSeconds: number };
 
 /**
- * Creates the session of a use. It ends after 12 hours, and no later than the view.
- * @param viewExpiresAt null if the view does not expire, or only has to be opened before it expires
+ * Creates the session of a use. It ends after 12 hours, or when the view ends if that is earlier.
+ * @param viewExpiresAt null if the view does not expire, or its expiry only limits when it can be opened
  */
 export const createEmbedSession = async (
   tx: Em,
@@ -81,16 +81,13 @@ export const createEmbedSession = async (
   return { secret, maxAgeSeconds: Math.ceil(lifetimeMs / 1000) };
 };
 
-/**
- * Deletes ended sessions, and views that were made to be opened once, with their uses. Those are kept until the sessions that
- * they began have ended.
- */
+/** Deletes ended sessions, and one-time views with their uses. These views are kept until the sessions of their uses have ended. */
 export const pruneEmbeds = async (em: Em, now: Date): Promise<void> => {
   await deleteInBatches(em, 'embed_sessions', sql`expires_at < ${now}::timestamptz`);
   await deleteInBatches(em, 'access_views', sql`is_one_time and expires_at < ${before(now, MAX_MS)}`);
 };
 
-/** What the session of a browser opens in this app, unless it has ended, or its view opens the app as another user now. */
+/** The opening of the browser's session in this app, unless it has ended, or its view now opens the app as another user. */
 export const openingsOfSession = (
   em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },

@@ -19,10 +19,10 @@ import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
 import { claimsOf, openerOf, type TicketSubject } from './tickets.ts';
 
-/** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
+/** Proxies and apps accept headers of at least 8 KiB; a ticket is a third larger than its claims. */
 const MAX_CLAIM_BYTES = 4_096;
 
-/** Who sends a request to an app. */
+/** The subject of a request to an app. */
 export type Admission = {
   /** Email address, or `view:{id}`. */
   user: string;
@@ -30,13 +30,13 @@ export type Admission = {
   client: string;
   roles: string[];
   ticket: string | null;
-  /** Instead of a ticket that is too large for a header: the app exchanges it. */
+  /** Sent instead of a ticket that is too large for a header; the app exchanges the code for it. */
   code: string | null;
   /** Sites whose pages may show the app in frames. */
   embedOrigins: string[];
 };
 
-/** Decides about single requests to apps, which a proxy asks about before it lets them through. */
+/** Decides on each request to an app, which a proxy asks about before it forwards the request. */
 export const createForwardAuth = (unit: UnitOfWork) => {
   const { em, read, lookUpOpening, clock, signingKeys } = unit;
   const address = canonicalAddress(unit.origin.address ?? '');
@@ -60,7 +60,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Admits a request to the app: as the access view that was opened in this browser, or else as the actor.
+     * Admits a request to the app: by the access view that was opened in this browser, or else as the actor.
      * @param embedSecret the cookie of the view, or null
      * @throws Problem `unauthenticated`, `forbidden`, `app-in-maintenance`, `second-factor-required`
      */
@@ -78,7 +78,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
           : [];
       if (view?.is_in_network && ['allowed', 'in-maintenance'].includes(decideAccess(view, now))) {
         const subject = { kind: 'view', useId: view.use_id, appId: view.app_id } as const;
-        // A view that was opened before its client demanded a second factor has ended for its person.
+        // If the view was opened before its client required a second factor, it has ended for its person.
         if (factorStepOf(view, openerOf(subject, view), now) === null) return admission(view, subject);
       }
       const actor = await findActor();
@@ -96,7 +96,7 @@ const refused = (): Problem => new Problem('forbidden', { detail: 'You may not o
 
 const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
 
-/** Reads what opens apps for users. Every request to an app needs it: lookups in the same tick share a statement. */
+/** Reads the openings of users. Every request to an app needs one: lookups in the same tick share a statement. */
 export const createOpeningLookup = (em: Em, read: Read, clock: Clock) => {
   const openings = compileOnce(
     openingsByUser(em, clock.now()).where(

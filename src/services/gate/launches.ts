@@ -14,14 +14,14 @@ const LAUNCH_CODE_MS = MINUTE_MS;
 
 type Launch = { appSlug: string; stackSlug: string | null; state: string | undefined };
 
-/** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
+/** Opens apps for logged-in users: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: UnitOfWork) => {
   const { em, clock, appUrl } = unit;
   const tickets = createTickets(unit);
 
   return {
     /**
-     * The address that opens an app, with a code if it leads to the app's own site.
+     * The URL that opens an app, with a code if it leads to the app's own site.
      * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`, `second-factor-required`
      */
     launch: async (actor: Actor, { appSlug, stackSlug, state }: Launch): Promise<string> => {
@@ -36,7 +36,7 @@ export const createLaunches = (unit: UnitOfWork) => {
     },
 
     /**
-     * Exchanges a code for a ticket, once. Another app does not use it up.
+     * Exchanges a code for a ticket, once. An attempt for another app does not use it up.
      * @throws Problem `invalid-launch-code`, `app-in-maintenance`
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
@@ -46,7 +46,7 @@ export const createLaunches = (unit: UnitOfWork) => {
         throw new Problem('invalid-launch-code');
       }
       return tickets.issueTicket(subjectOf(used)).catch((error: unknown) => {
-        // The app must not learn why.
+        // The app must not learn the reason.
         throw error instanceof Problem && error.status < 500 ? new Problem('invalid-launch-code') : error;
       });
     },
@@ -54,8 +54,8 @@ export const createLaunches = (unit: UnitOfWork) => {
 };
 
 /**
- * A code that the app exchanges for a ticket, once, within 60 seconds. Only its digest is stored.
- * Decide before whether the subject may open the app.
+ * A code that the app exchanges for a ticket, once, within 60 seconds. Only its digest is stored. The caller must have checked that the
+ * subject may open the app.
  */
 export const createLaunchCode = async (tx: Em, subject: TicketSubject, now: Date): Promise<string> => {
   const code = newSecret();
@@ -101,15 +101,15 @@ const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode):
 };
 
 /**
- * Where an app opens: its own `launch_url`, or else the URL that APP_URL makes.
+ * The URL at which an app opens: its own `launch_url`, or else the URL from APP_URL.
  * @param template with `{slug}` or `{id}`
  */
 export const appUrlOf = ({ app_id, app_slug, launch_url }: Opening, template: string): string =>
   launch_url === '' ? template.replaceAll('{slug}', app_slug).replaceAll('{id}', app_id) : launch_url;
 
 /**
- * Adds a code to the query of a URL. A path of Steward itself needs none.
- * @param state what the app wants back beside it, to know that its own visitor began the launch
+ * Adds a code to the query of a URL. Paths of Steward itself need none.
+ * @param state returned to the app with the code, so that the app knows that its own visitor began the launch
  */
 export const withLaunchCode = async (
   appUrl: string,

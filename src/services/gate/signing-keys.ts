@@ -24,7 +24,7 @@ export const createKeyRotation = ({
   list: () => signingKeys.list(em),
 
   /**
-   * Adds a key that will sign instead of the current one; if there is one already, returns it.
+   * Adds a key that will replace the current one for signing; if one is already waiting, returns that.
    * @param actor null for an operator
    */
   rotate: (actor: Actor | null) => em.transactional((tx) => signingKeys.rotate(tx, audit, actor)),
@@ -42,8 +42,8 @@ type Deps = {
 export type SigningKeys = ReturnType<typeof createSigningKeys>;
 
 /**
- * The keys that sign tickets, kept in memory for at most 30 seconds. A new key signs only when each cache of the published keys
- * has it.
+ * The keys that sign tickets, kept in memory for at most 30 seconds. A new key signs only when every cache of the published keys contains
+ * it.
  */
 export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays }: Deps) => {
   let known: { keys: SigningKey[]; readAt: number } | null = null;
@@ -76,7 +76,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       known = { keys: await readOrAddFirst(), readAt: now.getTime() };
     return rateKeys(known.keys, now);
   };
-  /** As a JWK set. Creates the first key if there is none. */
+  /** A JWK set. Creates the first key if there is none. */
   const publishedKeys = async () => ({
     keys: (await currentKeys()).filter(({ isPublished }) => isPublished).map((key): JWK => key.public_key),
   });
@@ -109,7 +109,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       return new SignJWT(claims).setProtectedHeader(header).sign(signing.privateKey);
     },
 
-    /** The claims of a ticket that is signed, of this issuer and not expired, or null. Does not check its audience. */
+    /** The claims of a ticket, or null if it is not signed, is from another issuer or has expired. Does not check its audience. */
     verify: async (ticket: string, issuer: string): Promise<TicketClaims | null> => {
       const options = { algorithms: [TICKET_ALGORITHM], issuer, currentDate: clock.now() };
       const verify = async () =>
@@ -128,7 +128,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       }
     },
 
-    /** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
+    /** Creates the first key, adds a new one when the last is old enough, and deletes keys whose last ticket has expired. */
     maintain: async (audit: Audit): Promise<void> => {
       await publishedKeys();
       await em.fork().transactional(async (tx) => {
@@ -151,9 +151,9 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
 export const JWKS_MAX_AGE_SECONDS = 300;
 /** The age at which an instance reads the keys again. */
 const REREAD_MS = 30_000;
-/** From its creation until a key signs. By then, each cache of the published keys has it. */
+/** From the creation of a key until it signs. By then, every cache of the published keys contains it. */
 const PUBLISHED_FIRST_MS = JWKS_MAX_AGE_SECONDS * 1000 + REREAD_MS;
-/** Of a first key, also for a caller or an instance whose time is a little earlier. */
+/** The delay of a first key: in the past, so that it also signs for a caller or an instance whose clock is a little behind. */
 const AT_ONCE_MS = -60_000;
 /** How far the clock of a verifier may be behind, twice the default tolerance. */
 const VERIFIER_DELAY_MS = 60_000;

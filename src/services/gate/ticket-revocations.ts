@@ -12,10 +12,10 @@ import { appRow } from '../apps/app-rows.ts';
 import { type AuditEvent, type DetailsOf, NO_TARGET, ofApp, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-/** Whose tickets are revoked: of a view, of a user, for an app, or all. */
+/** The tickets to revoke: of a view, of a user, for an app, or all. */
 type RevokedTickets = { viewId?: number; userId?: number; appId?: string };
 
-/** As callers name it; exactly one. `access_view` is an id, as in tickets, or a key. */
+/** The parameter of the call; exactly one is given. `access_view` is an id, as in tickets, or a key. */
 type Named = {
   access_view?: string | undefined;
   user?: string | undefined;
@@ -57,7 +57,7 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
 
   return {
     /**
-     * Revokes the tickets that were issued until now, with the codes and the embedded pages that would get others.
+     * Revokes the tickets that were issued until now, and the codes and embedded pages that could get new ones.
      * @throws Problem `invalid-input`, `not-found`, `forbidden`
      */
     revoke: (actor: Actor, named: Named): Promise<void> =>
@@ -72,9 +72,8 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
 };
 
 /**
- * Revokes the tickets that were issued until now. The time is truncated to whole milliseconds, like that of tickets: a
- * ticket of the same millisecond counts as issued before. Waits for uses of the views in flight, whose codes and sessions
- * it would not see.
+ * Revokes the tickets that were issued until now. The time is truncated to whole milliseconds, as in tickets: a ticket of the same
+ * millisecond counts as issued before. Waits for running uses of the views, whose codes and sessions it would not see.
  */
 const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = kysely(tx);
@@ -109,7 +108,7 @@ const endUses = async (tx: Em, isUse: RawBuilder<unknown>, isCode: RawBuilder<un
   await sql`delete from launch_codes where ${isOfUse} or ${isCode}`.execute(kysely(tx));
 };
 
-/** Whether all columns that have a value here have it in the row, too. */
+/** Whether the row has the same value in all columns that have one here. */
 const hasValues = (values: Record<string, number | string | undefined>) => {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return sql.join(

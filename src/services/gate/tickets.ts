@@ -24,12 +24,12 @@ import {
 
 export type IssuedTicket = { ticket: string; expires_at: Date };
 
-/** Issues tickets, with which apps know who opens them, and checks them. */
+/** Issues tickets, by which apps know who opens them, and verifies them. */
 export const createTickets = (unit: UnitOfWork) => {
   const { em, clock, read, signingKeys, baseUrl } = unit;
   /**
-   * What opens, if the app may be opened now.
-   * @throws Problem `not-found`, also for an app that the user may not open, or a stack that it does not offer, `client-closed`,
+   * The opening of the subject, if the app may be opened now.
+   * @throws Problem `not-found`, also for an app that the user may not open, or for a stack that it does not offer, `client-closed`,
    * `app-in-maintenance`, `second-factor-required`
    */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
@@ -45,7 +45,7 @@ export const createTickets = (unit: UnitOfWork) => {
     }
     return opening;
   };
-  /** @throws Problem as `requireOpening` */
+  /** @throws the problems of `requireOpening` */
   const issueTicket = async (subject: TicketSubject): Promise<IssuedTicket> => {
     try {
       const opening = await requireOpening(subject);
@@ -65,8 +65,8 @@ export const createTickets = (unit: UnitOfWork) => {
     issueTicket,
 
     /**
-     * The claims of a ticket, or null if it is not valid, or grants no access any more: access is decided again, from the
-     * database. Client admins see tickets for apps of their clients.
+     * The claims of a ticket, or null if it is invalid or no longer grants access: access is decided again, from the database. Client
+     * admins see tickets for apps of their clients.
      */
     introspect: async (actor: Actor, ticket: string): Promise<TicketClaims | null> => {
       const claims = await signingKeys.verify(ticket, baseUrl);
@@ -101,13 +101,13 @@ const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Pro
   return access === 'client-closed' && !isMember ? new Problem('client-closed') : notFound('app');
 };
 
-/** Without a proof, a user is a token. */
+/** A user without a proof uses a token. */
 export const openerOf = (subject: TicketSubject, opening: Opening): Opener => {
   const proof = proofOfSubject(subject, opening);
   return { proof, isToken: subject.kind === 'user' && proof === null };
 };
 
-/** A ticket says how its person has logged in; one that says nothing was issued for a token, or opened by a view. */
+/** A ticket states how its person has logged in. A ticket that states nothing was issued for a token, or for a view. */
 const openerOfTicket = ({ amr, auth_time, access_view }: TicketClaims): Opener => ({
   proof: auth_time === null ? null : { methods: amr, authTime: new Date(auth_time * 1000) },
   isToken: auth_time === null && access_view === null,
@@ -148,11 +148,11 @@ export const claimsOf = (
   };
 };
 
-/** An empty object gives no permissions: then those of the user apply, or none. */
+/** An empty object gives no permissions: then the user's apply, if any. */
 const orNull = (permissions: Record<string, unknown> | null | undefined) =>
   permissions && Object.keys(permissions).length > 0 ? permissions : null;
 
-/** Who opens an app: a user who is logged in, or a use of an access view. */
+/** The subject of a ticket: a logged-in user, or a use of an access view. */
 export type TicketSubject = {
   appId: string;
   /** For views, the stack of the view is opened. */
@@ -162,7 +162,7 @@ export type TicketSubject = {
   | { kind: 'view'; useId: number }
 );
 
-/** What is known of the login: of the user's session, or of the session that a use of a view was opened with. */
+/** The proof of the login: of the user's session, or of the session in which the view was used. */
 const proofOfSubject = (
   subject: TicketSubject,
   { use_methods: methods, use_auth_time: authTime }: Opening,
@@ -171,7 +171,7 @@ const proofOfSubject = (
   return methods && authTime ? { methods, authTime } : null;
 };
 
-/** What the user, or the use of a view unless the view opens the app as another user now, opens. */
+/** The opening of the user, or of the use of a view unless the view now opens the app as another user. */
 const openingsOf = (em: Em, now: Date, { appId, ...subject }: TicketSubject) => {
   const openings =
     subject.kind === 'user'
@@ -186,7 +186,7 @@ const openingsOf = (em: Em, now: Date, { appId, ...subject }: TicketSubject) => 
   return openings.where('apps.id', '=', appId);
 };
 
-/** What the user or the view that a ticket was issued to opens. */
+/** The opening of the user or the view to which a ticket was issued. */
 const openingsOfTicket = (em: Em, now: Date, { aud: slug, sub, access_view: viewId }: TicketClaims) => {
   const openings =
     viewId === null

@@ -29,14 +29,16 @@ type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
 
 export type RefusedView = RefusalPage & {
   refusal: ViewRefusal;
-  /** Of `needs-factor`: what the visitor still needs, and whether they are logged in, as the person of the view or as another one. */
+  /**
+   * For `needs-factor`: the step that the visitor still needs, and whether they are logged in, as the person of the view or as another one.
+   */
   loginStep: LoginStep | null;
   visitor: 'self' | 'other' | null;
   allowedUses: number;
   expiresAt: Date | null;
 };
 
-/** Rolls back a use of an app that may not be opened after all. */
+/** Rolls back a use if the app may not be opened after all. */
 class Refused extends Error {
   readonly reason: Reason;
 
@@ -48,10 +50,10 @@ class Refused extends Error {
 
 type Reason = Pick<RefusedView, 'refusal' | 'loginStep'>;
 
-/** Other texts are unknown keys, and the database rejects some of them. */
+/** Texts of another form cannot be keys, and the database rejects some of them. */
 const KEY = /^\w{1,64}$/;
 
-/** Opens apps by access views, for anyone who has their key. */
+/** Opens apps by access views, for anyone who has the key. */
 export const createViewOpening = (unit: UnitOfWork) => {
   const { em, clock, origin, anonymousLimits, usageWriteLimiter, appUrl } = unit;
   const address = canonicalAddress(origin.address ?? '');
@@ -67,17 +69,17 @@ export const createViewOpening = (unit: UnitOfWork) => {
   const proofIn = (opening: Opening, visitor: Actor | null) =>
     visitor?.id === opening.user_id && visitor ? proofOf(visitor) : null;
 
-  /** A link must not get around what its client demands of the person. */
+  /** A link must not bypass the requirements of the client for the person. */
   const missingStep = (opening: Opening, visitor: Actor | null) =>
     factorStepOf(opening, { proof: proofIn(opening, visitor), isToken: false }, clock.now());
 
-  /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
+  /** Takes the locks of the user and of the usage log before the lock of the view, in the same order as an erasure. */
   const use = async (tx: Em, known: KnownView, { key, userAgent, visitor }: Visit) => {
     if (known.user_id !== null && !(await lockSubject(tx, known.user_id, known.app_id)))
       throw new Refused('not-granted');
     await lockUsage(known.app_id).execute(kysely(tx));
     const view = await countUse(tx, key, clock.now(), address);
-    // Another request has used it up, changed it, or given it another key.
+    // Another request has used up the view, changed it, or given it another key.
     if (!view) throw new Refused((await findView(tx, key, clock.now(), address))?.refusal ?? 'used-up');
     const ofView = condition`access_views.id = ${view.access_view_id}`;
     const opening = await openingsByView(tx, clock.now(), ofView).executeTakeFirstOrThrow();
@@ -114,7 +116,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
     };
   };
 
-  /** Of two clicks, a browser follows the second: it starts the use of the first once more. */
+  /** After two clicks, a browser follows only the second response, so the use of the first click is started again. */
   const repeat = async (tx: Em, { id }: KnownView, { key, userAgent, visitor }: Visit) => {
     const now = clock.now();
     const last = await kysely(tx)
@@ -142,14 +144,14 @@ export const createViewOpening = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Uses a view, or says why it does not open its app. Keys that were replaced are unknown.
-     * @throws Problem `not-found`, `throttled`, `overloaded`
+     * Uses a view, or returns the reason why it does not open its app.
+     * @throws Problem `not-found` (also for keys that were replaced), `throttled`, `overloaded`
      */
     open: async (visit: Visit) => {
       const { key, isConfirmed } = visit;
       const known = KEY.test(key) ? await findView(em, key, clock.now(), address) : undefined;
       if (!known) throw notFound('access view');
-      // A platform opens one of its own at once; others are sent by mail.
+      // A platform opens its own views at once; other views are sent by mail.
       const asks = known.allowed_uses > 0 && !known.is_one_time && !isConfirmed;
       const refusal = known.refusal ?? (asks ? 'unconfirmed' : null);
       if (refusal !== null) return repeatOrRefuse(known, { refusal, loginStep: null }, visit);
@@ -165,8 +167,8 @@ export const createViewOpening = (unit: UnitOfWork) => {
 };
 
 /**
- * Locks the user of a view against an erasure, if they may belong to the client of the app. Whoever opens the view of a person who has left
- * must not wait for what other clients do with them.
+ * Locks the user of a view against an erasure, if the user may belong to the client of the app. Opening the view of a person who has left
+ * must not wait for changes that other clients make to them.
  */
 const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boolean> => {
   const locked = await kysely(tx)
@@ -182,7 +184,7 @@ const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boole
   return locked !== undefined;
 };
 
-/** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
+/** Records a use in the audit trail and in the usage log of the app; without a user, with an empty address. */
 const recordUse = async ({ clock, audit }: UnitOfWork, tx: Em, opening: Opening) => {
   const { app_id, app_slug, view_id, view_stack, user_id, email } = opening;
   const details = { access_view: view_id, ...(user_id !== null && { user: user_id }) };
@@ -212,7 +214,7 @@ const recordUse = async ({ clock, audit }: UnitOfWork, tx: Em, opening: Opening)
   telemetry.usage.publish(() => ({ inserted: 1, duplicates: 0 }));
 };
 
-/** Why a view does not open its app, or not yet. */
+/** Why a view does not open its app, or does not open it yet. */
 type ViewRefusal =
   | ('unconfirmed' | 'revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address' | 'needs-factor')
   | Exclude<AppAccess, 'allowed'>;
@@ -235,8 +237,8 @@ const findView = (em: Em, key: string, now: Date, address: string | null) =>
     .executeTakeFirst();
 
 /**
- * Counts a use, gives the view a new key if it rotates, and returns what applies to the use. Concurrent calls with one key
- * wait for each other and then check the conditions again, so that only as many get the row as uses are left.
+ * Counts a use, gives the view a new key if it rotates, and returns the settings of the use. Concurrent calls with one key wait for each
+ * other and then check the conditions again, so that only as many succeed as uses are left.
  */
 const countUse = (tx: Em, key: string, now: Date, address: string | null) =>
   kysely(tx)
@@ -252,7 +254,9 @@ const countUse = (tx: Em, key: string, now: Date, address: string | null) =>
     .returning(['autorotate', 'show_header', 'show_footer', 'language_code'])
     .executeTakeFirst();
 
-/** `visitor`: who is logged in in the browser. `isConfirmed`: whether a view whose uses are counted is to be used. */
+/**
+ * `visitor`: the logged-in user of the browser. `isConfirmed`: whether the visitor has confirmed the use of a view whose uses are counted.
+ */
 type Visit = { key: string; userAgent: string; visitor: Actor | null; isConfirmed: boolean };
 
 const DOUBLE_CLICK_MS = 5_000;
@@ -267,7 +271,7 @@ const insertUse = async (tx: Em, use: InsertObject<Database, 'access_view_uses'>
   return (await insertion.executeTakeFirstOrThrow()).id;
 };
 
-/** What the page of a refusal shows, in the branding of the app's client. */
+/** The content of the page about a refusal, in the branding of the app's client. */
 const readRefusalPage = (em: Em, appId: string) =>
   kysely(em)
     .selectFrom('apps')

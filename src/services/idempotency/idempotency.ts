@@ -20,7 +20,7 @@ export type IdempotentRequest = {
   actor: Actor;
   idempotencyKey: IdempotencyKey;
   operation: string;
-  /** A text, or a value whose JSON is equal for equal inputs. */
+  /** A text, or a value whose JSON is the same for equal inputs. */
   input: unknown;
 };
 
@@ -29,7 +29,7 @@ type Request = Omit<IdempotentRequest, 'idempotencyKey'> & { idempotencyKey: Ide
 /** Shorter than the time limit of calls. */
 const MAX_WAIT_SECONDS = 5;
 
-/** Serializes requests with the same key in this process. Those that wait for too long fail with `overloaded`. */
+/** Serializes requests with the same key in this process. Requests that wait too long fail with `overloaded`. */
 export const createKeyedMutex = () => {
   const detail =
     'Another request with this key, or of this kind, is still running. Repeat the request later.';
@@ -43,9 +43,9 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex
 export const createIdempotency = (deps: Deps) => {
   const { em } = deps;
   /**
-   * Runs the work of one request with the key at a time, in this process: a repeat at another instance waits in the database,
-   * where it occupies a connection.
-   * @throws Problem `overloaded` if it waits for too long
+   * Runs the work of one request per key at a time, in this process: a repeat at another instance waits in the database, where it occupies
+   * a connection.
+   * @throws Problem `overloaded` if it waits too long
    */
   const oneAtATime = <T>(request: IdempotentRequest, work: () => Promise<T>): Promise<T> =>
     deps.keyedMutex(contextOf(request), work);
@@ -54,10 +54,9 @@ export const createIdempotency = (deps: Deps) => {
     oneAtATime,
 
     /**
-     * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction
-     * ends, other requests with the key wait.
-     * @throws Problem `idempotency-key-reused` if the key was used for a different request, `forbidden` if the actor has
-     * lost a role since
+     * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction ends, other
+     * requests with the key wait.
+     * @throws Problem `idempotency-key-reused` if the key was used for a different request, `forbidden` if the actor has lost a role since
      */
     claim: async (request: IdempotentRequest): Promise<string | null> => {
       const row = rowOf(deps, request);
@@ -70,14 +69,14 @@ export const createIdempotency = (deps: Deps) => {
       rowOf(deps, request).store(em, response),
 
     /**
-     * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, also
-     * a concurrent one or one after a crash, gets the stored response, which must be plain JSON.
+     * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, even a concurrent
+     * one or one after a crash, gets the stored response, which must be plain JSON.
      * @throws Problem `idempotency-key-reused`, `forbidden`, `overloaded`
      */
     runOnce: <T>(request: Request, work: (write: Write<T>) => Promise<T>): Promise<T> => {
       if (!hasKey(request)) return work((inside) => em.transactional(inside));
       const row = rowOf(deps, request);
-      // Stored for the same request.
+      // The response was stored for the same request.
       const replay = async ({ response }: { response: Uint8Array | null }) =>
         parseJson(await row.open(response)) as T;
       return oneAtATime(request, async () => {
@@ -96,10 +95,10 @@ export const createIdempotency = (deps: Deps) => {
     },
 
     /**
-     * Runs work that consists of several transactions. `begin` decides what is to be done; with a key, its plan is stored before
-     * the work starts. A repeat after a crash carries out the same plan, and one after the response gets the response. Repeats
-     * at other instances do so at the same time: `work` must change each row once per plan. All of them return the response
-     * that is stored first. Plan and response must be plain JSON.
+     * Runs work that consists of several transactions. `begin` plans the work; with a key, the plan is stored before the work starts. A
+     * repeat after a crash carries out the same plan; a repeat after the end gets the response. Repeats at other instances run at the same
+     * time: `work` must change each row once per plan. All of them return the response that is stored first. Plan and response must be
+     * plain JSON.
      * @throws Problem `idempotency-key-reused`, `forbidden`, `overloaded`
      */
     runPlan: async <P, T>(
@@ -125,7 +124,7 @@ export type Idempotency = ReturnType<typeof createIdempotency>;
 
 const hasKey = (request: Request): request is IdempotentRequest => request.idempotencyKey !== null;
 
-/** Responses are sealed for their user, the client to which the credential is confined, and the key. */
+/** Responses are sealed for their user, for the client to which the credential is confined, and for the key. */
 const contextOf = ({ actor, idempotencyKey }: IdempotentRequest): string =>
   `${actor.id} ${actor.scope.only ?? ''} ${idempotencyKey.key}`;
 
@@ -133,14 +132,14 @@ const contextOf = ({ actor, idempotencyKey }: IdempotentRequest): string =>
 const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: IdempotentRequest) => {
   const { actor, operation, input } = request;
   const { key, onReplay } = request.idempotencyKey;
-  /** 0: to none. */
+  /** 0: not confined. */
   const confinedTo = actor.scope.only ?? 0;
   const context = contextOf(request);
   /** Keys contain no space. */
   const checkpointContext = `${context} checkpoint`;
   const text = typeof input === 'string' ? input : JSON.stringify(input);
   const fingerprint = responseEncryption.fingerprint(`${operation} ${text}`);
-  /** Responses that were stored before are no longer repeated. */
+  /** Responses that were stored before this time are no longer repeated. */
   const expiredAt = () => new Date(clock.now().getTime() - idempotencyHours * HOUR_MS);
 
   const updateRow = (em: Em) =>
@@ -161,8 +160,8 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
       .executeTakeFirst();
 
   /**
-   * The response shows what the roles of that time could see, and does not record which of them it depends on. Only of those that
-   * allow mutations, or show what these return.
+   * The response shows data that the roles of that time could see, and does not record which roles it depends on. Only roles count that
+   * allow mutations, or that can see the responses of mutations.
    * @throws Problem `idempotency-key-reused`, `forbidden`
    */
   const readSame = async (em: Em) => {
@@ -182,7 +181,7 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
   };
 
   /**
-   * Returns what is stored for the key, or claims the key for this transaction and returns null.
+   * Returns the content stored for the key, or claims the key for this transaction and returns null.
    * @throws Problem `idempotency-key-reused`, `forbidden`
    */
   const claim = async (tx: Em) => {
@@ -197,7 +196,7 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
       returning 1`.execute(kysely(tx));
     if (claimed.rows.length > 0) return null;
     const stored = await readSame(tx);
-    // Pruned or expired since the insert: the client may retry.
+    // The row was pruned or has expired since the insert: the client may retry.
     if (!stored) throw new Problem('overloaded');
     return stored;
   };
@@ -213,8 +212,8 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
     },
 
     /**
-     * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
-     * response if it is finished.
+     * Claims the key and stores the plan of the request. If an earlier request has stored something, returns its plan, or its response if
+     * it is finished.
      */
     openPlan: async <P>(
       tx: Em,

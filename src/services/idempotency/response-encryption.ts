@@ -4,8 +4,8 @@ import { constants, deflate, inflate } from 'node:zlib';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 
 /**
- * Compression shrinks bulk responses of several MiB to a tenth. Short responses stay uncompressed: a compressed length
- * reveals repeated secrets.
+ * Compression shrinks bulk responses of several MiB to a tenth. Short responses stay uncompressed: the length of compressed data reveals
+ * repeated secrets.
  */
 const MIN_COMPRESSED_CHARS = 16_384;
 /** The first byte of deflated data (RFC 1950 §2.2); JSON never starts with it. */
@@ -17,8 +17,8 @@ const zlibAsync = {
 };
 
 /**
- * Encrypts stored responses, which may contain tokens or links, and fingerprints requests, which may contain passwords, so
- * that reading the database without the service's key reveals neither.
+ * Encrypts stored responses, which may contain tokens or links, and fingerprints requests, which may contain passwords: reading the
+ * database without the service's key reveals neither.
  */
 export const createResponseEncryption = (secretKey: string) => {
   const keyFor = (purpose: string): Buffer => deriveKey(secretKey, `steward idempotent ${purpose}`);

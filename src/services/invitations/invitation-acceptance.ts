@@ -20,14 +20,14 @@ import {
 type Acceptance = {
   key: string;
   signature: string;
-  /** Those of the invitation if missing. */
+  /** Default: the names in the invitation. */
   first_name?: string | undefined;
   last_name?: string | undefined;
   password?: string | undefined;
   userAgent: string;
 };
 
-/** What is needed to accept an invitation. `activation`: an admin of the client must reactivate the account. */
+/** What the invitee needs to accept an invitation. `activation`: an admin of the client must reactivate the account. */
 export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
@@ -45,14 +45,14 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   };
 
   /**
-   * Locks the invitation and closes it, and returns it as it is now: it may have been changed while the password was hashed. Of two
+   * Locks and closes the invitation, and returns its present state: it may have been changed while the password was hashed. Of two
    * concurrent acceptances, the second waits here and then finds the invitation closed.
    */
   const close = async (tx: Em, { key, signature }: Acceptance, now: Date): Promise<InvitationDetails> => {
     const locked = await tx.findOneOrFail(Invitation, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!locked.accept(now)) throw new Problem('invitation-closed');
     await lockGroups(tx, locked.id);
-    // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+    // A separate statement: a statement that waits for a lock sees the other tables as they were before it waited.
     return findInvitationByLink(tx, links, { key, signature }, now);
   };
 
@@ -76,7 +76,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
 
   return {
     /**
-     * The invitation and what is needed to accept it. Changes nothing: mail scanners follow links.
+     * The invitation, and what the invitee needs to accept it. Changes nothing: mail scanners follow links.
      * @throws Problem `not-found` for an unknown key or a wrong signature
      */
     open: async (key: string, signature: string, actor: Actor | null) => {
@@ -87,8 +87,8 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     },
 
     /**
-     * Creates the user and a session, or a challenge if a policy gives new members no time to set up a second factor; or adds the invited
-     * access to the user who is logged in.
+     * Creates the user and a session (or a challenge, if a policy gives new members no time to set up a second factor), or adds the invited
+     * access to the logged-in user.
      * @throws Problem `not-found`, `invitation-closed`, `sso-required`, `login-required`, `account-inactive`, `invalid-input` on
      * `password`, `overloaded`
      */
@@ -114,10 +114,7 @@ const namesOf = (invitation: InvitationDetails, input: Acceptance) => ({
   lastName: input.last_name ?? invitation.last_name,
 });
 
-/**
- * Existing users must log in. The link alone, which the inviter may be able to copy, must not set the password of an
- * existing account.
- */
+/** Existing users must log in. The link alone, which the inviter may be able to copy, must not set the password of an existing account. */
 const requirementOf = (invitation: InvitationDetails, actor: Actor | null): AcceptanceRequirement => {
   if (invitation.user_is_active === null) return 'password';
   if (invitation.needs_activation) return 'activation';

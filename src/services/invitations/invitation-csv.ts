@@ -11,7 +11,6 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** The name that REST has for `apps`. */
 const REST_NAME = 'initial_apps';
 
 export const MAX_ROWS = 100_000;
@@ -20,15 +19,15 @@ export const MAX_ROWS = 100_000;
 export type CsvRow = { line: number; cells: Record<Column, string> };
 
 /**
- * An error in a line, or in the file from that line on; `field` is the column as the file names it, and empty if it concerns no
+ * An error in a line, or in the file from that line on; `field` is the name of the column in the file, or empty if the error concerns no
  * single field.
  */
 export type CsvFault = { line: number; email: string; field: string; message: string };
 
 /**
- * Reads a CSV file of invitations and reports all errors in its structure. Values are validated elsewhere. Rows with
- * structural errors are not among `rows`.
- * @returns also the name that the file has for a column
+ * Reads a CSV file of invitations and reports all structural errors. Values are validated elsewhere. Rows with structural errors are not in
+ * `rows`.
+ * @returns also the names of the columns in the file
  */
 export const readInvitationCsv = async (bytes: AsyncIterable<Uint8Array>) => {
   const { records, unreadable } = readCsvRecords(Buffer.concat(await Array.fromAsync(bytes)));
@@ -72,7 +71,7 @@ const headerFaults = (header: string[], line: number): CsvFault[] => {
   ];
 };
 
-/** Each column is given, which the type of the entries does not say. */
+/** All columns are given, which the type of the entries does not say. */
 const cellsOf = (header: string[], fields: string[]) =>
   Object.fromEntries(
     COLUMNS.map((column) => [column, fields[header.indexOf(column)]?.trim() ?? '']),
@@ -103,7 +102,7 @@ type CsvRecord = { fields: string[]; line: number };
 
 /**
  * Reads CSV in UTF-8, with or without a byte order mark, with any line endings. Detects the delimiter from the header.
- * @returns the records that are not empty, each with the line on which it starts, from 1; and why the rest is unreadable, if it is
+ * @returns the records that are not empty, each with the line on which it starts, from 1; and the reason if the rest is unreadable
  */
 export const readCsvRecords = (file: Buffer) => {
   const records: CsvRecord[] = [];
@@ -118,7 +117,7 @@ export const readCsvRecords = (file: Buffer) => {
       // Also trims a byte order mark.
       trim: true,
       max_record_size: MAX_RECORD_CHARS,
-      // Not the result: it is lost when the parser fails.
+      // Collects the records here, because the parser's result is lost when it fails.
       on_record: (fields: string[]) => {
         if (fields.some((field) => field.trim() !== '')) records.push({ fields, line });
         line += 1 + fields.reduce((sum, field) => sum + lineBreaksIn(field), 0);

@@ -11,7 +11,7 @@ import { addressKnownTo } from '../accounts/addresses.ts';
 import { type UserRow, userRows } from '../accounts/user-rows.ts';
 import type { MailRoute } from '../outbox/mail-status.ts';
 
-/** Ids or slugs of the apps of an invitation, by age. */
+/** Ids or slugs of the apps of an invitation, by age of the app. */
 export const appsInvitedTo = (column: 'id' | 'slug') =>
   arrayOf(
     expressionBuilder<Database, 'invitations'>()
@@ -23,7 +23,7 @@ export const appsInvitedTo = (column: 'id' | 'slug') =>
       .orderBy('a.id'),
   );
 
-/** SQL: the labels of all apps that an invitation gives, also by groups, by age. */
+/** SQL: the labels of all apps that an invitation gives, including apps by groups, by age of the app. */
 export const appLabelsInvitedTo = (invitationId: RawBuilder<unknown>) =>
   sql<string[]>`array(select a.label from apps a where a.id in (
       select app_id from invitation_apps where invitation_id = ${invitationId}
@@ -52,24 +52,23 @@ export const invitationRows = (em: Em) =>
 
 export type InvitationRow = InferResult<ReturnType<typeof invitationRows>>[number] & { inviter: UserRow };
 
-/** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
+/** Pending invitations expire by the clock. The stored status changes only when another invitation replaces them. */
 export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
   if (status === 'all') return condition`true`;
-  // As in the conditions of the partial indexes.
+  // Exactly the conditions of the partial indexes.
   if (status === 'pending') return condition`(status = 'pending' and expires_at > ${now})`;
   return condition`${statusAt(now)} = ${status}`;
 };
 
-/** The status at `now`. */
 export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-/** When an invitation expires that is mailed at a time: its lifetime starts again with each mail. */
+/** When an invitation that is mailed at this time expires: its lifetime starts again with each mail. */
 export const invitationEnd = (mailedAt: Date, lifetimeMs: number): Date =>
   new Date(mailedAt.getTime() + lifetimeMs);
 
-/** Invitations with their inviters, in the order of the ids. */
+/** Invitations with their inviters, ordered by id. */
 export const readInvitations = async (em: Em, actor: Actor, now: Date, ids: readonly number[]) => {
   const rows = await withInviters(
     em,
@@ -90,7 +89,7 @@ export const readInvitation = async (em: Em, actor: Actor, now: Date, id: number
   return row;
 };
 
-/** Adds to each invitation its inviter as visible to the actor, with one statement. */
+/** Adds to each invitation the inviter as the actor may see them, with one statement. */
 export const withInviters = async <T extends { inviter_id: number; date_invited: Date }>(
   em: Em,
   actor: Actor,
@@ -118,8 +117,8 @@ export const withInviters = async <T extends { inviter_id: number; date_invited:
 type UnseenInviter = UserRow & { known_address: string | null; is_operator: boolean };
 
 /**
- * Identifies an inviter who is not visible to the actor: a superuser or staff by name; a person who has left by their address, if it is
- * still that of the time, because the rest of their account may say what they do elsewhere. Each column is listed, so that no new one leaks.
+ * Identifies an inviter whom the actor may not see: superusers and staff by name; people who have left by address, if they had it at that
+ * time already. The rest of their account may reveal what they do elsewhere. Lists each column, so that no new one leaks.
  */
 const nameOnly = (user: UnseenInviter): UserRow => ({
   id: user.id,
@@ -159,8 +158,8 @@ export const lockInvitation = async (tx: Em, actor: Actor, id: number): Promise<
 type PendingKey = { email: string; client: number | undefined; now: Date };
 
 /**
- * Finds the pending invitation of an address. Among several that the actor manages, prefers the newest that the actor
- * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
+ * Finds the pending invitation of an address. Among several that the actor manages, prefers the newest that the actor created; several by
+ * others are ambiguous. If there is none, uses invitations that the actor may see but does not manage.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
 export const findPending = async (em: Em, actor: Actor, { email, client, now }: PendingKey) => {
@@ -183,7 +182,7 @@ export const findPending = async (em: Em, actor: Actor, { email, client, now }: 
 };
 
 /**
- * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
+ * Finds and locks one invitation. Locking several in another order than bulk requests could deadlock.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
 export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promise<Invitation> => {
@@ -196,8 +195,8 @@ export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promis
 };
 
 /**
- * Whether the actor may see the link of an invitation. The link proves access to the mailbox: an inviter who has it could
- * create the account themselves and wait until others trust it.
+ * Whether the actor may see the link of an invitation. The link proves access to the mailbox: an inviter who has it could create the
+ * account themselves and wait until others trust it.
  */
 export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
   hasServer ? can(actor, 'administer') : administersClient(actor, clientId);

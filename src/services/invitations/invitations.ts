@@ -46,7 +46,7 @@ type ListFilter = Search & { app?: string | undefined };
 type SearchFilter = Search & {
   /** Exclusive. */
   expires_before?: Date | undefined;
-  /** The time of the request that created or renewed them. */
+  /** The time of the request that created or renewed the invitations. */
   invited_at?: Date | undefined;
 };
 
@@ -77,8 +77,8 @@ export const createInvitations = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Invitations of a client, to an app (its slug), or else by the actor, oldest first.
-     * @throws Problem `not-found` if the app or client is not visible to the actor
+     * Invitations of a client, to an app (by slug), or without both by the actor, oldest first.
+     * @throws Problem `not-found` if the actor may not see the app or client
      */
     list: async (actor: Actor, filter: ListFilter, page: PageRequest): Promise<InvitationRow[]> => {
       const { client, app, cursor } = filter;
@@ -118,11 +118,11 @@ export const createInvitations = (unit: UnitOfWork) => {
       return readInvitation(em, actor, clock.now(), id);
     },
 
-    /** As `invite`. */
+    /** See `invite`. */
     create: (actor: Actor, elements: InvitationElement[], options?: { dryRun: boolean }) =>
       invite(unit, actor, elements, options),
 
-    /** As `inviteToClient`. */
+    /** See `inviteToClient`. */
     createForClient: (actor: Actor, client: number, input: Omit<InvitationInput, 'client'>) =>
       inviteToClient(unit, actor, client, input),
 
@@ -162,7 +162,7 @@ export const createInvitations = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Sends the mail again and restarts the lifetime, also of an expired invitation.
+     * Sends the mail again and restarts the lifetime, even of an expired invitation.
      * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
      */
     resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
@@ -173,7 +173,7 @@ export const createInvitations = (unit: UnitOfWork) => {
 
     /**
      * Invalidates the link. Idempotent.
-     * @throws Problem `not-found`, `forbidden`, `invitation-closed` if it was accepted
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed` if the invitation was accepted
      */
     revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
@@ -187,8 +187,8 @@ export const createInvitations = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Returns the mailed link, to pass it on by other means. This is audited. With the link one can create an account for
-     * that address, so only superusers get it if a mail server is configured.
+     * Returns the mailed link, so that the caller can pass it on by other means. This is audited. With the link anyone can create an
+     * account for that address, so only superusers get it if a mail server is configured.
      * @throws Problem `not-found`, `forbidden`, `invitation-closed`
      */
     copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
@@ -205,7 +205,7 @@ export const createInvitations = (unit: UnitOfWork) => {
   };
 };
 
-/** Instead of personal data. */
+/** Recorded instead of personal data. */
 const CHANGED = 'changed' as const;
 
 type PlainAction = 'invitation.copy-link' | 'invitation.revoke' | 'invitation.update';
@@ -220,7 +220,7 @@ const isMatch = ({ status, client, search }: Search, now: Date) => condition`(
   and ${client === undefined ? sql`true` : sql`client_id = ${client}`}
   and ${search === undefined ? sql`true` : hasWords(sql`email`, search)})`;
 
-/** One that was renewed keeps the time of its creation, but got a mail. */
+/** A renewed invitation keeps the time of its creation, so its mail is looked up. */
 const isInvitedAt = (time: Date) => condition`(date_invited = ${time} or exists (
   select from outbox_mails mail where mail.invitation_id = invitations.id and mail.created_at = ${time}))`;
 
@@ -246,7 +246,7 @@ const LISTS = {
   groups: { noun: 'group', type: 'int' },
 } as const;
 
-/** Replaces the apps or the groups of an invitation. @throws Problem `invalid-input` for those that are not of its client */
+/** Replaces the apps or the groups of an invitation. @throws Problem `invalid-input` if any do not belong to its client */
 const replaceListed = async (
   tx: Em,
   { id: invitationId, client }: Invitation,

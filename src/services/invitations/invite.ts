@@ -31,16 +31,16 @@ export type InvitationInput = {
 };
 /** One element of the input: its value, or null, and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
-/** A valid element with its client, and the key of its invitation if none is pending. */
+/** A valid element with its client, and the key for its invitation if none is pending. */
 type CheckedInvitation = InvitationInput & { client: number; key: string };
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'invitationMs'>;
 
-/** `fieldPath`: how errors name a field of an element. */
+/** `fieldPath`: the path of an element's field in errors. */
 type Options = { dryRun?: boolean; fieldPath?: (index: number, field: string) => string };
 
 /**
- * Creates all or none, and enqueues their mails. Returns one invitation per element, in the same order; pending invitations are
+ * Creates all invitations or none, and enqueues their mails. Returns one invitation per element, in the same order; pending invitations are
  * renewed. A dry run does the same work and rolls it back.
  * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`, `throttled`
  */
@@ -95,7 +95,7 @@ export const inviteToClient = async (
 };
 
 /**
- * Sends the mail again and restarts the lifetime, also of an expired invitation; once per operation.
+ * Sends the mail again and restarts the lifetime, even of an expired invitation; once per operation.
  * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `invalid-input` on `email`, `throttled`
  */
 export const renewInvitation = async (
@@ -128,8 +128,8 @@ export const renewInvitation = async (
 const MAX_FAULTS = 1_000;
 
 /**
- * Checks all elements with five statements and reports all errors together. For a client that the actor does not manage, only
- * the client error is reported: other errors could reveal that client's apps and users.
+ * Checks all elements with five statements, and reports all errors together. For a client that the actor does not manage, reports only
+ * that: other errors could reveal the client's apps and users.
  * @throws Problem `invalid-input`
  */
 const checkInvitations = async (
@@ -191,7 +191,7 @@ const faultsOf = (
   return faults;
 };
 
-/** The clients of the named apps that the actor manages. */
+/** By app, the client, if the actor manages it. */
 const readClientsOfApps = async (em: Em, actor: Actor, elements: readonly InvitationElement[]) => {
   const ids = new Set(elements.flatMap(({ value }) => value?.initial_apps ?? []));
   const apps = await kysely(em)
@@ -203,9 +203,7 @@ const readClientsOfApps = async (em: Em, actor: Actor, elements: readonly Invita
   return new Map(apps.map(({ id, client_id: client }) => [id, client]));
 };
 
-/**
- * The named clients that the actor manages; of these, the named groups, and active members as `{client id} {email}`.
- */
+/** The named clients that the actor manages; for these, the named groups, and active members as `{client id} {email}`. */
 const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]) => {
   const db = kysely(em);
   const named = [...new Set(items.flatMap(({ client }) => client ?? []))];
@@ -238,7 +236,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     clients,
     clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
     members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),
-    /** Email → index of the first element that invites it. */
+    /** The index of the first element that invites an address. */
     firstOf: new Map<string, number>(),
   };
 };
@@ -246,8 +244,8 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
 type Writing = { inviterId: number; now: Date; invitationMs: number };
 
 /**
- * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
- * of client and address, as `steward invite` sorts them, so that two bulk requests cannot deadlock.
+ * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order of client and
+ * address, the order in which `steward invite` sorts them, so that two bulk requests cannot deadlock.
  * @returns `isNew` is false if a pending invitation was renewed
  * @throws Problem `throttled`
  */
@@ -270,7 +268,7 @@ const writeInvitations = async (tx: Em, items: readonly CheckedInvitation[], wri
 
 type Asked = RawBuilder<unknown>;
 
-/** SQL: a table of the elements. `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
+/** SQL: a table of the elements. `extra` is text: if PostgreSQL parsed it with its row, it would reject the escapes of lone surrogates. */
 const asRows = (items: readonly CheckedInvitation[]): Asked => {
   const column = (name: Exclude<keyof CheckedInvitation, 'extra'>) => items.map((item) => item[name] ?? null);
   const extras = items.map(({ extra }) => extra && JSON.stringify(extra));
@@ -280,7 +278,7 @@ const asRows = (items: readonly CheckedInvitation[]): Asked => {
     with ordinality as asked (client, email, first_name, last_name, key, extra, is_demo_user, apps_expire_at, n)`;
 };
 
-/** SQL: what the elements list, such as apps, each with the ordinal number of its element. */
+/** SQL: the lists of the elements, such as apps, as rows with the ordinal number of the element. */
 const asPairs = (lists: readonly (readonly (number | string)[])[], type: 'int' | 'varchar') => {
   const ordinals = lists.flatMap((list, index) => list.map(() => index + 1));
   return sql`select * from unnest(${ordinals}::int[], ${lists.flat()}::${sql.raw(`${type}[]`)})`;
@@ -300,8 +298,8 @@ const replaceExpired = (tx: Em, items: readonly CheckedInvitation[], now: Date) 
 };
 
 /**
- * Inserts new invitations and extends pending ones, which keep the apps and groups that they had. A client has at most one pending invitation
- * of an address.
+ * Inserts new invitations and extends pending ones, which keep their apps and groups. A client has at most one pending invitation per
+ * address.
  * @returns the rows in the order of the elements; `n` is the index of the element
  */
 const upsert = async (
@@ -344,7 +342,7 @@ const upsert = async (
   return rows;
 };
 
-/** Updates what was given for pending invitations. Omitted fields keep their values, and the first inviter remains. */
+/** Updates the given fields of pending invitations. Omitted fields keep their values, and the first inviter remains. */
 const renew = (tx: Em, asked: Asked) =>
   sql`
     update invitations i

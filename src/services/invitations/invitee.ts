@@ -32,7 +32,7 @@ import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './in
 type ProviderAcceptance = {
   clientId: number;
   email: string;
-  /** The locked user who accepts; null to create them, who must not exist. */
+  /** The locked user who accepts; null: the user must not exist, and is created. */
   userId: number | null;
   firstName: string;
   lastName: string;
@@ -47,8 +47,8 @@ export const lockInvitation = async (tx: Em, { clientId, email }: { clientId: nu
 };
 
 /**
- * Accepts the open invitation to the address of a person whom the identity provider of the client has logged in. The caller has called
- * `lockInvitation`.
+ * Accepts the open invitation to the address of a person whom the identity provider of the client has logged in. Call `lockInvitation`
+ * first.
  * @returns the user
  * @throws Problem `invitation-closed`, `login-required`, `account-inactive`
  */
@@ -92,18 +92,18 @@ export const invitationDetails = (em: Em, now: Date) =>
     .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
     .select(ifStillThere('first_name').as('inviter_first_name'))
     .select(ifStillThere('last_name').as('inviter_last_name'))
-    /** null if no user has this address yet. */
+    /** Null if no user has this address yet. */
     .select(['invitee.is_active as user_is_active', NEEDS_ACTIVATION.as('needs_activation')])
     .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')]);
 
 /**
- * SQL: whether the account of the invitee is inactive, if it belongs to this client alone. The page must not reveal what others did to an
- * account: for them, the login fails.
+ * SQL: whether the account of the invitee is inactive and belongs to this client alone. The page must not reveal what other clients did to
+ * an account: in that case, the login fails.
  */
 const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and not invitee.was_shared
   and exists (select from memberships m where m.user_id = invitee.id and m.client_id = invitations.client_id), false)`;
 
-/** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
+/** SQL: a name of the inviter; empty if the inviter has left the client, because others may have changed it since. */
 const ifStillThere = (column: 'first_name' | 'last_name') => sql`
   case when ${hasGlobalRole('inviter')} or exists (select from memberships m
     where m.user_id = inviter.id and m.client_id = invitations.client_id) then ${sql.ref(`inviter.${column}`)} else '' end`;
@@ -118,7 +118,7 @@ const acceptEvent = (invitation: InvitationDetails, actor: Person): AuditEvent =
   details: { id: invitation.id, apps: invitation.app_labels, ...namedGroups(invitation.groups) },
 });
 
-/** `hash`: of the password; null for those who log in with their identity provider. */
+/** `hash`: the password hash; null for people who log in with their identity provider. */
 type NewInvitee = { firstName: string; lastName: string; hash: string | null };
 
 /**
@@ -134,7 +134,7 @@ export const createInvitee = async (
   await claimAddress(tx, now, { to: email }).catch(rethrowAsLoginRequired);
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
-  // The provider of a client that has verified the domain says whose the address is.
+  // The provider of a client that has verified the domain proves the address.
   const isEmailVerified = hash === null || (await isByMailboxOnly(tx, invitation.id));
   const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser };
   const user = await addUser(tx, person, now);
@@ -201,7 +201,7 @@ export const extendInvitee = async (
 const applyInvited = (membership: Membership, invitation: InvitationDetails): Changes => {
   const changes: Changes = {};
   const extra = { ...membership.extra, ...invitation.extra };
-  // The merged data may exceed the limit; then the data stays unchanged.
+  // If the merged data exceeds the limit, the data stays unchanged.
   if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(membership.extra)) {
     membership.extra = extra;
     changes.extra = { from: null, to: null };
@@ -213,7 +213,7 @@ const applyInvited = (membership: Membership, invitation: InvitationDetails): Ch
   return changes;
 };
 
-/** Before the user, as changes of a group lock it before its members. */
+/** Before the user: changes of a group also lock the group before its members. */
 export const lockGroups = (tx: Em, invitationId: number) =>
   sql`select from groups where id in (select group_id from invitation_groups where invitation_id = ${invitationId})
     order by id for key share`.execute(kysely(tx));

@@ -20,9 +20,9 @@ import {
 export { MAIL_KINDS };
 
 /**
- * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of their client, if it is the only one:
- * its admins get the answers and bounces; one to a former address is not, because its mailbox may be of a client that the person has left.
- * Only those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
+ * Mails with the columns of their lists. A mail about a user is sent in the name of the user's client, if there is only one: its admins get
+ * the answers and bounces. Not so a mail to a former address, whose mailbox may belong to a client that the person has left. Only viewers
+ * who administer all of the user's clients see such a mail. `obsolete` is the reason why a mail must not be sent any more, or null.
  */
 export const mailRows = (em: Em, options: MailOptions) =>
   kysely(em)
@@ -49,7 +49,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
 
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
-/** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is read as it was written. */
+/** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is shown as it was written. */
 export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
     .select([variablesOf(options).as('variables'), isAsWritten.as('is_as_sent')])
@@ -58,14 +58,14 @@ export const mailContexts = (em: Em, options: MailOptions) =>
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
-/** What a mail is written from. */
+/** The data from which a mail is written. */
 export type LetterContext = { variables: MailVariables } & Pick<
   MailContext,
   | ('id' | 'kind' | 'recipient' | 'created_at' | 'written_at' | 'request_address')
   | ('invitation_key' | 'link' | 'change')
 >;
 
-/** SQL: what the links of a mail are made of. Times are ISO 8601. */
+/** SQL: the data from which the link of a mail is made. Times are ISO 8601. */
 const LINK = sql<{ id: number; user_id: number; created_at: string } | null>`case when link.id is not null
   then json_build_object('id', link.id, 'user_id', link.user_id, 'created_at', link.created_at) end`;
 
@@ -87,12 +87,12 @@ export const needsLink = condition`(sent_at is null and failed_at is null and (k
   and kind <> 'invitation-reminder'
   and password_link_id is null and (kind in ('password-setup', 'password-renewal') or user_id is null))`;
 
-/** Admins must not read what became of the account of a person who has left. */
+/** Admins must not learn what happened to the account of a person who has left. */
 const HAS_LEFT = sql`when not exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = mail.client_id)
     then 'The person does not belong to the client any more.'`;
 
-/** The reason not to inform a person that their password expires. */
+/** Why a mail about the expiry of a password must not be sent any more; null if it may be. */
 const obsoleteExpiry = sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
@@ -100,7 +100,7 @@ const obsoleteExpiry = sql`case
   when ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} is null then 'The password does not expire any more.'
 end`;
 
-/** The reason not to tell a person of a policy for second factors. */
+/** Why a mail about a policy for second factors must not be sent any more; null if it may be. */
 const obsoleteFactor = sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
@@ -131,7 +131,7 @@ const obsoleteWebhook = sql`case
     then 'The recipient does not administer the webhook any more.'
 end`;
 
-/** The reason not to send a reminder. */
+/** Why a reminder must not be sent any more; null if it may be. */
 const obsoleteReminder = (now: Date) => sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
@@ -139,8 +139,9 @@ const obsoleteReminder = (now: Date) => sql`case
 end`;
 
 /**
- * Only links become obsolete, and notices of dates and requests, and reminders. A `password-reset` mail has no user until the worker looks one up. A `password-setup` or `password-renewal` mail has no
- * link until a worker first claims it, and its user has no password until the link is used.
+ * Only mails with links, notices about dates, requests and webhooks, and reminders can become obsolete. A `password-reset` mail has no user
+ * until the worker looks one up. A `password-setup` or `password-renewal` mail has no link until a worker first claims it, and its user has
+ * no password until the link is used.
  */
 const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`case
   when mail.kind in ('invitation', 'invitation-reminder') then case

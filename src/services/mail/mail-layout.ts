@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
 import { type Html, html, htmlDocument } from '../../lib/html.ts';
 
-/** The content of a mail, for both the text and the HTML part. */
+/** The content of a mail, for both its text and its HTML part. */
 export type MailContent = {
   subject: string;
   /** Paragraphs before the link. Line breaks are preserved. */
@@ -11,7 +11,7 @@ export type MailContent = {
   list?: { heading: string; items: string[] } | undefined;
   /** Label of the link, if the mail has one. */
   action?: string;
-  /** null if the reader may not see it. */
+  /** Null if the reader may not see it. */
   link: string | null;
   closing: string[];
 };
@@ -63,7 +63,7 @@ const withBreaks = (text: string): Html[] =>
 const bulletList = ({ heading, items }: NonNullable<MailContent['list']>): Html => html`${paragraph(heading)}
 <ul style="margin:0 0 16px;padding-left:24px">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 
-/** Also shows the full URL, for programs without links and for people who check a link before they follow it. */
+/** Also shows the full URL, for programs without links, and for people who check a link before they follow it. */
 const linkButton = (action: string, link: string): Html => html`
 <p style="margin:24px 0"><a href="${link}" style="${BUTTON}">${action}</a></p>
 <p style="margin:0 0 16px;font-size:14px;word-break:break-all">Or open this link: <a href="${link}">${link}</a></p>`;

@@ -11,7 +11,7 @@ import { digestContent, endingContent, reportContent, warningContent } from './r
 
 type SubjectInput = Pick<LetterContext, 'kind'> & Pick<MailVariables, 'client_name' | 'invitation_subject'>;
 
-/** For mails without a client, such as those to a superuser. */
+/** For mails without a client, such as mails to a superuser. */
 const SERVICE_NAME = 'Steward';
 
 export const senderNameOf = ({ client_name: name }: Pick<MailVariables, 'client_name'>): string =>
@@ -52,13 +52,13 @@ const SUBJECTS: Record<MailKind, (sender: string) => string> = {
   'weekly-digest': (sender) => `Your week at ${sender}`,
 };
 
-/** `account`: of the recipient at the sender. */
+/** `account`: the recipient's account at the sender. */
 type Facts = LetterContext & MailVariables & { sender: string; account: string };
 
-/** `closing` and `note` stand before and after the address for questions. */
+/** `closing` and `note` are placed before and after the address for questions. */
 type Content = Pick<MailContent, 'opening' | 'list' | 'action'> & { closing?: string[]; note?: string };
 
-/** What is written into a mail, after the greeting. */
+/** The content of a mail after the greeting. */
 export const contentOf = (mail: LetterContext): Omit<MailContent, 'subject' | 'link'> => {
   const sender = senderNameOf(mail.variables);
   const facts = { ...mail, ...mail.variables, sender, account: `${mail.recipient} at ${sender}` };
@@ -69,8 +69,8 @@ export const contentOf = (mail: LetterContext): Omit<MailContent, 'subject' | 'l
 };
 
 /**
- * Mails about what has happened have no link: they are what phishing imitates, and reading the mailbox must not be enough to act. Only
- * the old address of an account has one, because its owner may have no other way left.
+ * Mails about past events have no link: phishing imitates them, and reading the mailbox must not be enough to act. Only the mail to the old
+ * address of an account has one, because the owner may have no other way left.
  */
 const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   invitation: (mail) => {
@@ -254,7 +254,7 @@ const NOT_YOU = [
 
 const expiryOf = (at: string): string => `This invitation expires on ${momentOf(at)}.`;
 
-/** When it was done, and by a request from where, if that is known. */
+/** When the change was made, and where the request came from, if known. */
 const whenAndWhere = (mail: Facts): string =>
   `on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}`;
 
@@ -278,7 +278,7 @@ const changedByAdmin = (mail: Facts): Content => ({
   ],
 });
 
-/** Nothing is said of people who have left the client or were erased. */
+/** Nothing is revealed about people who have left the client or were erased. */
 const NO_REQUEST = ['This request does not exist any more.'];
 
 const requestOf = ({ access_request: request }: Facts): string[] => {
@@ -303,7 +303,7 @@ const decisionOf = ({ access_request: request }: Facts): string[] => {
   return [decision, ...(word ? [`Your administrator wrote: ${word}`] : [])];
 };
 
-/** Where the request came from, after these words; empty if it is not known. */
+/** The origin of the request, after these words; empty if it is not known. */
 const requestFrom = ({ request_address }: Facts, words: string): string => {
   const address = oneLine(request_address ?? '');
   return address && `${words} ${address}`;

@@ -13,7 +13,7 @@ export const MAILS_IN_FLIGHT = 5;
 
 type Deps = WorkerOptions & {
   outbox: Outbox;
-  /** null: links are created so that mails can be read, but nothing is sent. */
+  /** Null: links are created, so that mails can be read, but nothing is sent. */
   mailer: Mailer | null;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 };
@@ -63,7 +63,7 @@ const queueOf = ({ outbox, mailer, logger }: Deps): Queue<ClaimedMail> => {
       return { claimed: mails, found };
     },
     deliver: async (mail, store) => {
-      // A separate trace, linked to the request: a delivery may be tried again for days.
+      // A separate trace, linked to the request: a delivery may be retried for days.
       const span = tracing.startLinked(() => spanDetailsOf(mail), mail.traceparent);
       const { outcome } = await tracing.runIn(span, async () => {
         const delivery = await send(mail);

@@ -30,7 +30,7 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
     sender !== null && readMailbox(sender) ? sender : mailFrom;
 
   return {
-    /** The sender of the mail, perhaps with a name. */
+    /** The sender of the mail, with or without a name. */
     senderOf,
 
     /** `showsLink`: whether its reader may see the link. */
@@ -66,7 +66,7 @@ const EMAIL_LINKS: Partial<Record<MailKind, EmailLinkKind>> = {
 /** RFC 3834 §5, and its equivalent in Exchange: prevents automatic replies. */
 const AUTOMATIC = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' };
 
-/** The time distinguishes equal ids of two databases: mail programs drop messages with a known id. */
+/** The time distinguishes equal ids of two databases: mail programs drop messages with an id that they know. */
 const messageIdOf = ({ id, created_at: createdAt }: LetterContext, from: string): string =>
   `steward.${id}.${createdAt.getTime().toString(36)}@${from.slice(from.lastIndexOf('@') + 1)}`;
 

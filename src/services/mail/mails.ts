@@ -18,7 +18,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { type MailContext, type MailRow, mailContexts, mailRows } from './mail-context.ts';
 import type { MailOptions } from './mail-variables.ts';
 
-/** SQL over the alias `mail`: an invitation that was mailed again is no failure any more, or that of its later mail. */
+/** SQL over the alias `mail`: whether it is the latest mail of its invitation. Failures of earlier mails no longer count. */
 const isNotSuperseded = condition`(mail.invitation_id is null or not exists (
   select from outbox_mails later where later.invitation_id = mail.invitation_id and later.id > mail.id))`;
 
@@ -31,7 +31,7 @@ type MailFilter = {
   search?: string | undefined;
   /** Mails of one request have the same time. */
   created_at?: Date | undefined;
-  /** The id of the last mail of the page before. */
+  /** The id of the last mail of the previous page. */
   cursor?: number | undefined;
 };
 
@@ -49,7 +49,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
 
-  /** Those to the account with this address, and to the address. */
+  /** The mails to the account with this address, and to the address. */
   const isRecipient = async (actor: Actor, email: string) =>
     condition`(mail.recipient = ${email} or mail.user_id = ${(await findUserId(em, actor, email)) ?? null}::int)`;
 
@@ -89,7 +89,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       // Implied by the status, and the condition of an index.
       if (filter.status === 'failed')
         rows = rows.where('mail.failed_at', 'is not', null).where(isNotSuperseded);
-      // A mail about a user concerns all clients of the user, but the actor may not see all of them.
+      // A mail about a user concerns all clients of the user, some of which the actor may not see.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);
         rows = rows.where(isOfClients([filter.client])).where(isVisible);
@@ -97,19 +97,19 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       return readPage(rows, 'mail.id', page);
     },
 
-    /** The mail as it was sent, or would be sent now. Showing a link is audited. @throws Problem `not-found` */
+    /** The mail as it was sent, or as it would be sent now. Showing a link is audited. @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => show(tx, actor, await visibleMail(tx, actor, id))),
 
     /**
-     * Makes a failed or waiting mail due now; with a rate limit, one minute after its last attempt.
+     * Makes a failed or waiting mail due now, or, with a rate limit, one minute after its last attempt.
      * @throws Problem `not-found`, `forbidden`, `invalid-input` on `id` if the mail was sent or is obsolete
      */
     retry: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
         await lockVisible(tx, actor, id);
         const row = await visibleMail(tx, actor, id);
-        // Staff can read all mails, but only retry those of clients they administer.
+        // Staff can read all mails, but retry only mails of clients that they administer.
         if (!row.is_own)
           throw roleRequired('client admin of the client that this mail concerns, or superuser');
         if (row.sent_at) throw invalid({ id: ['This mail has already been sent.'] });
@@ -143,7 +143,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
     },
 
     /**
-     * The mails and invitations of an address, newest first. Neither needs an account.
+     * The mails and invitations of an address, newest first. The address need not have an account.
      * @throws Problem `invalid-input` on `cursor`
      */
     timeline: async (actor: Actor, email: string, page: ItemPageRequest): Promise<TimelineEntry[]> => {
@@ -165,7 +165,7 @@ const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean =
   return (link ?? change) !== null && can(actor, 'administer') && !route.hasServer;
 };
 
-/** A mail that names no client concerns all clients to which its user belonged by then, as long as the account is theirs. */
+/** A mail that names no client concerns all clients to which its user belonged at that time, unless the account was shared. */
 const isOfClients = (clientIds: readonly number[]) => condition`
   (mail.client_id = any(${[...clientIds]}::int[]) or mail.client_id is null and ${IS_UNSHARED} and exists (
     select from memberships m where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])
@@ -173,7 +173,7 @@ const isOfClients = (clientIds: readonly number[]) => condition`
 
 const IS_UNSHARED = condition`not exists (select from users u where u.id = mail.user_id and u.was_shared)`;
 
-/** A mail about an account, such as a password link, is for admins only as long as the account is that of their client alone. */
+/** Admins see a mail about an account, such as a password link, only if the account was never shared with other clients. */
 const concerns = (actor: Actor, isAll: boolean) =>
   isAll
     ? condition`true`
@@ -182,7 +182,7 @@ const concerns = (actor: Actor, isAll: boolean) =>
 /** Rows of the alias `mail` that the actor may see. */
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
 
-/** Locks a mail, and its invitation before it, as every other change of an invitation does. */
+/** Locks the invitation of a mail, then the mail: the same order as in all other changes of an invitation. */
 const lockVisible = async (tx: Em, actor: Actor, id: number): Promise<void> => {
   const mails = kysely(tx)
     .selectFrom('outbox_mails as mail')
@@ -207,7 +207,7 @@ type Texts = {
     | undefined;
 };
 
-/** An invitation that does not exist. */
+/** An example of an invitation. */
 const EXAMPLE = {
   id: 0,
   kind: 'invitation' as const,
@@ -252,7 +252,7 @@ const readEntries = async (em: Em, actor: Actor, keys: readonly EntryKey[], opti
     contents.set(`invitation-${invitation.id}`, { mail: null, invitation });
   return keys.flatMap(({ key, at }): TimelineEntry[] => {
     const content = contents.get(key);
-    // It may have been deleted since the keys were read.
+    // The row may have been deleted since the keys were read.
     return content ? [{ key, at, ...content }] : [];
   });
 };

@@ -11,8 +11,8 @@ const RATE_LIMIT_LOCK = 7_305_130_502;
 type DueOptions = { now: Date; limit: number; perMinute: number };
 
 /**
- * Locks mails that are due: password mails first, then notices, then invitations. Whoever holds a mail waits for nothing else, because
- * a change of a person holds the person while it waits for their mails.
+ * Locks mails that are due: password mails first, then notices, then invitations. A transaction that holds a mail must not wait for other
+ * locks: a change of a person holds the person while it waits for their mails.
  * @returns their ids
  */
 export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> => {
@@ -26,11 +26,11 @@ export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> =>
     : [...urgent, ...(await lockInOrder(tx, options, urgent, sql`true`))];
 };
 
-/** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
+/** Nobody is waiting for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
   'second-factor-required', 'second-factor-reminder', 'webhook-disabled') or kind in ${REMINDER_KINDS})`;
 
-/** Locks due mails in the order of their index, besides those that are locked already. */
+/** Locks due mails in the order of their index, except mails that others have locked. */
 const lockInOrder = async (
   tx: Em,
   { now, limit, perMinute }: DueOptions,
@@ -40,7 +40,7 @@ const lockInOrder = async (
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
   const isRateLimited = perMinute > 0;
   const left = sql`${limit - locked.length}::int`;
-  // A row stores its last attempt only: two attempts within a minute would count once.
+  // A row stores only its last attempt: two attempts within a minute would count once.
   const hasNoRecentAttempt = isRateLimited
     ? sql`(last_attempt_at is null or last_attempt_at <= ${minuteAgo}::timestamptz)`
     : sql`true`;
@@ -66,10 +66,9 @@ type ClaimOptions = {
 };
 
 /**
- * Claims these locked mails for the length of a lease, and stores what is about to be written into them: an erasure that follows finds it,
- * and one that came before has replaced the person. If a worker dies, its mails become due again.
- *
- * One statement: PostgreSQL locks the user and the client of a mail that a transaction changes twice, to check its foreign keys again.
+ * Claims these locked mails for the length of a lease, and stores the variables to be written into them: a later erasure finds these, and
+ * an earlier one has replaced the person. If a worker dies, its mails become due again. One statement: if a transaction changes a mail
+ * twice, PostgreSQL checks its foreign keys again, and so locks the user and the client.
  */
 export const claimMails = async (
   tx: Em,
@@ -111,7 +110,7 @@ export const nextDue = async (em: Em, now: Date, perMinute: number): Promise<Dat
   return rows[0]?.due ?? null;
 };
 
-/** Attempts of the future do not count: the clock was ahead. */
+/** Attempts in the future do not count: they were stored while the clock was ahead. */
 const isRecentAttempt = (now: Date) =>
   sql`last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz
     and last_attempt_at <= ${latestPossible(now)}::timestamptz`;
@@ -119,12 +118,12 @@ const isRecentAttempt = (now: Date) =>
 /** The longest pause between two attempts. */
 export const MAX_BACKOFF_MS = 240 * MINUTE_MS;
 
-/** Whether a mail waits for longer than any retry does, because the clock was ahead when it was enqueued or attempted. */
+/** Whether a mail waits longer than for any retry, because the clock was ahead when it was enqueued or attempted. */
 export const isDueTooLate = (now: Date) =>
   condition`sent_at is null and failed_at is null
     and next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS)}::timestamptz`;
 
-/** Makes mails due whose stored time is too late, because the clock was ahead. */
+/** Makes mails due that have a too late time, because the clock was ahead. */
 export const rescheduleLateMails = (em: Em, now: Date) =>
   kysely(em)
     .updateTable('outbox_mails')
@@ -132,7 +131,7 @@ export const rescheduleLateMails = (em: Em, now: Date) =>
     .where(isDueTooLate(now))
     .execute();
 
-/** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. Leaves those that others hold. */
+/** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. Skips mails that others have locked. */
 export const failObsolete = async (tx: Em, mails: readonly { id: number; reason: string }[], now: Date) => {
   if (mails.length === 0) return;
   await sql`

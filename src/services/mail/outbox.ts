@@ -34,7 +34,7 @@ type Deps = {
   clock: Clock;
   writer: MailWriter;
   invitationMs: number;
-  /** Delivery attempts of all instances together in any minute; 0 means no limit. */
+  /** Delivery attempts of all instances together in any minute; 0: no limit. */
   perMinute: number;
   leaseMs?: number;
   /** Days after which sent and failed mails are deleted. */
@@ -64,7 +64,7 @@ export const createOutbox = (deps: Deps) => {
     return mails.filter((mail) => undeliverableReason(mail) === null);
   };
 
-  /** Runs in a separate transaction, so that claiming does not hold its locks. */
+  /** In a separate transaction, so that claiming mails does not hold its locks. */
   const createMissingLinks = (): Promise<number> =>
     em.fork().transactional(async (tx) => {
       const { ids, userIds } = await lockWithoutLink(tx);
@@ -87,7 +87,9 @@ export const createOutbox = (deps: Deps) => {
       });
     },
 
-    /** Creates the links of password mails without sending them, so that they can be read. Returns how many it found. */
+    /**
+     * Creates the links of password mails without sending the mails, so that they can be read. Returns the number of mails that it found.
+     */
     createLinks: createMissingLinks,
 
     write: (mail: ClaimedMail): Mail => writer.write(mail),
@@ -96,14 +98,14 @@ export const createOutbox = (deps: Deps) => {
     recordDelivery: (mail: ClaimedMail, delivery: Delivery): Promise<void> =>
       em.fork().transactional(async (tx) => {
         const now = clock.now();
-        // Like every other change of an invitation, this locks the invitation first.
+        // Locks the invitation first, as all other changes of an invitation do.
         const invitation =
           mail.invitation_id && (await tx.findOne(Invitation, mail.invitation_id, { lockMode: LOCK }));
         const stored = await tx.findOne(OutboxMail, { id: mail.id, sentAt: null }, { lockMode: LOCK });
         if (!stored) return;
         if (delivery.outcome === 'taken') {
           stored.send(now);
-          // A reminder is no new invitation: it extends none.
+          // A reminder is not a new invitation, so it does not extend the invitation.
           if (invitation && mail.kind === 'invitation')
             invitation.countMail(invitationEnd(now, invitationMs));
         } else if (stored.attempts === mail.attempts) {
@@ -125,7 +127,7 @@ export const createOutbox = (deps: Deps) => {
       }),
 
     /**
-     * Deletes old mails and links, and reschedules mails that the clock was ahead for. `isSent`: whether workers send mails,
+     * Deletes old mails and links, and reschedules mails that were stored while the clock was ahead. `isSent`: whether workers send mails,
      * which also detects obsolete ones.
      */
     prune: async ({ isSent }: { isSent: boolean }): Promise<void> => {
@@ -176,8 +178,8 @@ const BATCH = 100;
 type Unlinked = { ids: number[]; userIds: number[] };
 
 /**
- * Locks up to a batch of mails without a link, skipping those that another worker has locked, and before them the users to whom they
- * are sent: as revoking access does, which ends links and changes mails, so that no link outlives the access.
+ * Locks up to a batch of mails without a link, skipping mails that another worker has locked, and before them the users to whom they are
+ * sent. Revoking access locks in the same order when it ends links and changes mails, so that no link outlives the access.
  */
 const lockWithoutLink = async (tx: Em): Promise<Unlinked> => {
   const db = kysely(tx);
@@ -201,8 +203,8 @@ const lockWithoutLink = async (tx: Em): Promise<Unlinked> => {
 };
 
 /**
- * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
- * user. Somebody who has got such an address since the users were locked waits for the next round.
+ * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active user. If a user has
+ * got such an address since the users were locked, the mail waits for the next round.
  */
 const createLinks = async (tx: Em, { ids, userIds }: Unlinked, options: MailOptions): Promise<void> => {
   const db = kysely(tx);

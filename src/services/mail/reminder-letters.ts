@@ -5,7 +5,7 @@ import { type MailContent, momentOf, oneLine } from './mail-layout.ts';
 type Content = Pick<MailContent, 'opening' | 'list'>;
 type Facts = ReminderFacts | null | undefined;
 
-/** Nothing is said of people who were erased. */
+/** Nothing is revealed about people who were erased. */
 const NOTHING: Content = { opening: ['There is nothing to remind of any more.'] };
 
 /** To the person whose grants end. */

@@ -8,13 +8,13 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 
 export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
 
-/** Invitations of one request. */
+/** Limit of invitations per request. */
 export const MAX_BULK_INVITATIONS = 1_000;
 
 type InvitationsRequest = { ids: number[]; action: (typeof INVITATION_ACTIONS)[number] };
 type RowResult = { id: number; status: 'ok' | 'failed'; problem: RowProblem | null };
 
-/** Resends or revokes many invitations, each in a separate transaction, as bulk changes of users do. */
+/** Resends or revokes many invitations, each in a separate transaction, like bulk changes of users. */
 export const createBulkInvitations = (unit: UnitOfWork) => {
   const { em, clock, idempotency } = unit;
 

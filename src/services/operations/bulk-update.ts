@@ -39,7 +39,7 @@ export const BULK_ACTIONS = [
   'send-password-link',
 ] as const;
 
-/** `groups`: ids. `expires_at`: when new grants end, in ISO 8601. `reason`: of new grants. */
+/** `groups`: ids. `expires_at`: the end of new grants, in ISO 8601. `reason`: the reason for new grants. */
 type BulkChange = {
   action: (typeof BULK_ACTIONS)[number];
   apps: string[];
@@ -70,10 +70,10 @@ export type BulkResult = {
   next_cursor: string | null;
 };
 
-/** The users of a request. A repeat of the request changes the same ones, even if they no longer match its filter. */
+/** The users of a request. A repeat of the request changes the same users, even if they no longer match its filter. */
 type Plan = Pick<BulkResult, 'operation' | 'undo_until' | 'next_cursor'> & { emails: string[] };
 
-/** Users of one request. */
+/** Limit of users per request. */
 export const MAX_BULK_USERS = 1_000;
 
 /** Changes many users, each in a separate transaction, so that locks are held only briefly. */
@@ -102,7 +102,7 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
     const rest = emails.filter((email) => !done.has(email));
     for await (const [current, email] of withCurrentActor(em, actor, rest))
       outcomes.set(email, await resultOf(email, () => changeUser(tagged, current, email, what)));
-    // Also those whom another instance has changed.
+    // Includes users whom another instance has changed.
     for (const email of await findDone(em, actor, plan.operation, emails))
       outcomes.set(email, changed(email));
     return { ...operation, results: emails.map((email) => outcomes.get(email) ?? changed(email)) };
@@ -169,7 +169,7 @@ const changeUser = async (
   email: string,
   { operationId, change }: { operationId: string; change: BulkChange },
 ): Promise<boolean> => {
-  // A flush compares all entities that its entity manager has read.
+  // A fork, because a flush compares all entities that its entity manager has read.
   const em = unit.em.fork();
   const { action } = change;
   if (action === 'send-password-link') return sendPasswordLink({ ...unit, em }, actor, email, operationId);
@@ -209,7 +209,7 @@ const addToGroups = async (deps: Transaction, actor: Actor, email: string, ids: 
   return { isChanged: groups.length > 0, undoable: { ...undoable, userId: user.id, groups } };
 };
 
-/** Undefined without an end and a reason: the terms are then those of `changeAccess`. */
+/** Undefined without an end and a reason: then `changeAccess` uses its default terms. */
 const termsOf = (actor: Actor, { apps, expires_at, reason = '' }: BulkChange, now: Date) => {
   if (expires_at === undefined && reason === '') return undefined;
   const end = { expires_at: expires_at ?? null, reason };
@@ -217,13 +217,12 @@ const termsOf = (actor: Actor, { apps, expires_at, reason = '' }: BulkChange, no
   return Object.fromEntries(apps.map((id) => [id, terms]));
 };
 
-/** Password mails to one address in an hour that admins may cause. */
+/** Limit of password mails per hour to one address that admins may cause. */
 const MAILS_PER_HOUR = 5;
 const RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * Mails a link to set the first or a new password, once per operation. An address that has no account yet gets its invitation
- * again.
+ * Mails a link to set the first or a new password, once per operation. For an address without an account, sends its invitation again.
  * @throws Problem `not-found`, `forbidden`, `account-inactive`, `ambiguous-invitation`, `throttled`
  */
 const sendPasswordLink = async (unit: UnitOfWork, actor: Actor, email: string, operationId: string) => {
@@ -235,7 +234,7 @@ const sendPasswordLink = async (unit: UnitOfWork, actor: Actor, email: string, o
   return true;
 };
 
-/** Whether the actor sees no user of this address, but may see a pending invitation. */
+/** Whether the actor sees no user with this address, but may see a pending invitation. */
 const isInvited = async (em: Em, actor: Actor, email: string): Promise<boolean> => {
   if ((await findUserId(em, actor, email)) !== undefined) return false;
   const invitation = kysely(em).selectFrom('invitations').select('id').where('status', '=', 'pending');
@@ -267,7 +266,7 @@ const enqueuePasswordLink = async (
 };
 
 /**
- * Counts the mails of the actor alone: those of others would show that the person also belongs to another client.
+ * Counts only the mails of the actor: the number of all mails would reveal that the person also belongs to another client.
  * @throws Problem `throttled`
  */
 const requireFewMails = async (tx: Em, actor: Actor, email: string, now: Date): Promise<void> => {

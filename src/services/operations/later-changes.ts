@@ -3,16 +3,16 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { auditEntrySeenBy } from '../access/visibility.ts';
 
-/** What was decided about a person after an operation has changed them. An undo leaves it. */
+/** Decisions about a person after an operation has changed them. An undo does not revert these. */
 export type LaterChanges = {
   apps: ReadonlySet<string>;
   groups: ReadonlySet<number>;
-  /** Clients whose membership, or roles, changed. */
+  /** Clients in which the membership or the roles changed. */
   clients: ReadonlySet<number>;
   /** Whether the account was activated or deactivated, and whether its roles in all clients changed. */
   account: boolean;
   roles: boolean;
-  /** Who made the last of these changes that the actor may read about. */
+  /** Who made the last of these changes among those that the actor may read about. */
   by: string | null;
 };
 
@@ -31,7 +31,10 @@ type Changed = { operation: string; userId: number; changedAt: Date; groups: rea
 const OF_MEMBERSHIP = /^(membership\.|client\.(add|remove)-|invitation\.accept$|identity\.link$)/;
 const OF_ACCOUNT = /^user\.(de|re)activate$/;
 
-/** Reads the audit trail, which has every decision about the person. Later than that of the operation: the person was locked for each. */
+/**
+ * Reads the audit trail, which records every decision about the person. Entries after the operation's own are later, because the person was
+ * locked for each.
+ */
 export const readLaterChanges = async (tx: Em, actor: Actor, changed: Changed): Promise<LaterChanges> => {
   const entries = (await entriesAbout(changed).execute(kysely(tx))).rows;
   const isSeen = auditEntrySeenBy(actor);
@@ -52,7 +55,9 @@ export const readLaterChanges = async (tx: Em, actor: Actor, changed: Changed): 
   };
 };
 
-/** Of the person, of the groups as far as they name the person, and by the person, who may have accepted an invitation. */
+/**
+ * Entries about the person; entries about the groups that name the person; and entries by the person, who may have accepted an invitation.
+ */
 const entriesAbout = ({ operation, userId, changedAt, groups }: Changed) => {
   const member = sql`${JSON.stringify([userId])}::jsonb`;
   const columns = sql`select id, action, target_type, target_id, actor_label, client_ids, details from audit_entries

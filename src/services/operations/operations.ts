@@ -30,7 +30,7 @@ import { type LaterChanges, readLaterChanges } from './later-changes.ts';
 
 export { UNDONE_KINDS };
 
-/** What all requests so far have undone. */
+/** The total of all undo requests so far. */
 type UndoResult = {
   operation: string;
   reverted: number;
@@ -38,7 +38,7 @@ type UndoResult = {
   is_finished: boolean;
 };
 
-/** Users of one request. */
+/** Limit of users per request. */
 const MAX_USERS = 1_000;
 
 const changedSince = (by: string | null): RowProblem => ({
@@ -52,7 +52,7 @@ const EXPIRED: RowProblem = { code: 'expired', detail: 'The grant would have end
 export const createOperations = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency, staffSecondFactor } = unit;
 
-  /** The user is locked before the change, in the same order as by all others that change a user. */
+  /** Locks the user before the change, in the same order as all other transactions that change a user. */
   const undoUser = (actor: Actor, id: string, { email, groups: joined, ended }: Changed): Promise<void> =>
     em.fork().transactional(async (tx) => {
       const parts = ended ?? [];
@@ -69,7 +69,7 @@ export const createOperations = (unit: UnitOfWork) => {
       });
       const is_active = (await isAsLeft(tx, user, change, later)) ? !change.isActive : undefined;
       const revoke = change.granted.filter((app) => !later.apps.has(app));
-      // Without those that were removed, or are out of reach by now.
+      // Without apps that were removed, or that the actor can no longer manage.
       const { apps } = await findGrantable(tx, actor, change.revoked);
       const grant = apps
         .filter((app) => !later.apps.has(app.id) && !later.clients.has(app.client_id))
@@ -113,8 +113,8 @@ export const createOperations = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Reverts what is still as the actor's operation left it, of up to `MAX_USERS` users. A repeat returns the same, or
-     * continues if there are more users or the first request was interrupted.
+     * Reverts changes of the actor's own operation that are still in place, for up to `MAX_USERS` users. A repeat returns the same result,
+     * or continues if there are more users or the first request was interrupted.
      * @throws Problem `not-found`, `undo-expired`
      */
     undo: (actor: Actor, id: string, idempotencyKey: IdempotencyKey | null): Promise<UndoResult> => {
@@ -127,7 +127,7 @@ export const createOperations = (unit: UnitOfWork) => {
   };
 };
 
-/** Users whose change is to be undone. */
+/** Users whose change is not undone yet. */
 const changedUsers = (em: Em, id: string) =>
   kysely(em)
     .selectFrom('operation_changes as change')
@@ -141,7 +141,7 @@ const changedUsers = (em: Em, id: string) =>
 
 type Changed = Awaited<ReturnType<typeof changedUsers>>[number];
 
-/** Locks a change that was not undone. */
+/** Locks a change that is not undone yet. */
 const lockChange = (tx: Em, id: string, userId: number) =>
   tx.findOne(
     OperationChange,
@@ -174,7 +174,7 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
   return { reverted, skipped, is_finished };
 };
 
-/** Whether the operation was the last to activate or deactivate the locked user, or their memberships. */
+/** Whether the operation was the last one to activate or deactivate the locked user, or the user's memberships. */
 const isAsLeft = async (
   tx: Em,
   user: User,
@@ -191,7 +191,7 @@ const isAsLeft = async (
   );
 };
 
-/** What an offboarding has ended, without what was decided about again. */
+/** The parts that an offboarding has ended, without parts that were decided about again. */
 const partsToGiveBack = (parts: readonly EndedPart[], later: LaterChanges): EndedPart[] =>
   parts.filter(({ kind, key }) => {
     if (kind === 'group') return !later.groups.has(Number(key));
@@ -199,7 +199,7 @@ const partsToGiveBack = (parts: readonly EndedPart[], later: LaterChanges): Ende
     return kind !== 'client-role' || !later.clients.has(clientOfRole(key));
   });
 
-/** Ends the memberships that the operation began, except those that another app needs by now. */
+/** Ends the memberships that the operation began, except memberships that another app needs by now. */
 const endMemberships = (tx: Em, { id }: User, joined: readonly number[], now: Date) =>
   kysely(tx)
     .deleteFrom('memberships as m')
@@ -210,7 +210,7 @@ const endMemberships = (tx: Em, { id }: User, joined: readonly number[], now: Da
     .returning('m.client_id')
     .execute();
 
-/** `key`: of what an offboarding has ended. */
+/** `key`: the key of a part that an offboarding has ended. */
 type Part = UndoablePart & { key?: string };
 
 const appPart = (app_id: string): Part => ({ kind: 'app', app_id, group_id: null });

@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 
-/** What every new mail has. It is due at once, and its delivery belongs to the trace of the request that caused it. */
+/** The common columns of new mails. A new mail is due at once, and its delivery belongs to the trace of the request that caused it. */
 export const newMail = (now: Date) => ({
   createdAt: now,
   nextAttemptAt: now,
@@ -15,21 +15,21 @@ export const newMail = (now: Date) => ({
 /** SQL: the columns of `newMail`. */
 export const NEW_MAIL = sql`created_at, next_attempt_at, traceparent`;
 
-/** SQL: a wait of mails to many, in the order of this column: one a second, or all within an hour. */
+/** SQL: a delay that spreads mails to many people, in the order of this column: one a second, or all within an hour. */
 export const spreadBy = (column: string) => sql`(row_number() over (order by ${sql.ref(column)}) - 1)
   * least(interval '1 second', interval '1 hour' / count(*) over ())`;
 
 export const SPREAD = spreadBy('user_id');
 
-/** SQL: their values. @param wait an interval until the mail is due */
+/** SQL: the values of `newMail`. @param wait an interval until the mail is due */
 export const newMailValues = (now: Date, wait: RawBuilder<unknown> = sql`interval '0'`) => sql`
   ${now}::timestamptz, ${now}::timestamptz + ${wait}, ${tracing.traceparent()}::varchar`;
 
 type InvitationMail = { id: number; client: number; email: string };
 
 /**
- * Invitation mails that one client may send to one address in an hour. Counted by address because a client admin can revoke
- * an invitation and create another, and by client because otherwise one client could use up, and so detect, another's mails.
+ * Invitation mails that one client may send to one address in an hour. Counted by address, because a client admin can revoke an invitation
+ * and create another; and by client, because otherwise one client could use up, and so detect, the mails of another.
  */
 const MAILS_PER_HOUR = 20;
 const RETRY_AFTER_SECONDS = 3_600;
@@ -81,7 +81,7 @@ export const isMailed = async (
   return (await mails.where((row) => row.and(to)).executeTakeFirst()) !== undefined;
 };
 
-/** `address`: that of the request, which the mail mentions. */
+/** `address`: the address of the request, which the mail mentions. */
 type Notice = { userId: number; now: Date; address: string | null };
 
 /** `changeId`: null for a mail without a link. */
@@ -101,7 +101,7 @@ export const enqueueEmailMail = async (
 
 type RequestRow = { id: number; app: string; client: number; user_id: number };
 
-/** Requests for one app within these minutes are one mail to each admin: they see the others in the list. */
+/** Requests for one app within these minutes cause one mail to each admin, who sees all of them in the list. */
 export const REQUEST_MAIL_MINUTES = 10;
 
 /** Enqueues a mail to each admin who may decide the request. The app is locked, so that two requests do not both find no earlier mail. */
@@ -148,15 +148,15 @@ export const enqueueNotice = async (
 };
 
 /**
- * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same
- * transaction: setting the first password is not a change.
+ * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same transaction: setting the
+ * first password is not a change.
  */
 export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
   enqueueNotice(tx, 'password-changed', change, condition`password_hash is not null`);
 
 /**
- * Enqueues a mail about failed attempts, at most one a day: an attack must not flood the mailbox. Inserts nothing for an unknown or inactive
- * account.
+ * Enqueues a mail about failed attempts, at most one a day: an attack must not flood the mailbox. Inserts nothing for an unknown or
+ * inactive account.
  */
 export const enqueueDailyNotice = (tx: Em, kind: 'failed-logins' | 'failed-codes', notice: Notice) => {
   const dayAgo = new Date(notice.now.getTime() - DAY_MS);

@@ -18,8 +18,8 @@ export const mailStatus = sql<MailStatus>`case
 end`;
 
 /**
- * SQL over an alias of `outbox_mails`: whether a mail is about the account of its user, also if a client sends it. When a password ends, and
- * whether somebody has a second factor, is of all clients of the person.
+ * SQL over an alias of `outbox_mails`: whether a mail is about the account of its user, even if a client sends it. The expiry of a password
+ * and the lack of a second factor concern all clients of the person.
  */
 export const isAboutAccount = (mail: string) => condition`(${sql.ref(`${mail}.client_id`)} is null
   or ${sql.ref(`${mail}.kind`)} in ('password-expiry', 'second-factor-required', 'second-factor-reminder'))`;

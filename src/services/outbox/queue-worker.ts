@@ -4,9 +4,9 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 const POLL_MS = 30_000;
-/** While notifications are unavailable. */
+/** Interval of polling while notifications are unavailable. */
 const UNNOTIFIED_POLL_MS = 5_000;
-/** Due items that cannot be claimed are briefly locked by another worker. */
+/** Minimum pause: due items that cannot be claimed are briefly locked by another worker. */
 const MIN_PAUSE_MS = 250;
 const RETRY_MS = 2_000;
 const STOP_MS = 8_000;
@@ -19,15 +19,15 @@ type Claimed = { next_attempt_at: Date };
 /** Stores the result of a delivery. Retries while the database is unavailable, until the lease ends: a lost result would deliver again. */
 type Store = (write: () => Promise<void>) => Promise<void>;
 
-/** A table of items that are delivered to somewhere outside, for any number of workers in any number of instances. */
+/** A table of items to deliver to an external system, for any number of workers in any number of instances. */
 export type Queue<T extends Claimed> = {
-  /** Its name in the log. */
+  /** The name of the queue in the log. */
   name: string;
-  /** Deliveries of one worker at the same time, which a killed worker may repeat. 0: nothing is delivered. */
+  /** Concurrent deliveries of one worker; if the worker is killed, these may be repeated. 0: nothing is delivered. */
   maxInFlight: number;
-  /** Leases up to `limit` due items. `found` also counts those that need no delivery any more. */
+  /** Leases up to `limit` due items. `found` also counts items that need no delivery any more. */
   claim: (limit: number) => Promise<{ claimed: T[]; found: number }>;
-  /** Gives items back that were claimed too late. */
+  /** Gives back items that were claimed too late. */
   release: (items: readonly T[]) => Promise<void>;
   /** Never rejects. */
   deliver: (item: T, store: Store) => Promise<void>;
@@ -54,7 +54,7 @@ const JITTER = 0.25;
 export const backoffOf = (attempts: number, baseMs: number, maxMs: number): number =>
   Math.min(maxMs, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));
 
-/** Events of this time are delivered together. */
+/** Events within this time are delivered together. */
 const THROTTLE_MS = 50;
 
 /** Calls a function once for all calls within a short time. */
@@ -70,7 +70,7 @@ export const throttle = (onHeard: () => void) => {
   };
 };
 
-/** Delivers the items of a queue. Every instance runs one worker for each; they share the queue through the database. */
+/** Delivers the items of a queue. Every instance runs one worker per queue; the workers share the queue through the database. */
 export const createQueueWorker = <T extends Claimed>(
   queue: Queue<T>,
   { listen, clock, logger, pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS }: WorkerOptions,
@@ -85,7 +85,7 @@ export const createQueueWorker = <T extends Claimed>(
 
   const isFull = (): boolean => inFlight.size > 0 && inFlight.size >= queue.maxInFlight;
   const wake = (): void => wakeUp.abort();
-  /** Ends early if there was a wake-up since the last check for work, so that none is lost. */
+  /** Ends early if there was a wake-up since the last check for work, so that no wake-up is lost. */
   const sleep = (ms: number): Promise<void> =>
     pause(ms, undefined, { ref: false, signal: wakeUp.signal }).catch(() => {}); // it was woken
 
@@ -158,7 +158,7 @@ export const createQueueWorker = <T extends Claimed>(
       for (;;) {
         wakeUp = new AbortController();
         const found = await startDue();
-        // A delivery that was recorded meanwhile may have hidden others from the claim.
+        // A delivery that was recorded meanwhile may have made other items due.
         if (wakeUp.signal.aborted) continue;
         if (inFlight.size > 0) await Promise.race(inFlight);
         else if (found === 0) return;

@@ -4,12 +4,12 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { NEW_MAIL, newMailValues, SPREAD } from '../outbox/enqueue-mails.ts';
 import { graceEnd, lackingFrom } from './factor-policy.ts';
 
-/** Days before the end of the grace at which those without a second factor are reminded. */
+/** Days before the end of the grace period at which members without a second factor are reminded. */
 const REMINDER_DAYS = 3;
 
 type Notice = { kind: 'second-factor-required' | 'second-factor-reminder'; now: Date };
 
-/** Mails the active members `m` of clients `c` who have not what these demand, unless such a mail is queued. */
+/** Mails the active members `m` of clients `c` who lack the factor that the clients require, unless such a mail is queued. */
 const enqueue = async (tx: Em, { kind, now }: Notice, isWanted: RawBuilder<unknown>): Promise<void> => {
   await sql`
     insert into outbox_mails (kind, recipient, client_id, user_id, ${NEW_MAIL})
@@ -27,7 +27,10 @@ const enqueue = async (tx: Em, { kind, now }: Notice, isWanted: RawBuilder<unkno
 /** `userIds`: null means all. */
 type Members = { clientIds: readonly number[]; userIds: readonly number[] | null; now: Date };
 
-/** Informs members without a second factor of the policies of these clients, in the transaction that has written these or them. */
+/**
+ * Informs members without a second factor of the policies of these clients, in the transaction that has written the policies or the
+ * memberships.
+ */
 export const enqueuePolicyNotices = (tx: Em, { clientIds, userIds, now }: Members): Promise<void> =>
   enqueue(
     tx,
@@ -36,7 +39,7 @@ export const enqueuePolicyNotices = (tx: Em, { clientIds, userIds, now }: Member
       and (${userIds === null}::boolean or m.user_id = any(${[...(userIds ?? [])]}::int[]))`,
   );
 
-/** Reminds those whose grace ends within days, once for each policy, and not on the day on which they were informed. */
+/** Reminds members whose grace period ends soon, once per policy, and not on the day on which they were informed. */
 export const enqueuePolicyReminders = (em: Em, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     // Instances remind one after another, so that each sees the mails of the others.

@@ -4,13 +4,13 @@ import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 
-/** 0: a password alone; 1: also a second factor; 2: a passkey, which no other site can ask for. */
+/** 0: a password alone; 1: also a second factor; 2: a passkey, which cannot be phished. */
 export type Strength = 0 | 1 | 2;
 
-/** What each kind of second factor proves. */
+/** The strength that each kind of second factor proves. */
 const STRENGTH_OF_KIND: Record<FactorKind, Strength> = { totp: 1, passkey: 2 };
 
-/** What each policy demands of logins. */
+/** The strength of logins that each policy requires. */
 export const STRENGTH_OF_POLICY: Record<FactorPolicy, Strength> = {
   off: 0,
   optional: 0,
@@ -20,13 +20,13 @@ export const STRENGTH_OF_POLICY: Record<FactorPolicy, Strength> = {
 
 export { FACTOR_POLICIES };
 
-/** What a login has proven, by its methods of RFC 8176. */
+/** The strength of a login, by its methods of RFC 8176. */
 export const strengthOf = (methods: readonly string[]): Strength => {
   if (methods.includes('hwk') || methods.includes('swk')) return 2;
   return methods.includes('mfa') ? 1 : 0;
 };
 
-/** From when on a person needs any second factor, and from when on a passkey, by all policies that count. Null: never. */
+/** When a person must have any second factor, and when they must have a passkey, by all policies that count. Null: never. */
 export type Demand = { factor_from: Date | null; passkey_from: Date | null };
 
 export const neededStrength = ({ factor_from, passkey_from }: Demand, now: Date): Strength => {
@@ -34,19 +34,19 @@ export const neededStrength = ({ factor_from, passkey_from }: Demand, now: Date)
   return factor_from && factor_from <= now ? 1 : 0;
 };
 
-/** From when on this strength is not enough, also in the future; null: it always is. */
+/** When this strength stops being enough, possibly in the future; null: never. */
 export const insufficientFrom = ({ factor_from, passkey_from }: Demand, strength: Strength): Date | null => {
   if (strength === 2) return null;
   return strength === 1 ? passkey_from : factor_from;
 };
 
-/** What a login still needs: a second factor that the person has, an app that they have to set up, or a passkey that they have to add. */
+/** The step that a login still needs: a second factor that the person has, an app to set up, or a passkey to add. */
 export type LoginStep = 'code' | 'enrol' | 'passkey';
 
-/** A person's second factors, and what policies demand of them. */
+/** A person's second factors, and the requirements of policies for the person. */
 export type FactorState = Demand & { enrolled: Strength };
 
-/** From when on a person needs another second factor than they have, and whether that is a passkey. Null: they have what is required. */
+/** When a person must have a second factor that they lack, and whether that is a passkey. Null: they have what is required. */
 export const lackOf = (state: FactorState): { required_from: Date | null; needs_passkey: boolean } => {
   const required_from = insufficientFrom(state, state.enrolled);
   const { passkey_from } = state;
@@ -55,8 +55,8 @@ export const lackOf = (state: FactorState): { required_from: Date | null; needs_
 };
 
 /**
- * What a login of a person needs beyond its methods: always the second factor of those who have one. Who has a passkey can log in with a code,
- * as after the loss of it: apps then ask for the passkey.
+ * The step that a login still needs after its methods. People with a second factor always need it. A person with a passkey can also log in
+ * with a code, for example after the loss of the passkey: apps that require the passkey then ask for it.
  */
 export const nextLoginStep = (
   state: FactorState,
@@ -71,9 +71,9 @@ export const nextLoginStep = (
 };
 
 /**
- * What a login at an identity provider needs beyond what the provider states: a second factor that the person has here, if the policy demands
- * one.
- * @throws Problem `second-factor-required` if they have none that is enough
+ * The step that a login at an identity provider needs after the methods that the provider states: a second factor that the person has here,
+ * if the policy requires one.
+ * @throws Problem `second-factor-required` if they lack the required factor
  */
 export const nextProviderStep = (
   state: FactorState,
@@ -87,8 +87,8 @@ export const nextProviderStep = (
 };
 
 /**
- * What a session needs to open an app. Those who have a passkey use it; of those who have a second factor, the session may be older, or made
- * without it.
+ * The step that a session needs to open an app. The session of a person with a second factor may be older than the factor, or made without
+ * it.
  */
 export const nextAppStep = (state: FactorState, methods: readonly string[], now: Date): LoginStep | null => {
   const needed = neededStrength(state, now);
@@ -106,33 +106,33 @@ const STRENGTH = sql<Strength>`case kind ${sql.join(
 export const enrolledOf = (user: 'users' | 'person') => sql<Strength>`coalesce((
   select max(${STRENGTH}) from mfa_factors f where f.user_id = ${sql.ref(`${user}.id`)} and f.confirmed_at is not null), 0)`;
 
-/** SQL: whether a row of `users` has a second factor of this strength, by a set that is made once for many rows. */
+/** SQL: whether a row of `users` has a second factor of this strength. Compares with a set that is computed once for all rows. */
 export const hasFactorOf = (strength: Strength) => condition`
   users.id in (select user_id from mfa_factors where confirmed_at is not null and ${STRENGTH} >= ${sql.lit(strength)})`;
 
 export const ENROLLED = enrolledOf('users');
 
-/** SQL: whether the policy of a row of `clients`, or of this alias, demands at least this strength. */
+/** SQL: whether the policy of a row of `clients`, or of this alias, requires at least this strength. */
 export const demands = (strength: Strength, clients = 'c'): RawBuilder<boolean> => {
   const policies = FACTOR_POLICIES.filter((policy) => STRENGTH_OF_POLICY[policy] >= strength);
   return condition`${sql.ref(`${clients}.factor_policy`)} in (${sql.join(policies.map((policy) => sql.lit(policy)))})`;
 };
 
-/** SQL: when the grace of a membership ends: of people who have joined since the change of the policy, it begins when they joined. */
+/** SQL: when the grace period of a membership ends. For people who have joined since the policy changed, it begins when they joined. */
 export const graceEnd = (clients = 'c', memberships = 'm'): RawBuilder<Date> => sql`
   (greatest(${sql.ref(`${clients}.factor_policy_since`)}, ${sql.ref(`${memberships}.joined_at`)})
     + ${sql.ref(`${clients}.factor_grace_days`)} * interval '24 hours')`;
 
-/** SQL: when the grace of member `m` ends in client `c`, if its policy demands more than `user` has. Null: it does not. */
+/** SQL: when the grace period of member `m` ends in client `c`, if the policy requires more than `user` has; otherwise null. */
 export const lackingFrom = (user: 'users' | 'person'): RawBuilder<Date | null> => sql`
   case when ${demands(2)} and ${enrolledOf(user)} < 2 or ${demands(1)} and ${enrolledOf(user)} < 1 then ${graceEnd()} end`;
 
-/** SQL: from when on the clients of which a row of `users` is an active member demand this strength. Null: never. */
+/** SQL: when the clients in which a row of `users` is an active member require this strength. Null: never. */
 export const demandedFrom = (strength: Strength): RawBuilder<Date | null> => sql`
   (select min(${graceEnd()}) from memberships m join clients c on c.id = m.client_id
     where m.user_id = users.id and m.is_active_member and ${demands(strength)})`;
 
-/** What the operator demands of superusers and staff, without grace. */
+/** The operator's requirement for superusers and staff, without a grace period. */
 export type StaffPolicy = FactorPolicy;
 
 /** The columns of `FactorState` for rows of `users`, by all clients of the person, and the setting for staff. */
@@ -149,7 +149,9 @@ export const factorState = (staffPolicy: StaffPolicy) => {
   ] as const;
 };
 
-/** What the policy of the client of a connection demands of a member; that of the installation, what all policies demand: `all`. */
+/**
+ * The requirement of a connection's client for a member. For the connection of the installation, the requirements of all policies: `all`.
+ */
 export const readProviderDemand = async (
   em: Em,
   userId: number,
@@ -173,7 +175,7 @@ export const readProviderDemand = async (
 const demandedByApp = (strength: Strength) =>
   sql<Date | null>`case when ${demands(strength, 'clients')} then ${graceEnd('clients', 'memberships')} end`;
 
-/** The columns of `FactorState` for `users` who open an app of `clients`, perhaps as a member of it by `memberships`. */
+/** The columns of `FactorState` for `users` who open an app of `clients`, possibly as a member by `memberships`. */
 export const APP_FACTOR_STATE = [
   ENROLLED.as('enrolled'),
   demandedByApp(1).as('factor_from'),
@@ -186,7 +188,7 @@ const isRecommended = (staffPolicy: StaffPolicy) => condition`(
   or exists (select from memberships m join clients c on c.id = m.client_id
     where m.user_id = users.id and m.is_active_member and c.factor_policy <> 'off'))`;
 
-/** What second factors a user has, and what policies say of them. */
+/** The second factors of a user, and the requirements and recommendations of policies. */
 export const readFactorState = (em: Em, userId: number, staffPolicy: StaffPolicy) =>
   kysely(em)
     .selectFrom('users')

@@ -5,20 +5,22 @@ import { Problem } from '../../lib/problems.ts';
 import { NEW_MAIL, newMailValues, SPREAD } from '../outbox/enqueue-mails.ts';
 import { enqueuePolicyNotices } from './factor-notices.ts';
 
-/** Days between the mail about a policy that makes passwords expire sooner and the first expiry by it. */
+/** Days between the mail about a policy that shortens the life of passwords and the first expiry by it. */
 const NOTICE_DAYS = 7;
 
 const TRUE = condition`true`;
 
 /**
- * SQL: when the policy of client `c`, by membership `m`, expires the password of the user, but not before people who were
- * informed of a shorter period had time to change it. `days` replaces the value of the policy, for the time before a
- * change.
+ * SQL: when the policy of client `c`, by membership `m`, expires the password of the user. Not before people who were informed of a shorter
+ * period had time to change it. `days` replaces the value of the policy, to compute the time before a change.
  */
 const expiryByClient = (user: RawBuilder<unknown>, days = sql`c.password_expiration_days`) => sql`
   greatest(${user}.last_password_set + ${days} * interval '24 hours', m.password_expiry_from)`;
 
-/** SQL: when the password of the user expires, by their clients, or those of them that meet the condition on `c`. Null if never, or not before a reactivation. */
+/**
+ * SQL: when the password of the user expires by the policies of their clients, or of those clients that meet the condition on `c`. Null:
+ * never, or not before a reactivation.
+ */
 export const passwordExpiresAt = (
   user: 'users' | 'person',
   condition: RawBuilder<boolean> = TRUE,
@@ -43,10 +45,10 @@ type Shortened = {
 };
 
 /**
- * Mails the active members whose passwords expire sooner by the policy than before; inactive ones are informed when
- * they are reactivated. Policies of other clients, which may be shorter, change nothing: an admin could find them out. Run it after the policy or the membership was written, in the same transaction. The mails are
- * spread over up to an hour, so that they do not flood the mail server. A mail that is still queued says the new date
- * too.
+ * Mails the active members whose passwords expire sooner by the policy than before; inactive members are informed when they are
+ * reactivated. Ignores policies of other clients, which may be shorter: otherwise, an admin could detect them. Run it after the policy or
+ * the membership was written, in the same transaction. The mails are spread over up to an hour, so that they do not flood the mail server.
+ * A mail that is still queued states the new date too.
  */
 export const enqueueExpiryNotices = async (
   tx: Em,
@@ -79,12 +81,12 @@ export const enqueueExpiryNotices = async (
     order by user_id`.execute(kysely(tx));
 };
 
-/** Mails about one policy to one person in a day that client admins may cause. */
+/** Mails per day about one policy to one person that client admins may cause. */
 export const NOTICES_PER_DAY = 5;
 
 /**
- * Call it before a client admin shortens the life of passwords: changing it to and fro would mail all members each time. The client must be
- * locked.
+ * Call it before a client admin shortens the life of passwords: changing it back and forth would mail all members each time. The client
+ * must be locked.
  * @throws Problem `throttled`
  */
 export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Promise<void> => {
@@ -115,7 +117,7 @@ export const enqueueJoinNotices = async (
   await enqueuePolicyNotices(tx, { clientIds, userIds, now });
 };
 
-/** Informs a user who was reactivated of what changed while they were inactive. */
+/** Informs a user who was reactivated of changes while they were inactive. */
 export const enqueueReactivationNotice = async (tx: Em, userId: number, now: Date): Promise<void> => {
   await sql`
     with told as (

@@ -10,7 +10,7 @@ export type WindowCount = {
   /** Points added in the window by all instances. */
   points: number;
   msLeft: number;
-  /** The end of the window by the database clock, which identifies the window of a key. */
+  /** The end of the window by the database clock. It identifies the window of a key. */
   window: string;
 };
 
@@ -19,9 +19,8 @@ const NOW_MS = `(extract(epoch from ${DATABASE_TIME}) * 1000)::bigint`;
 const MS_LEFT = `least(expire - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
 
 /**
- * One statement, which waits for concurrent ones of the same key. Uses the database clock, which all instances share:
- * an instance whose own clock is wrong would lock accounts for days, or unlock them. rate-limiter-flexible has no such
- * option.
+ * One statement, which waits for concurrent ones on the same key. Uses the database clock, which all instances share: an instance whose own
+ * clock is wrong would lock accounts for days, or unlock them. rate-limiter-flexible has no such option.
  */
 const ADD = `
   insert into rate_limits as current (key, points, expire) values ($1, $3, ${NOW_MS} + $2::bigint)
@@ -50,14 +49,14 @@ export type Bucket = Limit & { key: string };
 type Taken = Pick<WindowCount, 'points' | 'window'> & { key: string };
 
 export const createBuckets = (pool: Pool) => {
-  /** One statement for each: one for all could wait for another one that waits for it. */
+  /** One statement for each key: one for all keys could wait for another one that waits for it. */
   const giveBack = async (taken: readonly Taken[]): Promise<void> => {
     for (const { key, window } of taken) await pool.query(GIVE_BACK, [key, window]);
   };
 
   return {
     /**
-     * Counts one in each bucket, in this order, or in none if one is full.
+     * Counts one in each bucket, in this order; if one is full, in none.
      * @throws Problem `throttled`
      */
     take: async (...buckets: Bucket[]): Promise<Taken[]> => {
@@ -77,22 +76,22 @@ export const createBuckets = (pool: Pool) => {
 };
 
 type HourlyLimit = {
-  /** Of the keys: `email-change`. */
+  /** The prefix of the keys: `email-change`. */
   prefix: string;
   perHour: number;
-  /** What the caller is told. `msLeft`: until the hour ends. */
+  /** The message for the caller. `msLeft`: until the hour ends. */
   detailOf: (msLeft: number) => string;
 };
 
-/** Limits what a user does in an hour. Counted for all instances. */
+/** Limits an action of a user per hour. Counted for all instances. */
 export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: HourlyLimit) => {
   const keyOf = (userId: number): string => `${prefix}:${userId}`;
   const refusalOf = (count: WindowCount): Problem =>
     new Problem('throttled', { detail: detailOf(count.msLeft), retryAfterSeconds: secondsLeft(count) });
   return {
     /**
-     * Counts one, on another connection than that of a transaction, which may be rolled back.
-     * @throws Problem `throttled` if it is one too many
+     * Counts one action, on a separate connection: the caller's transaction may be rolled back.
+     * @throws Problem `throttled` if it exceeds the limit
      */
     add: async (userId: number): Promise<void> => {
       const count = await addPoints(pool, { key: keyOf(userId), windowMs: HOUR_MS });

@@ -11,10 +11,10 @@ import { dueSuspensions, isInactive, STORED } from './reminder-rules.ts';
 
 type Deps = { em: Em; clock: Clock; audit: Audit; signal?: AbortSignal | undefined };
 
-/** Members of one page. */
+/** Members per page. */
 const BATCH = 1_000;
 
-/** Warns people who do not use a client, and suspends their membership in it if they still do not, as the client wants. */
+/** Warns people who do not use a client, and suspends their membership if they still do not, according to the client's settings. */
 export const runInactivity = async (deps: Deps): Promise<void> => {
   const { em, clock, signal } = deps;
   const clients = await kysely(em)
@@ -34,8 +34,8 @@ export const runInactivity = async (deps: Deps): Promise<void> => {
 type Due = { user_id: number; email: string; is_admin: boolean };
 
 /**
- * Forgets the warnings of those who have used the client since, so that they can be warned again, and suspends those who are due. Reads a page
- * of members at a time.
+ * Clears the warnings of members who have used the client since, so that they can be warned again, and suspends members who are due. Reads
+ * one page of members at a time.
  */
 const reviewWarned = async (deps: Deps, client: number): Promise<void> => {
   for (let after: number | null = 0; after !== null; ) {
@@ -69,7 +69,7 @@ const reviewPage = async ({ em, clock }: Deps, client: number, after: number) =>
   return rows[0] ?? { last: null, due: [] };
 };
 
-/** As an admin suspends a member, if it is still due once the member is locked. */
+/** Suspends a member as an admin would, if the suspension is still due once the member is locked. */
 const suspend = async ({ em, clock, audit }: Deps, client: number, member: Due): Promise<void> => {
   const service = serviceActor(client);
   // Forked, so that it does not keep all members in memory.
@@ -85,12 +85,12 @@ const suspend = async ({ em, clock, audit }: Deps, client: number, member: Due):
     await updateUser({ tx, now, audit }, service, member.email, changes, requireAccessAdmin);
   });
   await done.catch((error: unknown) => {
-    // The person has left, or got a role, in the meantime.
+    // Meanwhile, the person has left or got a role.
     if (!(error instanceof Problem)) throw error;
   });
 };
 
-/** So that two instances do not suspend the last two admins at the same time. Users are locked in the order of their ids. */
+/** Prevents two instances from suspending the last two admins at the same time. Users are locked in the order of their ids. */
 const lockAdmins = (tx: Em, client: number) =>
   sql`
     select from users where id in (select user_id from memberships where client_id = ${client} and is_admin)

@@ -2,23 +2,23 @@ import { type RawBuilder, sql } from 'kysely';
 import { endingGrants, isInactive, isSuspendable } from './reminder-rules.ts';
 import { type DigestFacts, digestFacts, mondayBefore } from './weekly-digest.ts';
 
-/** A grant that ends. Mails to admins also say whose it is. Times are ISO 8601. */
+/** A grant that ends. Mails to admins also name its person. Times are ISO 8601. */
 type EndingFacts = { app: string; expires_at: string; user_id?: number; email?: string; name?: string };
 
-/** What mails of reminders say. */
+/** The facts in mails of reminders. */
 export type ReminderFacts = {
   grants?: EndingFacts[];
-  /** Grants that are not listed. */
+  /** The number of grants that are not listed. */
   more?: number;
   /** When the invitation expires. */
   expires_at?: string;
   inactive_days?: number;
-  /** When the membership is suspended; null: it is not. */
+  /** When the membership will be suspended; null: never. */
   suspends_at?: string | null;
   digest?: DigestFacts;
 };
 
-/** Grants that a mail to admins lists. */
+/** Limit of grants in a mail to admins. */
 const LISTED = 20;
 
 /** SQL over the aliases of `mailRows`: whether the recipient is an admin of the client. */
@@ -56,7 +56,10 @@ const digest = (now: Date) => sql`case when reminders.weekly_digest and ${IS_ADM
 const invitation = sql`case when reminders.invitation_days > 0
   then json_build_object('expires_at', invitation.expires_at) end`;
 
-/** SQL over the aliases of `mailRows`: what a mail says today; null if there is nothing to remind of any more, or it is no reminder. */
+/**
+ * SQL over the aliases of `mailRows`: the present facts of a mail; null if there is nothing to remind of any more, or if the mail is not a
+ * reminder.
+ */
 export const reminderToday = (now: Date): RawBuilder<ReminderFacts | null> => sql`case mail.kind
   when 'access-ending' then ${ending(now)}
   when 'access-ending-report' then ${report(now)}

@@ -12,22 +12,22 @@ import {
 } from './reminder-rules.ts';
 
 /**
- * Enqueue what is due. Each batch stamps what it reminds of in the statement that enqueues the mails, so that a crash loses and repeats none.
- * Two instances may run at the same time:
+ * Functions that enqueue the mails that are due. Each batch stamps its rows in the statement that enqueues their mails: a crash neither
+ * loses nor repeats a mail. Two instances may run at the same time:
  *
  *     A: finds grant 1, locks it, stamps it, enqueues its mail, commits
  *     B: finds grant 1, and skips it: it is locked, or its stamp has changed
  *
- * Users are locked with what they own, as the foreign key of their mail does afterwards. Nothing waits for a lock: the next run finds
- * what was skipped.
+ * Users are locked together with their rows, because the foreign key of their mail locks them anyway. Nothing waits for a lock: the next
+ * run finds the skipped rows.
  */
 
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const BATCH = 1_000;
 
 type Batch = { em: Em; now: Date; signal?: AbortSignal | undefined };
 
-/** Runs a statement that returns the number of its rows until it finds less than a batch. */
+/** Runs a statement that returns the number of its rows, until it finds fewer rows than a batch. */
 const inBatches = async ({ em, signal }: Batch, statement: RawBuilder<{ count: number }>): Promise<void> => {
   for (let count = BATCH; count >= BATCH; ) {
     signal?.throwIfAborted();
@@ -36,7 +36,7 @@ const inBatches = async ({ em, signal }: Batch, statement: RawBuilder<{ count: n
   }
 };
 
-/** Tells people which of their grants end soon, in one mail for each client; and once a day the admins who want to know. */
+/** Tells people which of their grants end soon, in one mail per client. Once a day, also tells the admins who want to know. */
 export const enqueueAccessReminders = async (batch: Batch): Promise<void> => {
   const { em, now } = batch;
   await inBatches(
@@ -96,7 +96,7 @@ export const enqueueInvitationReminders = (batch: Batch): Promise<void> =>
 
 type Page = { last: number | null };
 
-/** Warns the inactive members of a client. Reads its members a batch at a time, by their ids. */
+/** Warns the inactive members of a client. Reads its members in batches, by id. */
 export const enqueueInactivityWarnings = async ({ em, now, signal }: Batch, client: number) => {
   for (let after: number | null = 0; after !== null; ) {
     signal?.throwIfAborted();

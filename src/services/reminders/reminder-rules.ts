@@ -5,21 +5,24 @@ import { GROUP_ACCESS, hasGlobalRole, opensByRole } from '../access/visibility.t
 import { isUnseenSince } from '../users/idleness.ts';
 
 /**
- * Who is due for which reminder, in SQL: the mails of the next run, and their previews. All days are those of UTC. `r` is a row of
- * `client_reminders`, or one that a client considers.
+ * Who is due for which reminder, in SQL. Used for the mails of the next run and for their previews. Days are UTC days. `r` is a row of
+ * `client_reminders`, or one with proposed settings.
  */
 
 /** SQL: the stored settings. */
 export const STORED = sql`client_reminders`;
 
-/** Those who were warned are warned again, after another setting, not sooner. */
+/** After a change of the settings, warned people are warned again, but not earlier than after these days. */
 const WARNING_DAYS = 7;
 
-/** SQL: the end of the day that is some days after today. What ends before it is due. */
+/** SQL: the end of the day that is `days` days after today. Everything that ends before it is due. */
 export const horizonOf = (now: Date, days: RawBuilder<unknown>): RawBuilder<Date> =>
   sql`(${midnightBefore(now, -1)}::timestamptz + ${days} * interval '24 hours')`;
 
-/** SQL: a table of the grants whose end takes an app of an open client from an active person. Roles and groups may give the app, too. */
+/**
+ * SQL: a table of the grants of active people whose end takes away an app of an open client. Excludes apps that a role or a group also
+ * gives.
+ */
 export const endingGrants = (now: Date) => sql`(
   select g.user_id, g.app_id, a.client_id, a.label, u.email, u.first_name, u.last_name, g.expires_at, g.reminded_for
   from app_grants g join apps a on a.id = g.app_id join clients c on c.id = a.client_id
@@ -28,7 +31,7 @@ export const endingGrants = (now: Date) => sql`(
     and not ${opensByRole('u', 'm')}
     and not exists (select from ${GROUP_ACCESS} b where b.user_id = g.user_id and b.app_id = g.app_id))`;
 
-/** SQL: the grants `e` of which their people are due to be told. */
+/** SQL: the grants `e` that are due for a mail to their people. */
 export const dueGrants = (settings: RawBuilder<unknown>, now: Date) => sql`
   select e.* from ${endingGrants(now)} e join ${settings} r on r.client_id = e.client_id
   where r.access_days > 0 and e.reminded_for is distinct from e.expires_at
@@ -36,15 +39,15 @@ export const dueGrants = (settings: RawBuilder<unknown>, now: Date) => sql`
     and e.expires_at < ${horizonOf(now, sql`(select max(access_days) from ${settings} each)`)}
     and e.expires_at < ${horizonOf(now, sql`r.access_days`)}`;
 
-/** SQL: whether admins of the client of `r` are due to be told of grants. Once a day, so that they get one mail. */
+/** SQL: whether a mail to admins of the client of `r` about ending grants is due. Once a day, so that they get one mail. */
 export const isReportDue = (now: Date) => condition`(r.access_admins and r.access_days > 0
   and r.access_told_until is distinct from ${horizonOf(now, sql`r.access_days`)}
   and exists (select from ${endingGrants(now)} e where e.client_id = r.client_id
     and e.expires_at >= coalesce(r.access_told_until, '-infinity') and e.expires_at < ${horizonOf(now, sql`r.access_days`)}))`;
 
 /**
- * SQL: the invitations of which the invitees are due to be reminded. None is due on the day of another of its mails, or if its mail never
- * arrived: someone has to look at the address first.
+ * SQL: the invitations that are due for a reminder. None on the day of another mail of the invitation. None if no mail has arrived:
+ * somebody must check the address first.
  */
 export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
   select i.id, i.client_id, i.email, i.first_name, i.last_name, i.expires_at
@@ -56,9 +59,9 @@ export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
       and coalesce(mail.sent_at, mail.created_at) >= ${midnightBefore(now, 0)}::timestamptz)`;
 
 /**
- * SQL: whether member `m` has not used the client since a time: idle in its apps, neither joined nor reactivated since. Sessions and tokens
- * count for those who belong to no other client; of others, they may be used for another one, which is not for this one to know. Each `not
- * exists` stands alone, so that PostgreSQL joins many members at once.
+ * SQL: whether member `m` has not used the client since a time: has not used its apps, and has neither joined nor been reactivated since.
+ * For members of no other client, sessions and tokens count too; otherwise they may be used for another client, which this one must not
+ * learn. Each `not exists` is separate, so that PostgreSQL joins many members at once.
  */
 export const isInactive = (since: RawBuilder<Date>, users = 'users'): RawBuilder<boolean> => {
   const of = (column: string) => sql.ref(`${users}.${column}`);
@@ -71,14 +74,14 @@ export const isInactive = (since: RawBuilder<Date>, users = 'users'): RawBuilder
     and not exists (select from api_tokens t where t.user_id = m.user_id and t.last_used >= ${since} and ${isOnlyHere}))`;
 };
 
-/** SQL: whether member `m` may be warned and suspended at all: no one with a role for all clients, and not the last admin. */
+/** SQL: whether member `m` may be warned and suspended at all: not people with a role in all clients, and not the last admin. */
 export const isSuspendable = (users = 'users'): RawBuilder<boolean> => condition`(
   m.is_active_member and ${sql.ref(`${users}.is_active`)} and not ${hasGlobalRole(users)}
   and (not m.is_admin or exists (select from memberships other join users u on u.id = other.user_id
     where other.client_id = m.client_id and other.user_id <> m.user_id and other.is_admin and other.is_active_member
       and u.is_active and not u.is_superuser and not u.is_staff)))`;
 
-/** SQL: whether member `m` is due to be warned by `r`. */
+/** SQL: whether a warning of member `m` by `r` is due. */
 export const isWarningDue = (now: Date): RawBuilder<boolean> => {
   const since = sql<Date>`(${midnightBefore(now, 0)}::timestamptz - r.inactive_days * interval '24 hours')`;
   const recently = new Date(now.getTime() - WARNING_DAYS * DAY_MS);
@@ -89,7 +92,8 @@ export const isWarningDue = (now: Date): RawBuilder<boolean> => {
 };
 
 /**
- * SQL: the members who were warned in time, did not use the client since, and are due to be suspended. Nobody whose mail still waits.
+ * SQL: the members whose suspension is due: they were warned in time, and have not used the client since. Excludes members whose warning is
+ * not sent yet.
  * @param members the memberships to look at
  */
 export const dueSuspensions = (
@@ -106,6 +110,6 @@ export const dueSuspensions = (
     and not exists (select from outbox_mails mail where mail.user_id = m.user_id and mail.client_id = m.client_id
       and mail.kind = 'inactivity-warning' and mail.sent_at is null and mail.failed_at is null)`;
 
-/** SQL: the admins who get the mails about their clients, of a table `due` with a `client_id`. */
+/** SQL: the admins of the clients in a table `due` with a `client_id`; they get the mails about these clients. */
 export const ADMINS_OF_DUE = sql`due join memberships m on m.client_id = due.client_id and m.is_admin and m.is_active_member
   join users u on u.id = m.user_id and u.is_active`;

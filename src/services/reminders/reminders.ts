@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { dueGrants, dueInvitations, dueSuspensions, isReportDue, isWarningDue } from './reminder-rules.ts';
 import { type DigestFacts, digestFacts, hasNews, mondayOf } from './weekly-digest.ts';
 
-/** 0 days are off. */
+/** 0 days: off. */
 type Settings = typeof OFF;
 
 type Changes = { [K in keyof Settings]?: Settings[K] | undefined };
@@ -29,14 +29,14 @@ const OFF = {
 type Recipient = { email: string; first_name: string; last_name: string; at: Date | null; apps: string[] };
 type Section = { count: number; people: Recipient[] };
 
-/** What clients remind their people and admins of. */
+/** The reminders that clients send to their people and admins. */
 export const createReminders = ({ em, clock, audit, keyedMutex }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<Settings> => readSettings(em, actor, id),
 
   /**
-   * Turning something on sends nothing at once: the next run does, within an hour. Other days of inactivity begin again: those who were warned
-   * before are warned once more before they are suspended.
+   * Turning something on sends nothing at once: the next run does, within an hour. A change of the days of inactivity starts a new round:
+   * people who were warned before are warned once more before they are suspended.
    * @throws Problem `not-found`, `forbidden`, `precondition-failed`
    */
   update: (actor: Actor, id: number, changes: Changes, expected?: Changes): Promise<Settings> =>
@@ -48,7 +48,7 @@ export const createReminders = ({ em, clock, audit, keyedMutex }: UnitOfWork) =>
       const details = editEntity(tx, ClientReminders, reminders, changes);
       const now = clock.now();
       if (details.inactive_days || details.suspend_days) reminders.inactiveSince = now;
-      // The first digest is that of this week.
+      // The first digest is for this week.
       if (reminders.weeklyDigest && !hadDigest) reminders.digestFor = mondayOf(now);
       await tx.flush();
       const event = { actor, target: ofClient(client), clients: [id], details };
@@ -57,13 +57,13 @@ export const createReminders = ({ em, clock, audit, keyedMutex }: UnitOfWork) =>
     }),
 
   /**
-   * Who would get which mail in the next run, and whose membership would be suspended, by the stored settings with these changes. The digest is
-   * that of the seven days until now.
+   * Previews who would get which mail in the next run, and whose membership would be suspended, by the stored settings with these changes.
+   * The digest covers the seven days until now.
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, changes: Changes, limit: number) => {
     await readManagedClient(em, actor, id);
-    // It reads all members: several at once would hold the connections that others need.
+    // One at a time: it reads all members, and several would hold connections that other requests need.
     return keyedMutex(`preview of the reminders of ${id}`, async () => {
       const now = clock.now();
       const settings = await considered(em, actor, id, changes, now);
@@ -112,7 +112,7 @@ const readSettings = async (em: Em, actor: Actor, id: number): Promise<Settings>
   return stored ?? OFF;
 };
 
-/** Of a locked client. */
+/** The client must be locked. */
 const findOrCreate = async (tx: Em, client: number) =>
   (await tx.findOne(ClientReminders, { client })) ??
   tx.create(ClientReminders, {
@@ -125,7 +125,10 @@ const findOrCreate = async (tx: Em, client: number) =>
     weeklyDigest: false,
   });
 
-/** SQL: a table with the row that `update` would store, of values that the planner knows: it is read for each of many members. */
+/**
+ * SQL: a table with the row that `update` would store. Its values are constants for the planner, because it is read for each of many
+ * members.
+ */
 const considered = async (em: Em, actor: Actor, id: number, changes: Changes, now: Date) => {
   const stored = await readSettings(em, actor, id);
   const settings: Settings = { ...stored, ...pickDefined(changes) };

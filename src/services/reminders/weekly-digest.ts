@@ -5,13 +5,13 @@ import { isUnusedSince, UNUSED_DAYS } from '../apps/app-rows.ts';
 import { NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
 import { ADMINS_OF_DUE, endingGrants } from './reminder-rules.ts';
 
-/** What a digest says of a client. It names apps, and no person. */
+/** The facts of a digest about a client. They name apps, but no people. */
 export type DigestFacts = {
   new_people: number;
   left_people: number;
   ending_grants: number;
   waiting_invitations: number;
-  /** Of those that wait. */
+  /** The bounced ones among these. */
   bounced_invitations: number;
   waiting_requests: number;
   used_apps: { label: string; actions: number }[];
@@ -21,14 +21,14 @@ export type DigestFacts = {
 const WEEK = sql`interval '168 hours'`;
 const SHOWN_APPS = 3;
 
-/** Midnight UTC of the Monday on or before this time: a week ends, and its digest is due. */
+/** Midnight UTC of the Monday on or before this time: the week before has ended, and its digest is due. */
 export const mondayOf = (now: Date): Date => midnightBefore(now, (now.getUTCDay() + 6) % 7);
 
 /** SQL: `mondayOf`. */
 export const mondayBefore = (at: RawBuilder<unknown>): RawBuilder<Date> =>
   sql`(date_trunc('week', ${at} at time zone 'UTC') at time zone 'UTC')`;
 
-/** SQL: what happened in a client within seven days until a time, and what is to do in the next seven. */
+/** SQL: what happened in a client in the seven days before a time, and what is due in the next seven. */
 export const digestFacts = (client: RawBuilder<number>, until: RawBuilder<Date>, now: Date) => {
   const isWithin = (at: RawBuilder<unknown>) => sql`${at} >= ${until} - ${WEEK} and ${at} < ${until}`;
   const isPresent = sql`m.client_id = ${client} and m.is_active_member and u.is_active`;
@@ -59,7 +59,7 @@ export const digestFacts = (client: RawBuilder<number>, until: RawBuilder<Date>,
       where client_id = ${client} and ${isUnusedSince(sql`(${day(until)} - ${UNUSED_DAYS}::int)`)}), '[]'))`;
 };
 
-/** SQL: whether facts are worth a mail. Apps that nobody uses are no news. */
+/** SQL: whether facts are worth a mail. Unused apps alone are not news. */
 export const hasNews = (facts: RawBuilder<DigestFacts>): RawBuilder<boolean> => {
   const numbers = ['new_people', 'left_people', 'ending_grants', 'waiting_invitations', 'waiting_requests'];
   const sum = sql.join(
@@ -69,7 +69,7 @@ export const hasNews = (facts: RawBuilder<DigestFacts>): RawBuilder<boolean> => 
   return condition`(${sum} > 0 or json_array_length(${facts} -> 'used_apps') > 0)`;
 };
 
-/** Mails the digest of last week to the admins of each client that wants it, once a week, from Monday on. */
+/** Mails the digest of last week to the admins of each client that has turned it on, once a week, from Monday on. */
 export const enqueueDigests = async (em: Em, now: Date, signal?: AbortSignal): Promise<void> => {
   const monday = mondayOf(now);
   const isDue = condition`r.weekly_digest and c.is_open and (r.digest_for is null or r.digest_for < ${monday}::timestamptz)`;
@@ -82,7 +82,7 @@ export const enqueueDigests = async (em: Em, now: Date, signal?: AbortSignal): P
     .execute();
   for (const { id } of clients) {
     signal?.throwIfAborted();
-    // The row is stamped in the transaction that enqueues: another instance skips it, and finds it stamped afterwards.
+    // The row is stamped in the transaction that enqueues: another instance skips it while it is locked, and then finds it stamped.
     await sql`
       with due as materialized (
         select r.client_id from client_reminders r join clients c on c.id = r.client_id

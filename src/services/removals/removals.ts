@@ -11,7 +11,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries } from '../usage/usage-days.ts';
 import { noteLeft } from '../users/member-access.ts';
 
-/** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
+/** Removes clients and apps permanently, with everything that belongs to them. Routers admit only superusers. */
 export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
    * Counts what `removeApp` would delete.
@@ -59,8 +59,8 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
     em.transactional(async (tx) => {
       requireConfirmedSession(actor, clock.now());
       await liftStatementTimeout(tx);
-      // Groups and people first, as in every other change of their access; then no one can join any more. Nothing is recorded of
-      // the members until the commit.
+      // Groups and people first, as in every other change of their access; afterwards nobody can join. Nothing about the members is
+      // recorded until the commit.
       await lockGroupsOf(tx, id);
       await lockMembers(tx, id);
       const { name, is_open } = await clientOf(tx, id)
@@ -69,7 +69,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       if (is_open) throw new Problem('not-closed', { detail: 'Close the client first.' });
       requireConfirmed(confirmName, name);
       const people = (await lockMembers(tx, id)).filter(({ has_no_other }) => has_no_other);
-      // After the locks: what happens during the wait concerns the client, too.
+      // After the locks: changes during the wait concern the client, too.
       const now = clock.now();
       const details = { id, ...(await countOfClient(tx, id)) };
       const members = await kysely(tx)
@@ -101,10 +101,10 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
 
 /** Keys of the tables of usage, which have no foreign keys. */
 const USAGE_KEYS = { usage_entries: 'app_id, occurred_at, id', usage_days: 'app_id, user_id, email, day' };
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const BATCH = 1_000n;
 
-/** Deletes the usage of apps that were removed. No one has been able to read it since. */
+/** Deletes the usage of apps that were removed. Nobody can read it since. */
 export const pruneRemovedUsage = async (em: Em, signal?: AbortSignal): Promise<void> => {
   for (const [name, columns] of Object.entries(USAGE_KEYS)) {
     const [table, key] = [sql.table(name), sql.raw(columns)];
@@ -187,7 +187,7 @@ export const COUNTED_OF_CLIENTS = [
   ...(['members', 'deactivated_accounts', 'groups', 'invitations', 'mails'] as const),
 ];
 
-/** Rows of `users` who belong to this client and no other, and have no role beyond clients. */
+/** Rows of `users` who belong to no other client than this one, and have no role in all clients. */
 const belongsOnlyTo = (clientId: number) => condition`(
   not users.is_superuser and not users.is_staff
   and exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})

@@ -14,19 +14,19 @@ import { backoffOf, createQueueWorker, throttle, type WorkerOptions } from '../o
 const LEASE_MS = MINUTE_MS;
 /** Wait after the first failure. */
 const BACKOFF_MS = 1_000;
-/** A server that is back is noticed within this time. */
+/** The time within which a server that has recovered is noticed. */
 const MAX_BACKOFF_MS = MINUTE_MS;
 
-/** Events of a batch; half as many after each failure, because the receiver may refuse what is too large. */
+/** Events per batch; half as many after each failure, because the receiver may refuse large batches. */
 const BATCH = 1_000;
-/** Their data in bytes, unless the first has more. */
+/** The size of their data in bytes, unless the first event alone is larger. */
 const BATCH_BYTES = 512 * 1024;
 
 const MAX_ERROR_LENGTH = 500;
 
-/** How exactly `served_at` is kept. */
+/** Minimum time between two updates of `served_at`. */
 const SERVED_MS = HOUR_MS;
-/** A sink that no instance has had set for so long was removed: nothing waits for it. */
+/** If no instance has had a sink configured for so long, the sink was removed: events are not kept for it. */
 const REMOVED_MS = DAY_MS;
 
 export type SinkName = EventSink['name'];
@@ -35,7 +35,7 @@ type Deps = {
   /** Forked for each operation. */
   em: Em;
   clock: Clock;
-  /** Where a sink begins that has no position yet. */
+  /** Where a new sink without a position begins. */
   startsAt: 'oldest' | 'newest';
   leaseMs?: number | undefined;
   backoffMs?: number | undefined;
@@ -54,14 +54,14 @@ export type ClaimedBatch = {
 
 export type SinkQueue = ReturnType<typeof createSinkQueue>;
 
-/** What sinks receive is what `events.list` shows to superusers. */
+/** Sinks receive what `events.list` shows to superusers. */
 const READER = serviceActor(null);
 
-/** The positions of sinks, for any number of workers in any number of instances: one at a time sends to a sink. */
+/** The positions of sinks, for any number of workers in any number of instances: one worker at a time sends to a sink. */
 export const createSinkQueue = (deps: Deps) => {
   const { em, clock, startsAt, leaseMs = LEASE_MS, backoffMs = BACKOFF_MS } = deps;
 
-  /** Creates the missing positions, and keeps `served_at`. */
+  /** Creates the missing positions, and updates `served_at`. */
   const register = async (names: readonly SinkName[], now: Date): Promise<void> => {
     const db = kysely(em.fork());
     const known = await db
@@ -82,7 +82,7 @@ export const createSinkQueue = (deps: Deps) => {
   };
 
   return {
-    /** Claims a batch for each of these sinks that is due. `found` also counts those whose events are gone. */
+    /** Claims a batch for each of these sinks that is due. `found` also counts sinks whose events no longer exist. */
     claim: async (names: readonly SinkName[]) => {
       if (names.length === 0) return { claimed: [], found: 0 };
       await publishEvents(em.fork());
@@ -99,7 +99,7 @@ export const createSinkQueue = (deps: Deps) => {
           if (events.length > 0) claimed.push({ ...sink, attempts, next_attempt_at, events });
           await kysely(tx)
             .updateTable('event_sinks')
-            // Without entries, the audit trail does not keep what was published up to the newest.
+            // No entries: the audit trail has deleted all events after the position, so skip to the newest.
             .set(events.length > 0 ? { attempts, next_attempt_at } : { position: newest })
             .where('name', '=', sink.name)
             .execute();
@@ -126,12 +126,12 @@ export const createSinkQueue = (deps: Deps) => {
               last_error: failure.slice(0, MAX_ERROR_LENGTH).toWellFormed(),
             };
       let update = isOf(em.fork(), batch).set(changes);
-      // Another worker has claimed the batch since: then only a success counts.
+      // If another worker has claimed the batch since, only a success counts.
       if (failure !== null) update = update.where('attempts', '=', batch.attempts);
       await update.execute();
     },
 
-    /** Of batches that were claimed, but not sent. */
+    /** Releases batches that were claimed but not sent. */
     release: async (batches: readonly ClaimedBatch[]): Promise<void> => {
       for (const batch of batches)
         await isOf(em.fork(), batch)
@@ -155,15 +155,15 @@ export const createSinkQueue = (deps: Deps) => {
 
 const isNamed = (names: readonly SinkName[]): Condition => isAnyOf('name', names, 'varchar');
 
-/** Over `s`. */
+/** SQL over `s`. */
 const HAS_EVENTS = condition`exists (select from events where id > s.position)`;
 
-/** Unless the position was set by hand meanwhile. */
+/** False if the position was set by hand meanwhile. */
 const isOf = (em: Em, { name, position }: ClaimedBatch) =>
   kysely(em).updateTable('event_sinks').where('name', '=', name).where('position', '=', position);
 
 const lockDue = (tx: Em, names: readonly SinkName[], now: Date) => {
-  // Later than any lease or wait: the clock was ahead when it was stored.
+  // Later than any lease or wait: stored while the clock was ahead.
   const impossible = new Date(latestPossible(now).getTime() + 2 * MAX_BACKOFF_MS);
   return kysely(tx)
     .selectFrom('event_sinks as s')
@@ -195,18 +195,18 @@ const readBatch = async (tx: Em, { position, attempts }: { position: number; att
   return batch.map((row) => contentOf(redactFor(READER, row), READER));
 };
 
-/** Of sinks that an instance has set, or that `names` lists. */
+/** SQL: sinks that an instance has configured recently, or that `names` lists. */
 const isServed = (now: Date, names: readonly SinkName[] = []) =>
   condition`(${isNamed(names)} or served_at > ${new Date(now.getTime() - REMOVED_MS)}::timestamptz)`;
 
-/** Whether an entry of the audit trail has an event that a sink has yet to receive. @param names of the sinks of this instance */
+/** Whether an entry of the audit trail has an event that a sink has yet to receive. @param names the sinks of this instance */
 export const isAwaitedBySinks = (now: Date, names: readonly SinkName[]): Condition => condition`(
   exists (select from unpublished_events u where u.entry_id = audit_entries.id and exists (
     select from event_sinks where ${isServed(now, names)}))
   or exists (select from events e where e.entry_id = audit_entries.id and e.id > (
     select min(position) from event_sinks where ${isServed(now, names)})))`;
 
-/** More are not counted. */
+/** Limit of counting. */
 const MAX_COUNTED = 100_000;
 
 /** How far sinks are behind. */
@@ -239,16 +239,16 @@ type WorkerDeps = WorkerOptions & {
   logger: Pick<Logger, 'info' | 'warn'>;
 };
 
-/** Sends the events of the installation to sinks, batch after batch, and does not continue before one was received. */
+/** Sends the events of the installation to sinks, batch by batch. Each batch must be received before the next one is sent. */
 export const createSinkWorker = (deps: WorkerDeps) => {
   const { queue, sinks, listen, logger } = deps;
   const closing = new AbortController();
   const byName = new Map(sinks.map((sink) => [sink.name, sink]));
-  /** A write to a disk that hangs outlasts its lease. */
+  /** A write to a disk that hangs lasts longer than its lease. */
   const busy = new Set<SinkName>();
   const idle = (): SinkName[] => [...byName.keys()].filter((name) => !busy.has(name));
 
-  /** Null: all were received. */
+  /** Null: all events were received. */
   const attempt = async ({ name, events }: ClaimedBatch): Promise<string | null> => {
     const limit = AbortSignal.timeout(LIMIT_MS);
     try {
@@ -259,7 +259,7 @@ export const createSinkWorker = (deps: WorkerDeps) => {
     }
   };
 
-  /** Once for each outage. */
+  /** Logged once per outage. */
   const log = ({ name: sink, failing_since }: ClaimedBatch, reason: string | null): void => {
     if (reason !== null && !failing_since) logger.warn({ sink, reason }, 'a sink takes no events; retrying');
     if (reason === null && failing_since) logger.info({ sink }, 'the sink takes events again');

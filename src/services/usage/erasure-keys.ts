@@ -4,7 +4,7 @@ import { deriveKey } from '../../lib/sealed-box.ts';
 /** A keyed digest of an address, 64 hexadecimal characters; null if the text is not an address. */
 export type AddressDigest = (text: string) => string | null;
 
-/** The digest of no address, where nothing is recorded under erased addresses. */
+/** A digest that is always null, for callers that must not record anything under erased addresses. */
 export const NO_DIGEST: AddressDigest = () => null;
 
 /**
@@ -26,7 +26,7 @@ export const createErasureKeys = (secretKey: string) => {
   return {
     addressDigest,
 
-    /** @param subject what is confirmed: by whom, and of whom in which state */
+    /** @param subject the confirming user, and the person with their present state */
     confirmation: (subject: string, expiresAt: Date): string =>
       `${expiresAt.getTime()}.${sign(expiresAt.getTime(), subject)}`,
 

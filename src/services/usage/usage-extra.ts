@@ -8,10 +8,10 @@ const META_KEYS = new Set([
   ...['HTTP_USER_AGENT', 'SERVER_NAME', 'HTTP_REFERER', 'REMOTE_ADDR', 'CONTENT_TYPE', 'REQUEST_METHOD'],
   ...['HTTP_HOST', 'SERVER_PORT', 'QUERY_STRING', 'HTTP_ACCEPT_ENCODING'],
 ]);
-/** A platform cannot control which links its users follow. */
+/** Their values may contain secrets: a platform cannot control which links its users follow. */
 const ADDRESS_KEYS = ['HTTP_REFERER', 'QUERY_STRING'];
 
-/** Per entry; bounds the size of the response. */
+/** Limit per entry; bounds the size of the response. */
 const MAX_FAULTS = 20;
 const NOT_AN_OBJECT = 'Must be an object.';
 const NO_CREDENTIALS = 'Must not be logged: it is a credential.';
@@ -22,8 +22,8 @@ type Extra = Record<string, unknown>;
 export type SanitizedExtra = { text: string; stack: string | null };
 
 /**
- * Removes undocumented request metadata, and secrets in addresses. A key that names a credential is an error: readers of the log could
- * act as the user, and the sender should know.
+ * Removes undocumented request metadata, and secrets in addresses. A key that names a credential is an error: readers of the log could act
+ * as the user, and the sender must learn about it.
  */
 export const sanitizeExtra = (value: unknown): { kept: SanitizedExtra } | { faults: FieldErrors } => {
   if (!isJsonObject(value)) return { faults: { extra: [NOT_AN_OBJECT] } };
@@ -83,7 +83,7 @@ const isCredential = (key: string): boolean =>
       .replace(/^(http)?x?/, ''),
   );
 
-/** The paths of keys that name credentials. The depth must be bounded. */
+/** The paths of keys that name credentials. The caller must have bounded the depth. */
 const findCredentials = (value: unknown, path: string): string[] => {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, child]) => {
@@ -94,7 +94,7 @@ const findCredentials = (value: unknown, path: string): string[] => {
 
 const MAX_KEY_LENGTH = 64;
 
-/** Parameters of an address whose names end like that of a secret: `reset_token`, `X-Amz-Signature`. */
+/** Parameters of an address whose names end like the name of a secret: `reset_token`, `X-Amz-Signature`. */
 const SECRET_PARAMETER =
   /(^|[?&;#])([^=&;?#]*(?:token|secret|password|passwd|pwd|jwt|signature|sig|key|auth|sid|sessionid|otp)\]?)=[^&#]*/gi;
 /** `user:password@` before a host */

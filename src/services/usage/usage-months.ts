@@ -52,7 +52,7 @@ export const ensureMonths = async (em: Em, times: readonly Date[]): Promise<void
   if ((await missingPartitions(em, months)).length === 0) return;
   await em.transactional(async (tx) => {
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(kysely(tx));
-    // Another transaction may have created them in between.
+    // Meanwhile, another transaction may have created them.
     for (const { table, month } of await missingPartitions(tx, months))
       await addPartition(tx, table, new Date(month));
   });
@@ -96,16 +96,16 @@ export const logMonths = async (em: Em): Promise<Date[]> => {
   return rows.map(({ month }) => new Date(month));
 };
 
-/** Opens a session whose statements have no limit but that of waiting for a lock. */
+/** Opens a session whose statements have no time limit, except when they wait for a lock. */
 type OpenSession = (lockTimeoutMs: number) => Promise<ClientBase & { end: () => Promise<void> }>;
 
-/** Detaching a partition waits for all its readers, such as a dump. Then it is left to the next run. */
+/** Detaching a partition waits for all its readers, such as a dump. After this time, the next run tries again. */
 const LOCK_TIMEOUT_MS = 30_000;
 
 /** The comment of a table from before it is detached until it is dropped. Only tables with this comment are dropped. */
 const MARK = 'A month of usage that Steward is dropping.';
 
-/** Tables that were detached, also by an earlier run that was interrupted. */
+/** Tables that were detached, including by an earlier run that was interrupted. */
 const DETACHED = `
   select pg_class.oid::regclass::text as name from pg_class join pg_description on objoid = pg_class.oid and objsubid = 0
   where relkind = 'r' and not relispartition and description = '${MARK}'`;
@@ -128,9 +128,9 @@ export const maintainUsage = async (deps: Deps): Promise<void> => {
 };
 
 /**
- * Drops whole partitions that are older than `retentionDays`. Does nothing while another instance does it. A month that cannot
- * be dropped does not prevent the others.
- * @param signal closes the sessions, which fails what they wait for
+ * Drops whole partitions that are older than `retentionDays`. Does nothing while another instance does it. A month that cannot be dropped
+ * does not prevent the others.
+ * @param signal closes the sessions; their waiting statements fail
  * @throws AggregateError of the failures
  */
 export const dropOldMonths = async (
@@ -144,7 +144,7 @@ export const dropOldMonths = async (
   const lock = await open();
   await lock.query('begin');
   await lock.query('set local idle_in_transaction_session_timeout = 0');
-  // Not for the session: a connection pooler may share sessions.
+  // A transaction-level lock: a connection pooler may share sessions.
   const { rows } = await lock.query<{ held: boolean }>(
     `select pg_try_advisory_xact_lock(${RETENTION_LOCK_KEY}) as held`,
   );
@@ -167,7 +167,7 @@ const oldest = (now: Date, retentionDays: number): Record<string, string> => {
 };
 
 const dropAll = async (client: ClientBase, kept: Record<string, string>): Promise<string[]> => {
-  // Partitions that are being detached come first: a table can have only one.
+  // Partitions that are being detached come first: a table can have only one such partition.
   const { rows } = await client.query<Partition>(`${PARTITIONS} order by inhdetachpending desc, month`);
   const old = rows.filter(({ table, month }) => month !== null && month < (kept[table] ?? ''));
   const failures: unknown[] = [];
@@ -185,7 +185,7 @@ const dropAll = async (client: ClientBase, kept: Record<string, string>): Promis
   return dropped;
 };
 
-/** `concurrently`, because otherwise readers and writers are blocked. */
+/** `concurrently`, because otherwise readers and writers would be blocked. */
 const detach = async (client: ClientBase, { name, table, isDetaching }: Partition): Promise<void> => {
   const how = isDetaching ? 'finalize' : 'concurrently';
   await client.query({ text: `comment on table ${name} is '${MARK}'` });

@@ -25,10 +25,8 @@ const MAX_FAULTS = 1_000;
 
 export const createUsageRecording = (deps: UnitOfWork) => ({
   /**
-   * Writes all entries, or none if one is invalid. Entries with an id are written once, and so is a request with an
-   * idempotency key.
-   * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.timestamp`, `idempotency-key-reused`,
-   * `overloaded`
+   * Writes all entries, or none if one is invalid. Entries with an id are written once; a request with an idempotency key is written once.
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.timestamp`, `idempotency-key-reused`, `overloaded`
    */
   record: async (
     actor: Actor,
@@ -79,16 +77,16 @@ const timeFaultOf = (ageMs: number, retentionDays: number): string | null => {
     : null;
 };
 
-/** Of the ten connections of the pool; the others stay free for other requests. */
+/** The pool has ten connections; the others stay free for other requests. */
 const MAX_CONCURRENT_WRITES = 4;
-/** Entries in memory that wait to be written, some KB each. */
+/** Limit of entries in memory that wait to be written; each takes some KB. */
 const MAX_WAITING_ENTRIES = 100_000;
 
 const TOO_MUCH = { detail: 'Too much usage is being written at the moment. Send it again shortly.' };
 
 /**
- * Limits concurrent writes of usage: one per app, a few in all. Without it, writers of a busy app, or of an app whose rollups
- * are rebuilt, would wait for its lock and occupy all connections.
+ * Limits concurrent writes of usage: one per app, a few in total. Otherwise, writers of a busy app, or of an app whose rollups are being
+ * rebuilt, would wait for its lock and occupy all connections.
  */
 export const createUsageWriteLimiter = () => {
   const all = pLimit(MAX_CONCURRENT_WRITES);
@@ -109,10 +107,10 @@ export const createUsageWriteLimiter = () => {
   };
 };
 
-/** How far back an entry without a time is found by its id: this searches two months of the log. */
+/** How far back an entry without a time is searched by its id: this reads two months of the log. */
 const DUPLICATE_LOOKBACK_DAYS = 30;
 
-/** An entry as a platform sends it; null for what it left out. */
+/** An entry as a platform sends it; null for omitted fields. */
 export type SubmittedEntry = Omit<UsageEntryInput, 'fullName' | 'occurredAt'> & {
   fullName: string | null;
   occurredAt: Date | null;
@@ -120,7 +118,7 @@ export type SubmittedEntry = Omit<UsageEntryInput, 'fullName' | 'occurredAt'> & 
 
 type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDigest };
 
-/** Fills in the names and times that entries leave out. Of erased people, nothing personal is recorded. Holds the lock of the app. */
+/** Fills in the names and times that entries omit. For erased people, records no personal data. The lock of the app must be held. */
 const enrichEntries = async (tx: Em, where: Where, submitted: readonly SubmittedEntry[]) => {
   const { actor, appId, now, addressDigest } = where;
   const names = await namesOf(tx, actor, submitted);
@@ -152,8 +150,8 @@ const namesOf = async (tx: Em, actor: Actor, submitted: readonly SubmittedEntry[
 };
 
 /**
- * Times by id, for entries with an id but without a time: the time of an entry in the log, or of another submitted one, with this id.
- * Duplicates are recognized by id and time, so a repeat needs the time of the first.
+ * Times by id, for entries with an id but without a time: the time of the entry with this id in the log, or of another submitted entry.
+ * Duplicates are recognized by id and time, so a repeat needs the time of the first entry.
  */
 const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEntry[], now: Date) => {
   const times = new Map<string, Date>();
@@ -172,7 +170,7 @@ const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEn
   return times;
 };
 
-/** The pseudonyms under which usage of erased addresses is recorded, by address, as long as no account has the address. */
+/** The pseudonyms under which usage of erased addresses is recorded, by address. Only for addresses that no account has. */
 const readPseudonyms = async (
   em: Em,
   addressDigest: AddressDigest,

@@ -10,18 +10,18 @@ import { dayOf } from '../apps/usage-windows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-/** What is counted; all apps whose usage the actor may see if nothing is set. */
+/** The usage to count; if nothing is set, of all apps whose usage the actor may see. */
 type ReportSubject = {
   appId?: string | undefined;
   client?: number | undefined;
-  /** Of the app. */
+  /** A stack of the app. */
   stack?: string | undefined;
   email?: string | undefined;
 };
 
 type Counts = { actions: number; users: number | null };
 
-/** Usage by day, week or month, beside the period before. Reads the rollups, never the log. */
+/** Usage by day, week or month, with the figures of the period before. Reads the rollups, never the log. */
 export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
   /**
    * Newest first. `users` is null unless the subject is one app: the rollups cannot count the distinct users of several apps.
@@ -54,7 +54,7 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
   },
 
   /**
-   * Actions, distinct users and used apps of the last `days` days until today, beside those of as many days before.
+   * Actions, distinct users and used apps of the last `days` days until today, with the figures of as many days before.
    * @throws Problem `not-found`
    */
   summarize: async (actor: Actor, client: number | undefined, days: number) => {
@@ -121,7 +121,7 @@ const usageOf = (
 
 type Compared = ReturnType<typeof comparedPeriods>;
 
-/** The sums of each interval. The days between the newest counterpart and the oldest interval belong to neither. */
+/** The sums of each interval. Days between the newest counterpart and the oldest interval belong to neither. */
 const countsOf = (usage: RawBuilder<unknown>, interval: UsageInterval, compared: Compared) => {
   const [newest, oldest] = [compared[0], compared.at(-1)];
   if (!newest || !oldest) throw new Error('A report needs a period.');
@@ -146,7 +146,7 @@ const toRow = (current: Period, counts: Counts, previous: Period, before: Counts
   users_change: counts.users === null || before.users === null ? null : counts.users - before.users,
 });
 
-/** By which usage is grouped. Weeks begin on Monday. */
+/** The intervals by which usage is grouped. Weeks begin on Monday. */
 export const USAGE_INTERVALS = ['day', 'week', 'month'] as const;
 export type UsageInterval = (typeof USAGE_INTERVALS)[number];
 
@@ -164,8 +164,8 @@ const startOf = (interval: UsageInterval, at: Date, count = 0): Date => {
 };
 
 /**
- * The last `count` intervals until today, newest first, each with its counterpart: the one `count` intervals before. The
- * interval of today ends with today, and its counterpart has as many days at most.
+ * The last `count` intervals until today, newest first, each with its counterpart `count` intervals before. The interval of today ends with
+ * today, and its counterpart has at most as many days.
  */
 export const comparedPeriods = (interval: UsageInterval, count: number, now: Date) =>
   Array.from({ length: count }, (_, back) => {
@@ -183,5 +183,4 @@ export const comparedPeriods = (interval: UsageInterval, count: number, now: Dat
     };
   });
 
-/** The last day of a period. */
 export const lastDayOf = ({ end }: Period): Date => addDays(end, -1);

@@ -22,7 +22,7 @@ type TopApp = { id: string; client: number; slug: string; label: string; actions
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
-/** Usage for charts, rankings and lists of what is not used. Reads the rollups, never the log. */
+/** Usage for charts and rankings, and lists of unused items. Reads the rollups, never the log. */
 export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
   const today = () => dayOf(clock.now());
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
@@ -39,8 +39,7 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
 
   return {
     /**
-     * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in
-     * an app.
+     * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in an app.
      * @throws Problem `not-found`, `forbidden`, `invalid-input` without app and user
      */
     series: async (actor: Actor, { appId, email }: Subject, windowDays: number, { page }: PageRequest) => {
@@ -73,7 +72,7 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
     },
 
     /**
-     * The most used apps whose usage the actor may see, of one client or of all.
+     * The most used apps of one client or of all, among the apps whose usage the actor may see.
      * @throws Problem `not-found`
      */
     topApps: async (actor: Actor, client: number | undefined, windowDays: number, limit: number) => {
@@ -131,7 +130,7 @@ const ofUser = (actor: Actor, userId: number, appId: string | undefined) => sql`
 
 type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 
-/** Of people whom the actor does not see, the address that the app has reported last. */
+/** For people whom the actor does not see, the address that the app has reported last. */
 const topUsers = (actor: Actor, { appId, isInWindow, limit }: Top) =>
   sql<{ email: string; full_name: string; actions: number; days: number }>`
     select case when top.user_id = 0 then top.email when ${userVisibleTo(actor)} then users.email

@@ -17,14 +17,14 @@ export type UsageEntryInput = {
   occurredAt: Date;
 };
 
-/** SQL over `usage_entries`: the columns `user_id` and `email` of its total. */
+/** SQL over `usage_entries`: the columns `user_id` and `email` of the entry's total. */
 const PERSON = sql`coalesce(usage_entries.user_id, 0) as user_id, case when usage_entries.user_id is null then usage_entries.email else '' end as email`;
 
-/** Held while entries of an app are written, because the rollups of one day depend on those of others. */
+/** Held while entries of an app are written, because the rollups of one day depend on the rollups of others. */
 export const lockUsage = (appId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`;
 
-/** Adds entries to the log of an app and to its rollups. Returns how many are new: entries with the same key and time exist. */
+/** Adds entries to the log of an app and to its rollups. Returns the number of new ones: entries with the same key and time are skipped. */
 export const writeUsage = (em: Em, appId: string, entries: readonly UsageEntryInput[], now: Date) =>
   em.transactional(async (tx) => {
     if (entries.length === 0) return 0;
@@ -36,7 +36,7 @@ export const writeUsage = (em: Em, appId: string, entries: readonly UsageEntryIn
     return rows[0]?.entries ?? 0;
   });
 
-/** Takes a tenth of the time of a write, so entries without keys do without. */
+/** Takes a tenth of the time of a write, so it is omitted for entries without keys. */
 const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;
 
 /** Binds one array per column, so that the statement is the same for any number of entries. */
@@ -56,16 +56,16 @@ const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sq
   returning ${PERSON}, (occurred_at at time zone 'UTC')::date as day, stack`;
 
 /**
- * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before
- * the first month of the log stay as they are.
+ * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before the first month
+ * of the log stay unchanged.
  */
 export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const db = kysely(tx);
-    // The timeouts are for requests.
+    // The timeouts are meant for requests.
     await sql`set local statement_timeout = 0`.execute(db);
     await sql`set local lock_timeout = 0`.execute(db);
-    // If a month were dropped in between, its rollups would be lost.
+    // If a month were dropped meanwhile, its rollups would be lost.
     await sql`select pg_advisory_xact_lock(${RETENTION_LOCK})`.execute(db);
     await ensureMonths(tx, await logMonths(tx));
     await lockUsage(appId).execute(db);
@@ -80,7 +80,7 @@ export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
       insert into usage_days (app_id, user_id, email, day, actions)
       select app_id, ${PERSON}, (occurred_at at time zone 'UTC')::date, count(*)
       from usage_entries where app_id = ${appId} group by 1, 2, 3, 4`.execute(db);
-    // Totals by user go back further than a short log, so its first days have the right absences.
+    // Totals by user go back further than a short log, so the absences before its first days are correct.
     await sql`
       insert into usage_app_days (app_id, day, actions, retention_histogram)
       select ${appId}, day, sum(actions), ${retentionHistogram}

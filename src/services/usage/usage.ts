@@ -14,12 +14,12 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 /** The last entry of a page: the next page has older ones. */
 export type UsageCursor = { occurredAt: Date; id: number };
 
-/** An app or a user in it, or a user in all apps whose usage the viewer may see. */
+/** An app, a user in an app, or a user in all apps whose usage the viewer may see. */
 type UsageSubject =
   | { appId: string; person?: UsagePerson | undefined }
   | { appId?: undefined; person: UsagePerson; viewer: Viewer };
 
-/** An account that the viewer sees; or what was reported under an address. */
+/** An account that the viewer sees, or the entries that were reported under an address. */
 type UsagePerson = { userId: number } | { email: string };
 
 export type UsageFilter = UsageSubject & {
@@ -27,7 +27,7 @@ export type UsageFilter = UsageSubject & {
   /** Exclusive. */
   until?: Date | undefined;
   cursor?: EntryKey | undefined;
-  /** The first and the last entry; null: none. */
+  /** The first and the last entry; null: there are none. */
   range?: { first: EntryKey; last: EntryKey } | null | undefined;
 };
 
@@ -43,14 +43,14 @@ type UsagePageFilter = Omit<UsageFilter, 'person' | 'viewer'> & {
 type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
 export type UsageEncoder = RowEncoder<UsageColumn>;
 
-/** Of an app, of a user, or of a user in an app. */
+/** Usage of an app, of a user, or of a user in an app. */
 export type UsageStreamFilter = { windowDays: number; appId?: string; email?: string };
 
 /** Reads the usage log. Users and apps that the actor may not see are not found. */
 export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   /**
-   * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
-   * actor may see. A page by number keeps its first and last entry while it is read.
+   * Streams the log of an app, newest first, optionally of one user; or the log of a user in all apps whose usage the actor may see. For a
+   * page by number, its first and last entry are determined before it is read.
    * @throws Problem `not-found`, `forbidden`
    */
   stream: async (
@@ -82,14 +82,14 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   page: async (actor: Actor, { limit, email, ...filter }: UsagePageFilter) => {
     await requireViewableApp(em, actor, clock.now(), filter.appId);
     const userId = email === undefined ? undefined : await findUserId(em, actor, email);
-    // Entries may be of people without an account.
+    // Entries may be about people without an account.
     const person = userId === undefined ? email && { email } : { userId };
     return readUsagePage(em, { ...filter, person: person || undefined }, limit);
   },
 
   /**
-   * What a user did last in an app.
-   * @throws Problem `not-found`, also when there is no entry
+   * The latest entry of a user in an app.
+   * @throws Problem `not-found`, also if there is no entry
    */
   latestOfUser: async (actor: Actor, email: string, appId: string) => {
     const userId = await readUserId(em, actor, email);
@@ -99,10 +99,9 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   },
 });
 
-/** No user has this id. */
 const NOBODY: UsagePerson = { userId: 0 };
 
-/** Of one page; entries may be large. */
+/** Limit per page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** Newest first. */
@@ -137,7 +136,7 @@ export const usageRows = (em: Em, filter: UsageFilter) => {
   return rows;
 };
 
-/** The first and the last entry of a page by number; null if it has none. Entries may be large: the page is streamed between them. */
+/** The first and the last entry of a page by number; null if the page is empty. Entries may be large: the page is streamed between them. */
 const rangeOf = async (em: Em, filter: UsageFilter, page: NonNullable<PageRequest['page']>) => {
   const rows = usageRows(em, filter);
   await reportCount(rows, { page });
@@ -158,7 +157,7 @@ const rangeOf = async (em: Em, filter: UsageFilter, page: NonNullable<PageReques
   return first && last ? { first, last } : null;
 };
 
-/** The client is looked up for each entry: with a list of apps, PostgreSQL might read all entries of the user and sort them. */
+/** The client is looked up for each entry: given a list of apps, PostgreSQL might read all entries of the user and sort them. */
 const isOfSubject = (subject: UsageSubject) =>
   subject.appId === undefined
     ? clientVisibleTo(

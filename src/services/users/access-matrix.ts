@@ -23,15 +23,15 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, groupsByApp } from './app-grants.ts';
 import { type Listing, listingQuery } from './users.ts';
 
-/** Whether a user is to have an app. */
+/** Whether a user should have an app. */
 type Cell = { email: string; app_id: string; granted: boolean };
 
 /** Who has which app: the members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
-   * A page of the matrix. `is_changeable`: whether the actor may change the cells of this user. `groups` and `ends`, the groups and the
-   * ends of grants, are for the screen.
-   * @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor`
+   * A page of the matrix. `is_changeable`: whether the actor may change the cells of this user. The screen also uses `groups`, and `ends`:
+   * when grants end.
+   * @throws Problem `not-found`, also for a client that the actor may not see, `invalid-input` on `cursor`
    */
   read: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
     const { client } = filter;
@@ -70,7 +70,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
   },
 
   /**
-   * Changes all cells in one transaction, or none. Cells that are as requested stay unchanged.
+   * Changes all cells in one transaction, or none. Cells that already have the requested value stay unchanged.
    * @throws Problem `not-found`, `forbidden`, `invalid-input` on `cells`
    */
   update: (actor: Actor, client: number, cells: readonly Cell[]) =>
@@ -103,7 +103,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
 
 type Given = { apps: string[]; apps_by_group: string[]; ends: { app: string; expires_at: string }[] };
 
-/** SQL: the apps of a client that a row of `users` has, oldest first: those of `appAccess`, which of them groups give, and the ends of grants. */
+/** SQL: the apps of a client that a row of `users` has by `appAccess`, oldest first; which of them groups give; and when grants end. */
 const appsByUser = (client: number, now: Date) => sql<Given>`(
   select json_build_object(
     'apps', coalesce(json_agg(a.id order by a.created_at, a.id), '[]'),
@@ -161,7 +161,7 @@ const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellCh
   return [...changes.values()];
 };
 
-/** A locked user with their roles, and their grants and the names of their groups in the client, by the ids of the apps. */
+/** A locked user with their roles, and, by app id, their grants and the names of their groups in the client. */
 type Target = TargetRoles & {
   grants: ReadonlyMap<string, GrantTerms>;
   groups: ReadonlyMap<string, string[]>;
@@ -170,8 +170,8 @@ type Target = TargetRoles & {
 type TargetKeys = { client: number; emails: readonly string[]; now: Date };
 
 /**
- * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
- * @throws Problem `unauthenticated` as `lockSuperusers`
+ * Locks the users whom the actor may see, superusers first and each group by id, and reads them and the apps of the client.
+ * @throws Problem `unauthenticated`, as `lockSuperusers`
  */
 const lockTargets = async (tx: Em, actor: Actor, { client, emails, now }: TargetKeys) => {
   const db = kysely(tx);
@@ -183,7 +183,7 @@ const lockTargets = async (tx: Em, actor: Actor, { client, emails, now }: Target
   if (await superuser.executeTakeFirst()) await lockSuperusers(tx, actor);
   const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
   const ids = locked.map(({ id }) => id);
-  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+  // A separate statement: a statement that waits for a lock sees the other tables as they were before it waited.
   const rows = await usersWithRoles(tx)
     .select([
       sql<Record<string, GrantTerms> | null>`(select json_object_agg(g.app_id, ${GRANT_TERMS})

@@ -28,7 +28,7 @@ type Filter = {
 };
 type Asked = { app: string; reason: string; days: number | null };
 type Denial = { version: number; reason: string };
-/** Without `expires_at`, the grant lasts as long as the person asked for. */
+/** Without `expires_at`, the grant lasts as long as the person requested. */
 type Approval = Denial & { expires_at?: Date | null | undefined };
 
 /** Requests of people for apps of their clients, and the decisions about them. */
@@ -62,7 +62,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         .orderBy('apps.id')
         .execute(),
 
-    /** The actor's own requests, and those of clients that the actor may see. Newest first. */
+    /** The actor's own requests, and requests in clients that the actor may see. Newest first. */
     list: async (actor: Actor, filter: Filter, page: CursorPageRequest) => {
       let rows = afterCursor(requestRows(em, actor), 'r.id', page.cursor, 'desc').orderBy('r.id', 'desc');
       if (filter.status !== 'all') rows = rows.where('r.status', '=', filter.status);
@@ -110,8 +110,8 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
       }),
 
     /**
-     * Grants the app as `grants.create` does.
-     * @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided`, and those of `grantApp`
+     * Grants the app like `grants.create`.
+     * @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided`, and the problems of `grantApp`
      */
     approve: (actor: Actor, id: number, { version, expires_at, reason }: Approval) =>
       em.transactional(async (tx) => {
@@ -142,7 +142,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
 
 const LOCK = { lockMode: LockMode.PESSIMISTIC_WRITE };
 
-/** The apps that the actor may ask for. Those who have a role cannot: their apps are not changed by the admins of a client. */
+/** The apps that the actor may ask for. Users with a role cannot ask: admins of a client do not change their apps. */
 const requestableApps = (em: Em, actor: Actor, now: Date) =>
   kysely(em)
     .selectFrom('apps')
@@ -160,8 +160,8 @@ const requestableApps = (em: Em, actor: Actor, now: Date) =>
     );
 
 /**
- * Locks the actor, the admins who are mailed, and the app, until the transaction ends: in the order of other transactions, users first
- * and by id. A suspension of the actor waits, or is seen; of two requests for the app, the second sees the mails of the first.
+ * Locks the actor, the admins who are mailed, and the app, until the transaction ends. In the order of other transactions: users first, by
+ * id. So a suspension of the actor waits, or is seen; and of two requests for the app, the second sees the mails of the first.
  * @throws Problem `invalid-input` on `app`
  */
 const lockForRequest = async (tx: Em, actor: Actor, now: Date, app: string): Promise<void> => {
@@ -176,14 +176,17 @@ const lockForRequest = async (tx: Em, actor: Actor, now: Date, app: string): Pro
   await requireRequestable(tx, actor, now, app);
 };
 
-/** @throws Problem `invalid-input` on `app`, the same for apps that do not exist */
+/** @throws Problem `invalid-input` on `app`, also for an app that does not exist */
 const requireRequestable = async (tx: Em, actor: Actor, now: Date, app: string): Promise<void> => {
   await requestableApps(tx, actor, now)
     .where('apps.id', '=', app)
     .executeTakeFirstOrThrow(() => invalid({ app: ['You cannot ask for an app of this id.'] }));
 };
 
-/** Requests of the present holder of the account that the viewer may see: their own, and those of present members of clients that they may see. */
+/**
+ * Requests that the viewer may see: the viewer's own, and requests of people in clients that the viewer may see. Only requests of present
+ * members of the client.
+ */
 const requestRows = (em: Em, viewer: Actor) =>
   kysely(em)
     .selectFrom('access_requests as r')
@@ -198,7 +201,7 @@ const requestRows = (em: Em, viewer: Actor) =>
     .select(addressOf(viewer, sql`r.decided_by`, sql`r.decided_at`).as('decided_by'))
     .select(['r.decision_reason', 'r.expires_at'])
     .where(userClientVisibleTo(viewer, sql`r.user_id`, sql`apps.client_id`))
-    // Also for the person: what a client has decided about them is not for a mailbox that they had there.
+    // Applies to the person's own requests, too: after they have left a client, they do not see its decisions about them.
     .where(
       condition`exists (select from memberships m
         where m.user_id = r.user_id and m.client_id = apps.client_id)`,
@@ -206,7 +209,7 @@ const requestRows = (em: Em, viewer: Actor) =>
 
 type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
 
-/** `can_decide`: whether it is pending, and the viewer may approve or deny it. */
+/** `can_decide`: whether the request is pending, and the viewer may approve or deny it. */
 const outputFor = (viewer: Actor) => (row: RequestRow) => ({
   ...row,
   can_decide: row.status === 'pending' && row.user_id !== viewer.id && administersClient(viewer, row.client),
@@ -219,7 +222,7 @@ const readRequest = (em: Em, actor: Actor, id: number): Promise<RequestRow> =>
     .executeTakeFirstOrThrow(() => notFound('access request'));
 
 /**
- * Locks the person first, then the request, as all who change the access of the person do.
+ * Locks the person first, then the request, like all transactions that change the access of the person.
  * @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided`
  */
 const lockUndecided = async (tx: Em, actor: Actor, id: number, version: number) => {
@@ -234,7 +237,7 @@ const lockUndecided = async (tx: Em, actor: Actor, id: number, version: number) 
   return { ...row, entity };
 };
 
-/** @throws Problem `request-decided`, with who decided it */
+/** @throws Problem `request-decided`, with the name of the user who decided */
 const requirePending = async (
   tx: Em,
   actor: Actor,

@@ -5,7 +5,7 @@ import { claimAddress } from '../accounts/addresses.ts';
 import { ofUser, type Person, type Transaction } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../outbox/enqueue-mails.ts';
 
-/** Days for which the old address can undo a change of it, and is reserved. */
+/** Days during which the old address is reserved, and can undo the change. */
 export const UNDO_DAYS = 7;
 
 type AddressChange = {
@@ -13,23 +13,26 @@ type AddressChange = {
   to: string;
   action: 'user.change-email' | 'user.undo-email';
   actor: Person;
-  /** The request that was confirmed. Without one, a change is added. */
+  /** The confirmed request. Without one, the change gets a new row. */
   requestId?: number;
-  /** Whether the old address gets a mail, and if it was proved, with a link that undoes the change: only the person's own change has one. */
+  /**
+   * The mail to the old address: `undo` has a link that undoes the change, if the old address was proved; `plain` has none. Only the
+   * person's own change gets `undo`.
+   */
   notice: 'undo' | 'plain' | 'none';
-  /** That of the request, for the mail. */
+  /** The network address of the request, for the mail. */
   ipAddress: string | null;
 };
 
 /**
- * Changes the address of a locked user. What was recorded under the old one stays: it has the id of the account. Unsent mails go to the new
- * one. Invitations stay with the address that was invited: a client that trusts one mailbox does not trust another.
+ * Changes the address of a locked user. Records under the old address stay with the account, because they have its id. Unsent mails go to
+ * the new address. Invitations stay with the old address: a client that trusts one mailbox does not trust another.
  * @throws Problem `user-exists`, and the violation of the unique address
  */
 export const changeAddress = async ({ tx, now, audit }: Transaction, change: AddressChange) => {
   const { user, to, actor, action, notice } = change;
   const from = user.email;
-  // A mailbox that was never proved gets nothing back: otherwise anyone could reserve an address of others.
+  // An address that was never proved gets no undo link: otherwise anyone could reserve the address of somebody else.
   const canUndo = notice === 'undo' && user.isEmailVerified;
   await claimAddress(tx, now, { userId: user.id, from, to });
   user.email = to;
@@ -51,7 +54,7 @@ export const changeAddress = async ({ tx, now, audit }: Transaction, change: Add
   await audit.record(tx, [{ action, actor, target: ofUser(user), clients }]);
 };
 
-/** Links that were mailed to the old address end, and those that wait go to the new one. */
+/** Invalidates links that were mailed to the old address, and redirects unsent mails to the new one. */
 const redirectMails = async (tx: Em, userId: number, { from, to }: { from: string; to: string }) => {
   const db = kysely(tx);
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
@@ -63,7 +66,7 @@ const redirectMails = async (tx: Em, userId: number, { from, to }: { from: strin
     .where('sent_at', 'is', null)
     .where('failed_at', 'is', null)
     .where('kind', '<>', 'email-changed')
-    // What a client that they have left still has for them stays with the address that it knows.
+    // Mails of clients that the person has left stay with the address that these clients know.
     .where(
       condition`(client_id is null or exists (select from memberships m
         where m.user_id = ${userId} and m.client_id = outbox_mails.client_id))`,
@@ -71,7 +74,7 @@ const redirectMails = async (tx: Em, userId: number, { from, to }: { from: strin
     .execute();
 };
 
-/** Ends the links that undo a change, as who trusts the accounts from now on trusts their present mailboxes. */
+/** Invalidates the links that undo a change. Call it when somebody begins to trust accounts: they trust the present mailboxes. */
 export const endUndo = (tx: Em, userIds: number | readonly number[]) =>
   kysely(tx)
     .updateTable('email_changes')

@@ -10,7 +10,9 @@ import { endUndo } from './address-change.ts';
 import { noteShared } from './member-access.ts';
 import { closeObsoleteRequests, requestsFor } from './request-closing.ts';
 
-/** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
+/**
+ * Finds the apps that the actor may grant, oldest first. `unknown`: ids that belong to no app, or to an app that the actor may not grant.
+ */
 export const findGrantable = async (em: Em, actor: Actor, appIds: readonly string[]) => {
   const apps = await kysely(em)
     .selectFrom('apps')
@@ -24,7 +26,7 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
   return { apps, unknown: appIds.filter((id) => !foundIds.has(id)) };
 };
 
-/** The apps of the clients of this condition that are granted to a user, oldest first. */
+/** The granted apps of a user, oldest first, in clients that meet the condition. */
 export const readGrantedApps = (
   em: Em,
   userId: number,
@@ -43,11 +45,10 @@ export const readGrantedApps = (
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
-/** SQL: the terms of a grant `g`. */
 export const GRANT_TERMS = sql<GrantTerms>`json_build_object('granted_by', g.granted_by,
   'granted_at', g.granted_at, 'expires_at', g.expires_at, 'reason', g.reason)`;
 
-/** SQL: the names of the groups that give the apps of a client to a user, by the ids of the apps. */
+/** SQL: the names of the groups that give a user the apps of a client, by app id. */
 export const groupsByApp = (userId: RawBuilder<number>, client: number) => sql<Record<
   string,
   string[]
@@ -59,17 +60,17 @@ export const groupsByApp = (userId: RawBuilder<number>, client: number) => sql<R
 
 const LIST = new Intl.ListFormat('en-GB');
 
-/** Why an app of a group cannot be revoked. */
+/** The reason why an app of a group cannot be revoked. */
 export const givenByGroups = (names: readonly string[]): string =>
   `Given by the ${names.length === 1 ? 'group' : 'groups'} ${LIST.format(names)}: change the group instead.`;
 
-/** What grants without other terms get. */
+/** The default terms of grants. */
 type Granting = { by: number; now: Date };
 
 /**
- * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this
- * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed. The first clients take over
- * `extra` and `is_demo_user` of the account; those of another client stay there.
+ * Changes the apps and clients of locked users. Granting an app again, or joining a client again, changes nothing, unless the grant had
+ * expired. Closes pending requests for the granted apps. The first clients of an account take over its `extra` and `is_demo_user`; if a
+ * user already has a client, its data stays there.
  */
 export const changeAccess = async (tx: Em, { by, now }: Granting, changes: readonly AccessChange[]) => {
   const rows = changes
@@ -94,13 +95,13 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
       where current.expires_at <= ${now}::timestamptz`.execute(kysely(tx));
-  // Without an audit entry of their own: the grant has one.
+  // Without audit entries for the requests: the grant has one.
   if (grants.length > 0) await closeObsoleteRequests(tx, requestsFor(grants), by, now);
 };
 
 type Joining = Pick<AccessChange, 'userId' | 'joined'>;
 
-/** Adds memberships. Other clients trust the present mailbox of the person from now on. */
+/** Adds memberships. From now on, other clients trust the person's present mailbox. */
 const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Promise<void> => {
   await sql`
     with joining as (
@@ -139,16 +140,16 @@ export const grantEvents = (
   });
 };
 
-/** Which apps a user is to have. */
+/** The apps that a user should have. */
 export type AppChanges = {
-  /** Replaces the apps of the user, as far as the actor may change them. */
+  /** Replaces the apps of the user that the actor may change. */
   apps?: string[] | undefined;
   /** Adds and removes single apps. Not to be combined with `apps`. */
   grant?: readonly string[] | undefined;
   revoke?: readonly string[] | undefined;
-  /** Of the apps to grant, by their ids. */
+  /** By app id, the terms of new grants. */
   terms?: Readonly<Record<string, GrantTerms>> | undefined;
-  /** Revokes grants of apps that groups give, too: the person keeps the app. */
+  /** Also revokes grants of apps that groups give: the person keeps these apps. */
   onlyGrants?: boolean;
 };
 
@@ -156,12 +157,12 @@ export type AppChanges = {
 const namedApps = ({ apps, grant = [], revoke = [] }: AppChanges): readonly string[] =>
   apps ?? [...grant, ...revoke];
 
-/** An app that a user has, by a grant or by the named groups, or that is requested for them. */
+/** An app that a user has by a grant or by the named groups, or that the changes request. */
 type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
 
 type Reading = Pick<Transaction, 'tx' | 'now'>;
 
-/** The apps that a user has and those that the changes name, as far as they exist, oldest first. */
+/** The existing apps that a user has or that the changes name, oldest first. */
 const readKnownApps = ({ tx, now }: Reading, userId: number, changes: AppChanges): Promise<KnownApp[]> =>
   kysely(tx)
     .selectFrom('apps')
@@ -183,8 +184,8 @@ const readKnownApps = ({ tx, now }: Reading, userId: number, changes: AppChanges
     .execute();
 
 /**
- * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
- * administer stay unchanged, so that admins of different clients do not undo each other's changes.
+ * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not administer
+ * stay unchanged, so that admins of different clients do not undo each other's changes.
  * @param suspended ids of clients whose apps the user loses
  * @throws Problem `invalid-input` on `apps`
  */
@@ -200,7 +201,7 @@ export const planApps = async (
     return { granted: [], revoked: [], joined: [] };
   const apps = await readKnownApps(reading, user.id, changes);
   const changeable = apps.filter((app) => administersClient(actor, app.client_id));
-  // Clients may send back granted apps that the actor may see but not change.
+  // Callers may send back granted apps that the actor may see but not change.
   const isReadOnly = (app: KnownApp) =>
     !changeable.includes(app) && (app.is_granted || app.groups.length > 0);
   const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
@@ -221,7 +222,7 @@ export const planApps = async (
   };
 };
 
-/** @throws Problem `invalid-input` on `apps` if it leaves out, or revokes, what a group gives */
+/** @throws Problem `invalid-input` on `apps` if an app that a group gives is omitted or revoked */
 const requireNoGroups = (apps: readonly KnownApp[], changes: AppChanges): void => {
   if (changes.onlyGrants) return;
   const isLeftOut = ({ id }: KnownApp) =>
@@ -235,7 +236,7 @@ const wantsApp = ({ apps, grant = [], revoke = [] }: AppChanges): ((app: KnownAp
   const [added, removed] = [new Set(apps ?? grant), new Set(revoke)];
   return ({ id, is_granted, groups }) => {
     if (apps === undefined) return added.has(id) || (is_granted && !removed.has(id));
-    // Callers send back what groups give, which is no grant.
+    // Callers send back apps that groups give; these do not become grants.
     return added.has(id) && (is_granted || groups.length === 0);
   };
 };

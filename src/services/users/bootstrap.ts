@@ -20,8 +20,8 @@ import { addUser, type NewUser } from './user-creation.ts';
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };
 
 /**
- * Creates the first site with its client, and the first superuser, if they are missing. Instances that start at the same
- * time run this one after another. Returns true if the superuser was created.
+ * Creates the first site with its client, and the first superuser, if they are missing. Instances that start at the same time run this one
+ * after another. Returns true if the superuser was created.
  */
 export const bootstrap = (
   em: Em,
@@ -60,7 +60,7 @@ const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | 
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
   user.setRoles({ isSuperuser: true });
-  // The operator says whose the address is.
+  // The operator vouches for the address.
   user.isEmailVerified = true;
   user.activate(now);
   await tx.flush();
@@ -79,7 +79,7 @@ export const addUserWithPassword = async (tx: Em, input: NewUser, passwordHash: 
 
 type AdminInput = { email: string; password?: string; generated: string; now: Date };
 
-/** The setting with the given password, which errors name. */
+/** The setting with the given password; errors name it. */
 const SETTING = 'ADMIN_PASSWORD';
 
 /**
@@ -95,12 +95,12 @@ export const rejectWeakAdminPassword = (
   rejectWeakPassword(strictestPolicy([], passwordMinLength), password, person, commonPasswords, SETTING);
 };
 
-/** What `create-admin` did about the password. */
+/** What `create-admin` did with the password. */
 export type AdminPassword = 'kept' | 'set' | 'generated' | 'changed';
 
 /**
- * Implements `create-admin`. Without a given password, a user who has one keeps it, and a user without one gets the
- * generated password. A changed password ends the sessions and tokens of the user, who gets a mail about it.
+ * Implements `create-admin`. Without a given password, a user who has one keeps it; a user without one gets the generated password. A
+ * changed password ends the sessions and tokens of the user, who gets a mail about it.
  * @throws Problem `invalid-input` on `ADMIN_PASSWORD` if the policy does not allow the given password
  */
 export const createAdmin = async (

@@ -31,7 +31,7 @@ export const confirmationEnds = sql<Date>`change.requested_at + ${CONFIRM_HOURS}
 
 const REQUESTS_PER_HOUR = 5;
 
-/** Changes of the addresses by which people log in and get mail, until a mailbox confirms them. */
+/** Changes of the addresses by which people log in and get mail. A mailbox must confirm them. */
 export const createEmailChanges = (unit: UnitOfWork) => {
   const { em, clock, audit, origin, emailChangeLimit } = unit;
 
@@ -73,7 +73,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Mails a link to the new address. No lookup of it happens here, so that neither the response nor its timing reveals whether it
+     * Mails a link to the new address. The address is not looked up here, so that neither the response nor its timing reveals whether it
      * has an account.
      * @throws Problem `reauthentication-required`, `throttled`, `invalid-input` on `email`
      */
@@ -88,10 +88,10 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * Changes the address of a person whom only the actor administers: by a superuser at once. For others, the new mailbox must confirm it,
-     * and no lookup of the address happens before.
-     * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`,
-     * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`
+     * Changes the address of a person whose account is not shared. By a superuser: at once. By others: after the new mailbox has confirmed
+     * it, and without a lookup of the address before.
+     * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `reauthentication-required`,
+     * `user-exists`, `invalid-input` on `new_email`
      */
     changeForUser: async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
       requireConfirmedSession(actor, clock.now());
@@ -110,7 +110,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * Ends the change that a person, or an admin, has requested and that is not confirmed yet.
+     * Cancels the unconfirmed change that a person, or an admin, has requested.
      * @throws Problem `not-found`, `forbidden`, `shared-user`
      */
     cancel: (actor: Actor, email: string): Promise<void> =>
@@ -119,10 +119,10 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         await cancelRequests(tx, actor, user, clientIds);
       }),
 
-    /** One's own change that waits for a confirmation; null if there is none. */
+    /** The actor's own unconfirmed change; null if there is none. */
     pending: (actor: Actor) => readPendingChange(em, actor.id, clock.now()),
 
-    /** Ends one's own change that waits for a confirmation. @throws Problem `unauthenticated` */
+    /** Cancels the actor's own unconfirmed change. @throws Problem `unauthenticated` */
     cancelOwn: (actor: Actor): Promise<void> =>
       em.transactional(async (tx) => {
         if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
@@ -131,11 +131,11 @@ export const createEmailChanges = (unit: UnitOfWork) => {
   };
 };
 
-/** Ends every way in to an account that got another address, and mails a link to set a new password there. */
+/** Ends every way to log in to an account that got another address, and mails a link to set a new password to that address. */
 export const requireNewLogin = async (tx: Em, user: User, now: Date): Promise<void> => {
   await endUndo(tx, user.id);
   await endWaysIn(tx, user.id, now);
-  // Inactive people get a link when they are reactivated and ask for one.
+  // Inactive people get a link after they are reactivated and ask for one.
   if (user.isActive)
     tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
   await tx.flush();
@@ -152,7 +152,7 @@ const OWN_ADDRESS = {
 
 type LinkedChange = { userId: number; requestedBy: number };
 
-/** Whether someone else who requested a change still may: the person may have got clients or roles since then. */
+/** Whether an admin who requested a change may still make it: the person may have got clients or roles since then. */
 export const isStillAllowed = async (db: Em, { userId, requestedBy }: LinkedChange) => {
   if (requestedBy === userId) return true;
   const requester = usersWithRoles(db)
@@ -174,7 +174,7 @@ const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
 /** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */
 const requireEmailAdmin = requirementOf(emailAdminRefusal);
 
-/** Names the field of the input that has a taken address. */
+/** Names the field of the input that contains the taken address. */
 export const rethrowAsTaken =
   (field: string) =>
   (error: unknown): never => {
@@ -185,14 +185,14 @@ export const rethrowAsTaken =
     throw new Problem('user-exists', { fields, cause: error });
   };
 
-/** Deletes the changes of a user that were requested and not made. Their links end. */
+/** Deletes the unconfirmed changes of a user, which invalidates their links. */
 const deleteRequests = (tx: Em, userId: number) =>
   kysely(tx)
     .deleteFrom('email_changes as change')
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null);
 
-/** The change of a user that waits for a confirmation, and until when it can be confirmed. Null if its link has ended. */
+/** The unconfirmed change of a user, and until when it can be confirmed. Null if its link has expired. */
 export const readPendingChange = async (em: Em, userId: number, now: Date) => {
   const pending = await kysely(em)
     .selectFrom('email_changes as change')

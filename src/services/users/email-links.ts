@@ -10,11 +10,11 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAddress } from './address-change.ts';
 import { confirmationEnds, isStillAllowed, requireNewLogin, rethrowAsTaken } from './email-changes.ts';
 
-/** What the links do that are mailed about a change of an address: to the new address to confirm it, and to the old one to undo it. */
+/** The actions of the links that are mailed about a change of an address: the new address confirms it, the old one undoes it. */
 export const createEmailLinks = (unit: UnitOfWork) => {
   const { em, clock, audit, links, origin } = unit;
 
-  /** @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive */
+  /** @throws Problem `invalid-link` if the link is forged, used, replaced or expired, or the user is inactive */
   const findLink = async (kind: EmailLinkKind, token: string) => {
     const parsed = parseLinkToken(token);
     if (!parsed) throw new Problem('invalid-link');
@@ -34,21 +34,22 @@ export const createEmailLinks = (unit: UnitOfWork) => {
 
   return {
     /**
-     * The address of the account that the holder of the mailbox knows, the one that it would get, and whether the actor must log in before.
+     * The address of the account as the holder of the mailbox may know it, the address that the link would set, and whether the actor must
+     * log in first.
      * @throws Problem `invalid-link`
      */
     verify: async (actor: Actor | null, kind: EmailLinkKind, token: string) => {
       const link = await findLink(kind, token);
       if (kind === 'confirm' && !(await isStillAllowed(em, link))) throw new Problem('invalid-link');
       const needs_login = kind === 'confirm' && isOwn(link) && actor?.id !== link.userId;
-      // The old mailbox need not belong to the person any more.
+      // The old mailbox may no longer belong to the person, so it must not learn the present address.
       return { email: kind === 'undo' ? link.to : link.email, new_email: link.to, needs_login };
     },
 
     /**
-     * Changes the address as the link to the new one says, which proves it. If that is taken by now, the link stays valid. A person's own
-     * change requires their login: otherwise a mistyped address would give the account to its owner. Without a login of the person, every
-     * earlier way in ends.
+     * Sets the address in the link to the new mailbox; the use of the link proves the address. If the address is taken by now, the link
+     * stays valid. A person's own change requires their login: otherwise, a mistyped address would give the account to its owner. If the
+     * person is not logged in, all earlier ways to log in end.
      * @throws Problem `invalid-link`, `login-required`, `user-exists`
      */
     confirm: async (actor: Actor | null, token: string): Promise<void> => {
@@ -72,7 +73,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
     },
 
     /**
-     * Gives the account its old address back, and ends every way in: it may be in foreign hands.
+     * Restores the old address of the account, and ends every way to log in: the account may be in the hands of a thief.
      * @throws Problem `invalid-link`, `user-exists`
      */
     undo: async (token: string): Promise<void> => {
@@ -84,7 +85,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, ...kind });
         user.isEmailVerified = true;
         await tx.flush();
-        // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.
+        // The undo links of this change and of later ones: a thief who changed the address twice must not invalidate the link of the owner.
         await kysely(tx)
           .updateTable('email_changes')
           .set({ undo_until: null })
@@ -101,7 +102,7 @@ export const createEmailLinks = (unit: UnitOfWork) => {
 
 const OWN_CHANGE = 'Log in with your account to confirm its new address.';
 
-/** Whether the person requested the change, and not an admin. */
+/** Whether the person, not an admin, requested the change. */
 const isOwn = ({ userId, requestedBy }: { userId: number; requestedBy: number }): boolean =>
   userId === requestedBy;
 
@@ -118,7 +119,7 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
       rows
         .where('change.undo_until', '>', now)
         .whereRef('users.email', '<>', 'change.old_email')
-        // As long as the mailbox of before can undo the change that led to this address, it alone decides.
+        // If an earlier address can still undo the change to this one, only the earlier address may undo.
         .where(
           condition`not exists (select from email_changes led where led.user_id = change.user_id and led.id < change.id
           and led.new_email = change.old_email and led.undo_until > ${now}::timestamptz)`,

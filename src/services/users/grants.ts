@@ -22,7 +22,7 @@ import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-ro
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
 
-/** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */
+/** When and by whom an app was granted; null if the audit trail does not go back that far, for example after an import. */
 type UserGrant = {
   app: string;
   granted_at: Date | null;
@@ -41,11 +41,11 @@ const SOON_DAYS = 14;
 
 const soon = (clock: Clock): Date => new Date(clock.now().getTime() + SOON_DAYS * DAY_MS);
 
-/** Who was granted an app, by whom, why and until when. */
+/** Grants of apps: to whom, by whom, why and until when. */
 export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
-   * Who has the app, by email address.
-   * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
+   * The people who have the app, by email address.
+   * @throws Problem `not-found`, `forbidden` if the actor may only open the app, `invalid-input` on `cursor`
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
     await requireViewableApp(em, actor, clock.now(), appId);
@@ -55,19 +55,19 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     return readPage(grants.where('users.email', '>', email), 'users.email', page);
   },
 
-  /** As `grantsOfUser`. @throws Problem `not-found` */
+  /** See `grantsOfUser`. @throws Problem `not-found` */
   listByUser: async (actor: Actor, email: string) => {
     const id = await readUserId(em, actor, email);
     return (await grantsOfUser(actor, id, clock.now()).execute(kysely(em))).rows;
   },
 
-  /** As `grantApp`. */
+  /** See `grantApp`. */
   create: (actor: Actor, appId: string, email: string, end: GrantEnd): Promise<GrantRow> =>
     em.transactional((tx) => grantApp({ tx, now: clock.now(), audit }, actor, appId, email, end)),
 
   /**
-   * Changes when a grant ends, and why it was given.
-   * @throws Problem `not-found`, those of `updateUser`, `invalid-input` on `expires_at`
+   * Changes the end and the reason of a grant.
+   * @throws Problem `not-found`, the problems of `updateUser`, `invalid-input` on `expires_at`
    */
   update: (actor: Actor, appId: string, email: string, changes: GrantChanges): Promise<GrantRow> =>
     em.transactional(async (tx) => {
@@ -88,7 +88,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       return { ...before, expires_at, reason };
     }),
 
-  /** The grants of active people that end before a time, in the clients of the actor, the first to end first. */
+  /** The grants of active people in the actor's clients that end before a time, ordered by end. */
   listEnding: (actor: Actor, { ends_before: before = soon(clock), limit }: Ending) =>
     kysely(em)
       .selectFrom(liveGrants(clock.now()).as('g'))
@@ -118,7 +118,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     return results;
   },
 
-  /** A group may still give the app. @throws Problem `not-found`, those of `updateUser` */
+  /** Removes a grant. A group may still give the app. @throws Problem `not-found`, the problems of `updateUser` */
   remove: (actor: Actor, appId: string, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const deps = { tx, now: clock.now(), audit };
@@ -145,7 +145,7 @@ const changeGrant = async (
 
 /**
  * Grants the app to a user.
- * @throws Problem as `updateUser`, `invalid-input` on `email` if the user has it, and on `expires_at`
+ * @throws the problems of `updateUser`, and Problem `invalid-input` on `email` if the user has the app, and on `expires_at`
  */
 export const grantApp = async (
   deps: Transaction,
@@ -173,8 +173,10 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
   if (expires_at && expires_at <= now) throw invalid({ expires_at: ['Must be in the future.'] });
 };
 
-/** The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its inviter has
- * granted. */
+/**
+ * The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, whose inviter has granted
+ * it.
+ */
 export const grantsOfUser = (actor: Actor, id: number, now: Date) => sql<UserGrant>`
   select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
     coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
@@ -213,10 +215,10 @@ const readGrant = (em: Em, actor: Actor, now: Date, appId: string, email: string
     .where('users.email', '=', email)
     .executeTakeFirstOrThrow(() => notFound('grant'));
 
-/** Grants of one transaction. */
+/** Grants per transaction. */
 const BATCH = 1_000;
 
-/** Deletes grants that have expired, and records it. They have not counted since. */
+/** Deletes expired grants, which no longer counted, and records this. */
 export const pruneGrants = async (em: Em, audit: UnitOfWork['audit'], now: Date): Promise<void> => {
   const pruneBatch = async (tx: Em): Promise<number> => {
     const { rows } = await sql<{ id: number; email: string; app_id: string; client_id: number }>`

@@ -9,19 +9,19 @@ import { closeRequestsOf } from './request-closing.ts';
 type Person = { id: number; email: string };
 type Group = { id: number; client: number; name: string };
 
-/** @throws Problem `invalid-input` on `groups`, with an error for each that the actor does not manage */
+/** @throws Problem `invalid-input` on `groups`, with an error for each group that the actor does not manage */
 export const requireGroups = async (em: Em, actor: Actor, ids: readonly number[]): Promise<void> => {
   const groups = await managedGroups(em, actor, ids).execute();
   const unknown = ids.filter((id) => !groups.some((group) => group.id === id));
   if (unknown.length > 0) throw invalid({ groups: unknown.map((id) => `You manage no group ${id}.`) });
 };
 
-/** Locks groups before one of their members, as changes of a group do. Those that are gone are left out. */
+/** Locks groups before one of their members, in the order of changes of a group. Groups that no longer exist are skipped. */
 export const lockGroups = (tx: Em, actor: Actor, ids: readonly number[]): Promise<Group[]> =>
   managedGroups(tx, actor, ids).orderBy('id').forKeyShare().execute();
 
 /**
- * Adds a locked user to locked groups. Returns the ids of those that the user was not in.
+ * Adds a locked user to locked groups. Returns the ids of the groups that the user was not in.
  * @throws Problem `invalid-input` on `groups` of clients that the user does not belong to
  */
 export const joinGroups = async (
@@ -45,12 +45,12 @@ export const joinGroups = async (
 
 type Joining = {
   userId: number;
-  /** Null for a login with a provider. */
+  /** Null for a login at a provider. */
   by: number | null;
   now: Date;
 };
 
-/** Adds a locked user to groups. Returns the ids of those that the user was not in. */
+/** Adds a locked user to groups. Returns the ids of the groups that the user was not in. */
 export const addToGroups = async (tx: Em, { userId, by, now }: Joining, ids: readonly number[]) => {
   if (ids.length === 0) return [];
   const rows = await kysely(tx)
@@ -62,7 +62,7 @@ export const addToGroups = async (tx: Em, { userId, by, now }: Joining, ids: rea
   return rows.map(({ group_id }) => group_id);
 };
 
-/** Takes a locked user out of groups. Returns the ids of those that they were in. */
+/** Removes a locked user from groups. Returns the ids of the groups that the user was in. */
 export const leaveGroups = async (
   { tx, audit }: Transaction,
   actor: Actor,
@@ -88,11 +88,11 @@ const managedGroups = (em: Em, actor: Actor, ids: readonly number[]) =>
     .where(isAnyOf('id', ids, 'int'))
     .where(clientManagedBy(actor, sql`client_id`));
 
-/** Those with these ids. */
+/** The groups with these ids. */
 export const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
   groups.filter(({ id }) => ids.includes(id));
 
-/** Of an entry for each group. @param actor null: a provider */
+/** Audit events, one per group. @param actor null: a provider */
 export const groupEvents = (
   actor: Actor | null,
   groups: readonly Group[],

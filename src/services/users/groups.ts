@@ -17,14 +17,14 @@ import { closeObsoleteRequests } from './request-closing.ts';
 type GroupInput = { name: string; members: string[]; apps: string[] };
 type LockedGroup = { id: number; client: { id: number } };
 type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined } & {
-  /** Instead of `members`: the others stay. */
+  /** Adds to the members, instead of replacing them as `members` does. */
   added_members?: string[] | undefined;
   removed_members?: string[] | undefined;
-  /** What the caller has read of the group: the change fails if it differs by now. */
+  /** The values that the caller has read: the change fails if the group differs by now. */
   expected?: { name?: string | undefined; apps?: string[] | undefined } | undefined;
 };
 
-/** Teams of a client: their members have their apps. */
+/** Teams of a client. Members of a group have its apps. */
 export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
   const record = (
     tx: Em,
@@ -34,7 +34,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     details: DetailsOf<typeof action>,
   ) => audit.record(tx, [{ action, actor, target: ofGroup(group), clients: [group.client], details }]);
 
-  /** Locks the group, so that of two changes the second starts from the outcome of the first. */
+  /** Locks the group, so that the second of two changes starts from the outcome of the first. */
   const lockGroup = async (tx: Em, actor: Actor, clientId: number, id: number) => {
     await readManagedClient(tx, actor, clientId);
     const group = await tx.findOne(Group, { id, client: clientId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -59,7 +59,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       ...(changesMembers && { members: await setParts(tx, 'members', terms, ids, isRemoved) }),
       ...(apps && { apps: await setParts(tx, 'apps', terms, found.apps, isOther) }),
     };
-    // Without audit entries of their own: the group has one.
+    // Without audit entries for the requests: the group has one.
     await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
     return contents;
   };
@@ -83,7 +83,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       em.transactional(async (tx) => {
         await readManagedClient(tx, actor, clientId);
         await requireFreeName(tx, clientId, input.name);
-        // Members before the client, which the new row locks, as in a removal of the client.
+        // Members before the client, which the new row locks: the same order as in a removal of the client.
         const found = await findContents(tx, clientId, input);
         const client = tx.getReference(Client, clientId);
         const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
@@ -116,7 +116,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         return after;
       }),
 
-    /** The members lose the apps that only this group gives them. @throws Problem `not-found`, `forbidden` */
+    /** Removes a group. Its members lose the apps that only this group gives them. @throws Problem `not-found`, `forbidden` */
     remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
       em.transactional(async (tx) => {
         const group = await lockGroup(tx, actor, clientId, id);
@@ -186,7 +186,7 @@ const readMemberIds = async (em: Em, groupId: number): Promise<number[]> => {
   return (await members.orderBy('user_id').execute()).map(({ user_id }) => user_id);
 };
 
-/** @throws Problem `invalid-input` on `members` and `apps`, with an error for each that is not of the client */
+/** @throws Problem `invalid-input` on `members` and `apps`, with an error for each that does not belong to the client */
 const findContents = async (
   tx: Em,
   clientId: number,
@@ -194,8 +194,8 @@ const findContents = async (
 ) => {
   const members = all ?? added;
   const isMember = condition`exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})`;
-  // Keeps memberships as they are until the transaction ends: those who change them lock the user first. A wait for others than members
-  // would show that an address has an account.
+  // Keeps memberships unchanged until the transaction ends, because changes of a membership lock the user first. Only members are locked:
+  // waiting for others would reveal that an address has an account.
   const locked = await kysely(tx)
     .selectFrom('users')
     .select('id')
@@ -224,7 +224,7 @@ const findContents = async (
     .where('client_id', '=', clientId)
     .where(isAnyOf('id', appIds, 'varchar'))
     .orderBy('id')
-    // A request for one of them waits, or is seen and closed.
+    // A request for one of these apps waits, or is seen and closed.
     .forNoKeyUpdate()
     .execute();
   const [emails, ids] = [new Set(users.map(({ email }) => email)), new Set(apps.map(({ id }) => id))];
@@ -250,7 +250,7 @@ const isNoneOf = (column: string, ids: readonly (number | string)[], type: 'int'
 const isUserOf = (emails: string[]) =>
   condition`user_id in (select id from users where email = any(${emails}::varchar[]))`;
 
-/** Where the members and the apps of a group are stored. */
+/** The tables that store the members and the apps of a group. */
 const PARTS = {
   members: {
     table: sql.table('group_members'),
@@ -266,7 +266,7 @@ const PARTS = {
 
 type GroupChange = { groupId: number; by: number; now: Date };
 
-/** @param isRemoved the condition on rows that go, none of which is added */
+/** @param isRemoved the condition on the rows to delete, none of which is among the added ones */
 const setParts = async <Id extends number | string>(
   tx: Em,
   part: keyof typeof PARTS,

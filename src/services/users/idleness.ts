@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition } from '../../db/kysely.ts';
 
-/** SQL over `users`, or this alias. Those who never logged in have the earliest time, because an index cannot continue after a null. */
+/** SQL over `users`, or this alias. Users who never logged in have the earliest time, because an index cannot continue after a null. */
 export const lastLoginKey = (users = 'users') =>
   sql`coalesce(${sql.ref(`${users}.last_login`)}, '-infinity'::timestamptz)`;
 
 /**
- * SQL: whether a row of `users`, or of this alias, is idle: has neither logged in nor used an app since the UTC day of this time began. New
- * users count as seen when they joined. Members use the index `usage_days_user_id_email_day_index`.
- * @param isCounted which usage counts: a condition on `app_id`
+ * SQL: whether a row of `users`, or of this alias, is idle: has neither logged in nor used an app since the beginning of the UTC day of
+ * this time. New users count as seen when they joined. Members use the index `usage_days_user_id_email_day_index`.
+ * @param isCounted the usage that counts: a condition on `app_id`
  */
 export const isUnseenSince = (
   since: RawBuilder<Date>,

@@ -8,7 +8,7 @@ type Member = { id: number; email: string };
 
 /**
  * Ends what a locked user could still use of clients that suspend or remove them: launches, embedded pages, and invitations, which would
- * bring them back. Grants are revoked by the caller.
+ * reactivate them. The caller revokes the grants.
  */
 export const endMemberAccess = async (
   tx: Em,
@@ -59,7 +59,7 @@ export const reactivateMemberships = async (
     .execute();
 };
 
-/** Call it when users have joined a client: an account of several clients is for the admins of none of them, for good. */
+/** Call it when users have joined a client: once an account has had several clients, none of their admins may change it, permanently. */
 export const noteShared = async (tx: Em, userIds: readonly number[]): Promise<void> => {
   await kysely(tx)
     .updateTable('users')
@@ -70,7 +70,7 @@ export const noteShared = async (tx: Em, userIds: readonly number[]): Promise<vo
     .execute();
 };
 
-/** Call it when users have left a client: what the account has is not for the next one and its admins. */
+/** Call it when users have left a client: the next client and its admins must not get access to the data of the account. */
 export const noteLeft = async (tx: Em, userIds: readonly number[]): Promise<void> => {
   await kysely(tx)
     .updateTable('users')
@@ -79,7 +79,9 @@ export const noteLeft = async (tx: Em, userIds: readonly number[]): Promise<void
     .execute();
 };
 
-/** Ends the access views that open apps of the client as the user, their part in its groups, and their logins with its providers. */
+/**
+ * Ends the access views that open apps of the client as the user, the user's memberships in its groups, and the logins with its providers.
+ */
 export const leaveClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
   await sql`
     update access_views v set is_active = false from apps

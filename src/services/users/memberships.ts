@@ -19,10 +19,10 @@ import { deactivate, type UserChanges, updateUser } from './user-update.ts';
 
 type MembershipChanges = Pick<UserChanges, 'is_active' | 'extra' | 'is_demo_user'>;
 
-/** Which clients a user belongs to, and what counts in each of them. */
+/** The clients to which a user belongs, and the user's data in each of them. */
 export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
-   * The memberships of a user, as far as the actor may see them.
+   * The memberships of a user that the actor may see.
    * @throws Problem `not-found`
    */
   list: async (actor: Actor, email: string): Promise<MembershipRow[]> => {
@@ -32,8 +32,8 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
   },
 
   /**
-   * Changes what counts in one client, also of people who belong to no other.
-   * @throws Problem as `updateUser`
+   * Changes the data of one membership, even of people who belong to no other client.
+   * @throws the problems of `updateUser`
    */
   update: (actor: Actor, client: number, email: string, changes: MembershipChanges): Promise<MembershipRow> =>
     em.transactional(async (tx) => {
@@ -48,8 +48,8 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
     }),
 
   /**
-   * What `remove` would end.
-   * @throws as `remove`
+   * Previews what `remove` would end.
+   * @throws the problems of `remove`
    */
   previewRemoval: async (actor: Actor, clientId: number, email: string) => {
     await readManagedClient(em, actor, clientId);
@@ -62,7 +62,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
   },
 
   /**
-   * Ends a membership with its grants and launches. A user who belongs to no other client, and has no role, is deactivated.
+   * Ends a membership with its grants and launches. If the user belongs to no other client and has no role, the account is deactivated.
    * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`
    */
   remove: (actor: Actor, clientId: number, email: string): Promise<void> =>

@@ -19,10 +19,10 @@ type Counts = Record<
   clients: ({ id: number; name: string } & Record<ClientRole['column'], boolean>)[];
 };
 
-/** What an offboarding would end, counted as the lists show it. */
+/** Previews what an offboarding would end, with the same numbers as the lists. */
 export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
   /**
-   * `clients`: those in which the person is suspended instead, if the account also belongs to others.
+   * `clients`: the clients in which the membership is suspended instead, if the account also belongs to others.
    * @throws Problem `not-found`, `forbidden`, `self-modification`
    */
   read: async (actor: Actor, email: string) => {
@@ -59,7 +59,7 @@ const ROLE_FIELDS = sql.join(
 
 type Scope = { isAccount: boolean; isConcerned: (clientId: RawBuilder<number>) => Condition; now: Date };
 
-/** What ends in the concerned clients. Credentials, and mails about the account, end with the account only. */
+/** What would end in the given clients. Credentials, and mails about the account, end only with the account. */
 export const countEnded = async (em: Em, { id, email }: Pick<TargetRoles, 'id' | 'email'>, scope: Scope) => {
   const { isAccount, isConcerned, now } = scope;
   const isEnded = (column: string) => isConcerned(sql.ref(column));

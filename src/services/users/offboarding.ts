@@ -26,12 +26,12 @@ import { groupEvents } from './group-joining.ts';
 import { endMemberAccess } from './member-access.ts';
 import { updateUser } from './user-update.ts';
 
-/** What was ended, and the entries of the audit trail about it. */
+/** The ended parts, and their entries for the audit trail. */
 type Ending = { parts: EndedPart[]; events: AuditEvent[] };
 
 /**
- * Ends all that a person has in the clients of the actor: grants, groups, roles, access views and invitations, and then the account, or
- * for a person of other clients too, their memberships. Sessions, tokens, launches and requests end with these.
+ * Ends everything that a person has in the actor's clients: grants, groups, roles, access views and invitations, then the account, or, if
+ * the person also belongs to other clients, the memberships. Sessions, tokens, launches and requests end with these.
  * @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser`
  */
 export const offboardUser = async (deps: Transaction, actor: Actor, email: string) => {
@@ -48,7 +48,7 @@ export const offboardUser = async (deps: Transaction, actor: Actor, email: strin
   await endMemberAccess(tx, user, await concernedClients(tx, actor, user), now);
   const apps = await readGrantedApps(tx, user.id, now, (clientId) => clientManagedBy(actor, clientId));
   const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true };
-  // Last, because it waits for those who rely on the access of the person.
+  // Last, because it waits for transactions that rely on the access of the person.
   const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireAccessAdmin);
   const events = endings.flatMap((ending) => ending.events);
   await audit.record(tx, events);
@@ -56,7 +56,7 @@ export const offboardUser = async (deps: Transaction, actor: Actor, email: strin
   return { isChanged: isChanged || events.length > 0, undoable: { ...undoable, ended } };
 };
 
-/** The clients of the actor that the person belongs to, or is invited to. */
+/** The actor's clients to which the person belongs or is invited. */
 const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 'id' | 'email'>) => {
   const isManaged = clientManagedBy(actor, sql`client_id`);
   const [memberships, invitations] = [
@@ -130,7 +130,7 @@ const viewEvents = (
     },
   }));
 
-/** Ends the roles in the actor's clients, and, if the actor is a superuser, those in all clients. */
+/** Ends the roles in the actor's clients, and, if the actor is a superuser, also the roles in all clients. */
 const endRoles = async (
   { tx }: Transaction,
   actor: Actor,
@@ -155,7 +155,7 @@ const endRoles = async (
   };
 };
 
-/** The memberships of a locked user in the clients of the actor. */
+/** The memberships of a locked user in the actor's clients. */
 const managedMemberships = async (tx: Em, actor: Actor, user: User): Promise<Membership[]> => {
   const found = await tx.find(Membership, { user: user.id }, { orderBy: { client: 'asc' } });
   return found.filter(({ client }) => administersClient(actor, client.id));
@@ -164,7 +164,7 @@ const managedMemberships = async (tx: Em, actor: Actor, user: User): Promise<Mem
 /** A role in a client, and its key among the ended parts. */
 type RoleInClient = { role: ClientRole; client: number; key: string };
 
-/** Gives or ends roles, where that changes anything. Returns what changed. */
+/** Gives or ends roles where that changes something. Returns the changes. */
 const switchRoles = (
   memberships: readonly Membership[],
   isGiven: boolean,
@@ -182,21 +182,21 @@ const switchRoles = (
 
 const ROLES = GLOBAL_ROLES.map(({ flag }) => flag);
 
-/** Of changed roles in all clients. */
+/** Audit events of changed roles in all clients. */
 const roleEvents = (
   about: Pick<AuditEvent, 'actor' | 'target' | 'clients'>,
   details: Changes,
 ): AuditEvent[] => (isEmpty(details) ? [] : [{ action: 'user.update-roles', ...about, details }]);
 
-/** The ids of the groups among the parts, to be locked before their members. */
+/** The ids of the groups among the parts; lock them before their members. */
 export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
   parts.flatMap(({ kind, key }) => (kind === 'group' ? Number(key) : []));
 
 type Undo = Transaction & { parts: readonly EndedPart[]; endedAt: Date; staffSecondFactor: StaffPolicy };
 
 /**
- * Gives a locked user back what an offboarding has ended. Returns the parts that were given back.
- * Their groups must be locked before the user.
+ * Gives back to a locked user what an offboarding has ended. Returns the parts that were given back. Their groups must be locked before the
+ * user.
  */
 export const giveBack = async (deps: Undo, actor: Actor, user: User): Promise<EndedPart[]> => {
   const { parts } = deps;
@@ -216,7 +216,7 @@ const withKeys = (parts: Parts, keys: readonly (string | number)[]): EndedPart[]
   parts.filter(({ key }) => keys.some((one) => String(one) === key));
 const idsOf = (rows: readonly { id: number }[]): number[] => rows.map(({ id }) => id);
 
-/** Of clients that the person still belongs to. */
+/** Only groups of clients to which the person still belongs. */
 const rejoinGroups = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
   const groups = ofKind(parts, 'group');
   const { rows } = await sql<{ id: number; name: string; client: number }>`
@@ -237,7 +237,7 @@ const rejoinGroups = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts
   };
 };
 
-/** Those that are as the offboarding left them. */
+/** Only views that are still as the offboarding left them. */
 const reopenViews = async (
   { tx, now, endedAt }: Undo,
   actor: Actor,

@@ -6,7 +6,7 @@ import { type AuditEvent, ofUser, type Person } from '../audit/audit.ts';
 
 type ClosedRequest = { id: number; app_id: string; client_id: number; user_id: number; email: string };
 
-/** Whether the person of a request `r` has the app by now, or may not get it in this way any more. */
+/** Whether the person of a request `r` has the app by now, or can no longer get it by a request. */
 const isObsolete = (now: Date) => condition`(
   exists (select from ${appAccess(now)} g where g.user_id = r.user_id and g.app_id = r.app_id)
   or not exists (
@@ -16,9 +16,9 @@ const isObsolete = (now: Date) => condition`(
       and not ${opensByRole('u', 'm')}))`;
 
 /**
- * Closes pending requests that have become obsolete. Call it in the transaction that changes access, after the change: those who decide
- * a request lock its user first.
- * @param isOf which requests to look at: a condition on `r`
+ * Closes pending requests that have become obsolete. Call it in the transaction that changes access, after the change: decisions about a
+ * request also lock its user first.
+ * @param isOf selects the requests to check: a condition on `r`
  */
 export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, by: number, now: Date) => {
   const { rows } = await sql<ClosedRequest>`
@@ -38,8 +38,8 @@ export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, b
 };
 
 /**
- * Closes the obsolete requests of a user for apps whose clients the actor may change. Closing others would show
- * their clients who has changed the user, and when. Returns the audit events.
+ * Closes the obsolete requests of a user for apps whose clients the actor may change. Closing others would reveal to their clients who has
+ * changed the user, and when. Returns the audit events.
  */
 export const closeRequestsOf = async (tx: Em, actor: Actor, userId: number, now: Date) => {
   const isOf = requestsIn(userId, (clientId) => clientManagedBy(actor, clientId));
@@ -53,7 +53,7 @@ export const requestsIn = (
 ): RawBuilder<boolean> => condition`(r.user_id = ${userId}
   and exists (select from apps a where a.id = r.app_id and ${isClient(sql`a.client_id`)}))`;
 
-/** Requests for these apps by those who have been granted them. */
+/** Requests for these apps by people who were granted them. */
 export const requestsFor = (grants: readonly { user_id: number; app_id: string }[]): RawBuilder<boolean> =>
   condition`(r.user_id, r.app_id) in (
     select user_id, app_id from json_to_recordset(${JSON.stringify(grants)}::json) as g (user_id int, app_id varchar))`;

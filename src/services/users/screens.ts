@@ -26,7 +26,7 @@ import type { Listing } from './users.ts';
 
 type ActiveDay = { day: string; apps: { id: string; label: string; actions: number }[] };
 
-/** An app of a client of the person, and how the person has it beside grants. */
+/** An app of a client of the person, and how the person has it, apart from grants. */
 type AppRow = {
   id: string;
   label: string;
@@ -37,11 +37,11 @@ type AppRow = {
   groups: number[];
 };
 
-/** What screens of the console show of people and their access, and nothing else does. */
+/** Data about people and their access for screens of the console only. */
 export const createScreens = (unit: UnitOfWork) => {
   const { em, clock, staffSecondFactor } = unit;
 
-  /** The last day on which the person used an app, and the app used most on it, as far as the actor may see. */
+  /** The last day on which the person used an app, and the app used most on that day, if the actor may see it. */
   const readLastUse = async (actor: Actor, userId: number) => {
     const days = kysely(em)
       .selectFrom('usage_days as d')
@@ -65,14 +65,14 @@ export const createScreens = (unit: UnitOfWork) => {
     const pending_email = await readPendingChange(em, userId, clock.now());
     const { factors: second_factors, recovery_codes } = await readFactors(em, userId);
     const state = await readFactorState(em, userId, staffSecondFactor);
-    // Those who see the account administer all clients of the person.
+    // Viewers who see the account administer all clients of the person.
     const { required_from: factor_required_from, needs_passkey } = lackOf(state);
     return { ...account, pending_email, second_factors, factor_required_from, needs_passkey, recovery_codes };
   };
 
   return {
     /**
-     * `account` is null for those who may not change the account.
+     * `account` is null for viewers who may not change the account.
      * @throws Problem `not-found`
      */
     person: async (actor: Actor, email: string) => {
@@ -86,7 +86,7 @@ export const createScreens = (unit: UnitOfWork) => {
     },
 
     /**
-     * The days on which the person used apps, newest first, as far as the actor may see.
+     * The days on which the person used apps that the actor may see, newest first.
      * @param before the last day of the previous page
      * @throws Problem `not-found`
      */
@@ -103,7 +103,7 @@ export const createScreens = (unit: UnitOfWork) => {
     },
 
     /**
-     * All apps of the clients of a person, also those that they cannot open, and all groups.
+     * All apps of the clients of a person, including apps that they cannot open, and all groups.
      * @throws Problem `not-found`
      */
     accessOfPerson: async (actor: Actor, email: string) => {
@@ -122,7 +122,7 @@ export const createScreens = (unit: UnitOfWork) => {
     },
 
     /**
-     * A group with its members by name. `losses`: how many people would lose which of its apps with the group.
+     * A group with its members by name. `losses`: how many people would lose each of its apps with the group.
      * @throws Problem `not-found`
      */
     group: async (actor: Actor, clientId: number, id: number) => {
@@ -137,7 +137,7 @@ export const createScreens = (unit: UnitOfWork) => {
 
     /**
      * A page of the access matrix, with the groups of the client.
-     * @throws Problem as `read` of the matrix
+     * @throws the problems of `read` of the matrix
      */
     grid: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
       const [matrix, groups] = await Promise.all([
@@ -159,7 +159,7 @@ const appsOf = (actor: Actor, id: number, now: Date) => sql<AppRow>`
     and ${userClientVisibleTo(actor, sql`u.id`, sql`a.client_id`)}
   order by a.created_at, a.id`;
 
-/** The groups of a person. Viewers of a client also get those of its groups that the person is not in. */
+/** The groups of a person. Viewers of a client also get its other groups. */
 const groupsOf = (em: Em, actor: Actor, id: number) =>
   kysely(em)
     .selectFrom('memberships as m')
@@ -179,7 +179,7 @@ const groupsOf = (em: Em, actor: Actor, id: number) =>
     .orderBy(sql`lower(groups.name)`)
     .orderBy('groups.id');
 
-/** `is_active`: whether they may open apps of the client. */
+/** `is_active`: whether the member may open apps of the client. */
 const membersOf = (em: Em, groupId: number) =>
   kysely(em)
     .selectFrom('group_members as gm')
@@ -194,7 +194,7 @@ const membersOf = (em: Em, groupId: number) =>
     .orderBy(sql`lower(u.first_name || ' ' || u.last_name)`)
     .orderBy('u.email');
 
-/** Those who have the app by this group only. */
+/** People who have the app by this group only. */
 const lossesOf = (groupId: number, now: Date) => sql<{ app: string; people: number }>`
   select g.app_id as app, count(*)::int as people
   from ${GROUP_ACCESS} g join apps a on a.id = g.app_id join users u on u.id = g.user_id

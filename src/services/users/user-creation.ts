@@ -51,9 +51,9 @@ export const createUserCreation = ({ em, clock, audit }: UnitOfWork) => ({
 });
 
 /**
- * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only
- * one. Without any, a superuser's new user belongs to no client. The unique constraint decides whether the address is free. A taken address is reported together with other
- * errors only if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
+ * Determines the apps and clients of a new user: the clients of the apps, and the given client or the actor's only one. Without any, a
+ * superuser's new user belongs to no client. The unique constraint decides whether the address is free. A taken address is reported
+ * together with other errors only if the actor may see its user: otherwise, a failing request would reveal addresses of other clients.
  */
 const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
   if (input.client !== undefined && !administersClient(actor, input.client)) {
@@ -109,15 +109,12 @@ export const addUser = async (tx: Em, input: NewUser, now: Date): Promise<User> 
 export const handleBase = (email: string): string =>
   `@${email.slice(0, email.indexOf('@')).slice(0, HANDLE_BASE_LENGTH)}`;
 
-/**
- * Locks all handles until the end of the transaction, for bulk inserts: one lock per handle would exceed the lock table of
- * the server.
- */
+/** Locks all handles until the end of the transaction, for bulk inserts: one lock per handle would exceed the lock table of the server. */
 export const lockAllHandles = (tx: Em) =>
   sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(kysely(tx));
 
 /**
- * Appends the lowest free number from 2, if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2` may both become
+ * Appends the lowest free number from 2 if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2` may both become
  * `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same handle.
  */
 const findFreeHandle = async (tx: Em, email: string): Promise<string> => {

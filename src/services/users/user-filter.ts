@@ -16,7 +16,7 @@ import { HAS_SECOND_FACTOR } from '../auth/credentials.ts';
 import { passwordExpiresAt } from '../policies/password-expiry.ts';
 import { isUnseenSince, lastLoginKey } from './idleness.ts';
 
-/** Members have none of the other roles, of which a user may have several. */
+/** `member`: no other role. A user may have several of the other roles. */
 export const USER_ROLES = [
   ...GLOBAL_ROLES.map(({ name }) => name),
   ...CLIENT_ROLES.map(({ name }) => name),
@@ -41,7 +41,7 @@ export const USER_SORTS = [
   ...(['last_login', '-last_login', 'date_joined', '-date_joined'] as const),
 ] as const;
 
-/** The name of a key; with a leading `-`, the order is descending. */
+/** The name of a key; a leading `-` means descending order. */
 type UserSort = (typeof USER_SORTS)[number];
 
 export type UserFilter = {
@@ -49,17 +49,17 @@ export type UserFilter = {
   search?: string | undefined;
   is_active?: boolean | undefined;
   role?: UserRole | undefined;
-  /** Its members, if the viewer may see the group. */
+  /** Selects members of the group, if the viewer may see it. */
   group?: number | undefined;
   /** Exclusive; users who never logged in do not match. */
   last_login_before?: Date | undefined;
   last_login_after?: Date | undefined;
   never_logged_in?: boolean | undefined;
-  /** Exclusive; users who neither logged in nor used an app since that day began in UTC, as far as the viewer may see. */
+  /** Exclusive; users who neither logged in nor used an app that the viewer may see since the beginning of that UTC day. */
   last_seen_before?: Date | undefined;
-  /** Of active users, by the policies of clients that the viewer may see. */
+  /** Active users only, by the policies of clients that the viewer may see. */
   password_expired?: boolean | undefined;
-  /** Whether they have one, of users whose account the viewer may change. */
+  /** Whether a user has a second factor. Matches only users whose account the viewer may change. */
   second_factor?: boolean | undefined;
   /** The client that `role` refers to, by default any. */
   client?: number | undefined;
@@ -90,7 +90,7 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
   if (filter.group !== undefined) conditions.push(isInGroup(viewer, filter.group));
   if (filter.last_login_before !== undefined) {
     conditions.push(sql`users.last_login < ${filter.last_login_before}`);
-    // The condition above implies it, but with it the index by last login skips users who never logged in.
+    // The condition above implies this, but with it, the index by last login skips users who never logged in.
     if (filter.sort === 'last_login') conditions.push(sql`${LAST_LOGIN_KEY} > '-infinity'`);
   }
   if (filter.last_login_after !== undefined)
@@ -109,7 +109,7 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
   }
   if (filter.second_factor !== undefined) {
     const isWanted = filter.second_factor ? HAS_SECOND_FACTOR : condition`not ${HAS_SECOND_FACTOR}`;
-    // Of others, neither value matches: it would tell the other one.
+    // Other users match neither value: a match would reveal the other one.
     conditions.push(accountVisibleTo(viewer), isWanted);
   }
   return conditions;
@@ -122,7 +122,7 @@ const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): Ra
       (clientRole) => [clientRole.name, hasClientRole(viewer, clientRole, client)] as const,
     ),
   ]);
-  // Members have none of the others.
+  // Members have no other role.
   return roles.get(role) ?? sql`not (${sql.join([...roles.values()], sql` or `)})`;
 };
 
@@ -131,8 +131,8 @@ const isInGroup = (viewer: Viewer, group: number): RawBuilder<boolean> => sql`
     where gr.id = ${group} and ${clientVisibleTo(viewer, sql`gr.client_id`)})`;
 
 /**
- * The rule of the login, limited to clients that the viewer sees. The shortest expiry of any of them bounds the age of
- * the password, so that the index `users_password_age` finds the few candidates.
+ * The rule of the login, limited to clients that the viewer sees. The shortest expiry of these clients bounds the age of the password, so
+ * that the index `users_password_age` finds the few candidates.
  */
 const hasExpiredPassword = (viewer: Viewer, now: Date): RawBuilder<boolean> => sql`
   (users.is_active and users.password_hash is not null
@@ -145,7 +145,7 @@ type Users = ReturnType<typeof userRows>;
 type Order = { sort?: UserSort | undefined; cursor?: string | undefined };
 
 /**
- * Orders users by a key and their id, or by their id alone, and starts after the user of the cursor.
+ * Orders users by a key and id, or only by id, and starts after the user of the cursor.
  * @throws Problem `invalid-input` on `cursor`
  */
 const sortUsers = async (em: Em, actor: Actor, users: Users, { sort, cursor }: Order): Promise<Users> => {

@@ -26,26 +26,27 @@ import { type AppChanges, changeAccess, grantEvents, planApps } from './app-gran
 import { endMemberAccess, reactivateMemberships, suspendMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
-/** What memberships have. */
 const DATA_FIELDS = ['extra', 'is_demo_user'] as const;
 const MEMBERSHIP_FIELDS = [...DATA_FIELDS, 'is_active'] as const;
 
-/** What the account has, and the person alone changes once it was shared. */
+/** Fields of the account. Once an account was shared, only the person changes them. */
 const ACCOUNT_FIELDS = ['first_name', 'last_name'] as const;
 
-/** Those whose values the audit trail records. Of others, which are personal or may be large, it records only that they changed. */
+/**
+ * The fields whose values the audit trail records. For the others, which are personal or may be large, it records only that they changed.
+ */
 const RECORDED_FIELDS: readonly string[] = ['is_demo_user'];
 
 type ProfileField = (typeof ACCOUNT_FIELDS | typeof DATA_FIELDS)[number];
-/** What callers may send. */
+/** The fields that callers may send. */
 export type ChangedField = ProfileField | 'is_active' | 'apps';
 
 export type UserChanges = AppChanges & { [K in ProfileField | 'is_active']?: UserDetail[K] | undefined } & {
-  /** Of an undo, which does not reactivate the memberships with the account. */
+  /** Set by an undo, which does not reactivate the memberships together with the account. */
   isUndo?: boolean;
   /** Changes the memberships in these clients instead of the account. */
   members_of?: readonly number[] | undefined;
-  /** What the caller has read of the user: the update fails if it has changed. */
+  /** The values that the caller has read: the update fails if the user differs by now. */
   expected?: { [K in keyof UserDetail]?: UserDetail[K] | undefined } | undefined;
 };
 
@@ -55,7 +56,7 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit'>;
 type UpdateDeps = Deps & Pick<UnitOfWork, 'read' | 'loadAnyUser'>;
 
 export const createUserUpdates = ({ em, clock, audit, ...reading }: UpdateDeps) => ({
-  /** @throws as `updateUser` */
+  /** @throws the problems of `updateUser` */
   update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserDetail> => {
     await em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
     return loadUser({ em, clock, ...reading }, actor, email);
@@ -72,7 +73,7 @@ export const createUserUpdates = ({ em, clock, audit, ...reading }: UpdateDeps) 
     }),
 });
 
-/** What people change of their own account. */
+/** The fields that people change in their own account. */
 type ProfileChanges = {
   [K in 'first_name' | 'last_name' | 'profile_color' | 'profile_avatar']?: UserDetail[K] | undefined;
 };
@@ -92,9 +93,8 @@ export const createProfiles = ({ em, clock, audit }: Deps) => ({
 });
 
 /**
- * Changes a user: lock, check, change, record. Of a user whose account was shared, admins of clients change the memberships in their
- * clients only.
- * @param requireMay who may change the user
+ * Changes a user: lock, check, change, record. If the account was shared, admins of clients change only the memberships in their clients.
+ * @param requireMay the rule that the actor must meet
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
  */
@@ -134,9 +134,9 @@ export const updateUser = async (
     const action = isShared ? 'membership.update' : 'user.update';
     events.push({ action, ...about, details: recordedValues(details) });
   }
-  // A separate entry, with the action that `DELETE` records.
+  // A separate entry, with the action that `DELETE` also records.
   if (isActive !== null) events.push({ action: activityAction(isActive, isShared), ...about });
-  // With the account, or because the account was active already.
+  // Memberships that were switched together with the account, or because the account was active already.
   if (!isShared && switched.length > 0)
     events.push({ action: 'membership.reactivate', ...about, clients: switched });
   events.push(...grantEvents(actor, user, granted, revoked), ...closed);
@@ -144,7 +144,7 @@ export const updateUser = async (
   return { isChanged: events.length > 0, undoable };
 };
 
-/** The memberships of a locked user that the actor administers, at most those in `among`. The first is the one that the actor sees. */
+/** The memberships of a locked user that the actor administers, limited to `among`. The first is the one that the actor sees. */
 const readMemberships = (tx: Em, actor: Actor, userId: number, among: readonly number[] | undefined) =>
   kysely(tx)
     .selectFrom('memberships as m')
@@ -183,12 +183,15 @@ type Edit = {
   now: Date;
 };
 
-/** Whether the change gave access back or ended it, or null, the clients whose memberships it switched, and the changed columns. */
+/**
+ * `isActive`: whether the change gave access back (true) or ended it (false), or null; the clients whose memberships it switched; and the
+ * changed columns.
+ */
 type Edited = { isActive: boolean | null; switched: number[]; details: Changes };
 
 /**
- * Callers send back whole objects, and values that are sent back as they were read change nothing. All but what memberships have is the
- * person's own, and an inactive account belongs to all clients of the person.
+ * Callers send back whole objects: unchanged values change nothing. All fields except the memberships' are the person's own, and an
+ * inactive account concerns all clients of the person.
  * @throws Problem `shared-user`
  */
 const updateMemberships = async (edit: Edit): Promise<Edited> => {
@@ -203,7 +206,7 @@ const updateMemberships = async (edit: Edit): Promise<Edited> => {
   return { isActive, switched, details: await setData(edit) };
 };
 
-/** An admin who reactivates the account means the memberships in their clients, too. */
+/** If a client admin reactivates the account, the memberships in their clients are reactivated, too. */
 const updateAccount = async (edit: Edit): Promise<Edited> => {
   const { tx, actor, user, changes, now } = edit;
   const { is_active } = changes;
@@ -218,7 +221,7 @@ const updateAccount = async (edit: Edit): Promise<Edited> => {
   return { isActive, switched, details: { ...fields, ...data } };
 };
 
-/** @returns the clients whose memberships it suspended or reactivated */
+/** @returns the clients whose memberships were suspended or reactivated */
 const switchMemberships = async (edit: Edit, isActive: boolean): Promise<number[]> => {
   const { tx, user, memberships, now } = edit;
   const switched = clientsOf(memberships.filter((each) => each.is_active !== isActive));
@@ -226,11 +229,13 @@ const switchMemberships = async (edit: Edit, isActive: boolean): Promise<number[
   return switched;
 };
 
-/** What the changes have of the account's own fields. */
 const fieldsIn = (changes: UserChanges) =>
   Object.fromEntries(ACCOUNT_FIELDS.map((field) => [field, changes[field]]));
 
-/** Sets the data that differ from those that the actor sees: other clients may have others. Also of the account, if one is given. */
+/**
+ * Sets the data that differ from the data that the actor sees: other clients may have other data. If an account is given, also sets its
+ * data.
+ */
 const setData = async ({ tx, memberships, user, changes }: Edit, account?: User): Promise<Changes> => {
   const seen = memberships[0] ?? { extra: user.extra, is_demo_user: user.isDemoUser };
   const isChanged = (field: (typeof DATA_FIELDS)[number]): boolean =>

@@ -32,7 +32,7 @@ import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserFilter, usersMatching } from './user-filter.ts';
 
-/** Users of a table that are read together. */
+/** Users of a table that are read at a time. */
 const TABLE_PAGE_SIZE = 1_000;
 
 type IdleFilter = Pick<Listing, 'client' | 'cursor'> & { days: number };
@@ -54,15 +54,14 @@ export const createUsers = (unit: UnitOfWork) => {
     },
 
     /**
-     * A page of the console's list of people. What only this list shows is selected here.
-     * @throws Problem as `list`
+     * A page of the console's list of people. Select columns here that only this list shows.
+     * @throws the problems of `list`
      */
     people,
 
     /**
-     * Active users who neither logged in nor used an app for `days` whole UTC days, the longest absent login first, as far as the actor
-     * may see.
-     * @throws Problem as `list`
+     * Active users whom the actor may see and who neither logged in nor used an app for `days` whole UTC days, longest absent login first.
+     * @throws the problems of `list`
      */
     idle: (actor: Actor, { days, ...filter }: IdleFilter, page: PageRequest) => {
       const since = midnightBefore(clock.now(), days);
@@ -75,7 +74,7 @@ export const createUsers = (unit: UnitOfWork) => {
 
     /**
      * Streams the whole list.
-     * @throws Problem as `list`
+     * @throws the problems of `list`
      */
     stream: (actor: Actor, filter: Listing, encoder: UserEncoder): Promise<ListStream> => {
       const open = async (viewer: Actor): Promise<OpenList> => {
@@ -96,9 +95,8 @@ export const createUsers = (unit: UnitOfWork) => {
     },
 
     /**
-     * Reads the matching users for a file, page by page, in the order that they have now: a user whose key changes while it is
-     * read, for example by a login, is neither lost nor repeated. Only ids are held in memory. While it is read, it may fail with
-     * `unauthenticated`.
+     * Reads the matching users for a file, page by page, in their present order: a user whose key changes while it is read, for example by
+     * a login, is neither lost nor repeated. Only ids are held in memory. While it is read, it may fail with `unauthenticated`.
      * @throws Problem `not-found` if the actor may not see the app or client
      */
     openTable: async (actor: Actor, filter: Listing): Promise<AsyncGenerator<UserRow[]>> => {
@@ -118,7 +116,7 @@ const PERSON_COLUMNS = [
   ...(['users.profile_avatar', 'users.last_login', 'users.date_joined'] as const),
 ] as const;
 
-/** What the list of people shows of each, as far as the viewer may see. PostgreSQL computes it for the rows of the page only. */
+/** The columns that the list of people shows, if the viewer may see them. PostgreSQL computes them only for the rows of the page. */
 const personColumns = (viewer: Viewer, now: Date) => {
   const isUsageVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
   return [
@@ -132,7 +130,7 @@ const personColumns = (viewer: Viewer, now: Date) => {
   ];
 };
 
-/** The names of the groups of a row of `users`, as far as the viewer may see them. */
+/** The names of the groups of a row of `users` that the viewer may see. */
 const groupsSeenBy = (viewer: Viewer) =>
   expressionBuilder<Database, 'users'>()
     .selectFrom('group_members as gm')
@@ -142,7 +140,7 @@ const groupsSeenBy = (viewer: Viewer) =>
     .where(userClientVisibleTo(viewer, sql`users.id`, sql`gr.client_id`))
     .orderBy(sql`lower(gr.name)`);
 
-/** Whole lists are streamed in the order of ids, which no change of a user moves. @throws Problem `invalid-input` on `sort` */
+/** Whole lists are streamed ordered by id, which no change of a user affects. @throws Problem `invalid-input` on `sort` */
 const requireUnsorted = ({ sort }: Listing): void => {
   if (sort !== undefined) throw invalid({ sort: ['Requires `limit`, `page` or `page_size`.'] });
 };
@@ -167,7 +165,7 @@ async function* readTable(
   }
 }
 
-/** All visible users, those with a grant of an app (its slug), or the members of a client. */
+/** All visible users, users with a grant of an app (by slug), or the members of a client. */
 export type Listing = UserFilter & { app?: string | undefined };
 
 type Users = Awaited<ReturnType<typeof usersMatching>>;
@@ -175,8 +173,8 @@ type Users = Awaited<ReturnType<typeof usersMatching>>;
 type Listed = {
   users: Users;
   /**
-   * The table whose `user_id` is the key of a page. The planner estimates that a third of all users follow any id, and would
-   * read these instead of looking up the few members of an app or a client.
+   * The table whose `user_id` is the key of a page. The planner estimates that a third of all users follow any id, and would read these
+   * instead of looking up the few members of an app or a client.
    */
   key: 'users' | 'granted' | 'memberships';
 };
@@ -221,7 +219,7 @@ export type UserEncoder = RowEncoder<UserColumn>;
 
 /**
  * A page of a whole list, ordered by id. The apps, roles and memberships of all its users are read together, which is much cheaper than
- * those of each user.
+ * reading them per user.
  */
 const pageOfUsers = (
   em: Em,
@@ -255,7 +253,7 @@ const pageOfUsers = (
     .orderBy('users.id');
 };
 
-/** Columns that are read for all users of a page together. */
+/** Columns that are read together for all users of a page. */
 const READ_TOGETHER: { [Column in UserColumn]?: RawBuilder<string> } = {
   apps: sql`coalesce(granted.apps, '[]')`,
   clientadmin_of: sql`coalesce(administered.client_ids, '[]')`,
@@ -270,7 +268,7 @@ const grantsOfPage = (viewer: Viewer, now: Date) => sql<{ user_id: number }>`(
   where ${isOfPage(sql`g.user_id`)} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}
   group by g.user_id)`;
 
-/** As `seenMembership`. */
+/** See `seenMembership`. */
 const membershipsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
   select distinct on (m.user_id) m.user_id, ${membershipFields(viewer, sql`m`)} from memberships m
   where ${isOfPage(sql`m.user_id`)} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}

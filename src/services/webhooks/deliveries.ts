@@ -14,15 +14,15 @@ import { aboutWebhook, lockForUpdate, readWebhook, type WebhookRow } from './web
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** One event, or all since a time. */
+/** One event, or all events since a time. */
 export type ReplayInput = { event?: number | undefined; from?: Date | undefined };
 
-/** Events that one call may replay. */
+/** Limit of events per replay. */
 const MAX_REPLAYED = 10_000;
 /** Below the time limit of a call. */
 const TEST_TIMEOUT_MS = 4_000;
 
-/** What was sent to webhooks, and what is sent on demand. */
+/** The sent deliveries of webhooks, and deliveries on demand. */
 export const createWebhookDeliveries = (unit: UnitOfWork) => {
   const { em, clock, audit, webhookSecrets, sendMessage, keyedMutex } = unit;
 
@@ -41,7 +41,7 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
     },
 
     /**
-     * Enqueues events that the webhook hears, whether they were delivered or not.
+     * Enqueues events that the webhook receives, whether they were delivered or not.
      * @throws Problem `not-found`, `invalid-input` on `event`, `from`
      */
     replay: async (actor: Actor, webhookId: number, { event, from }: ReplayInput) => {
@@ -53,7 +53,7 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
         const webhook = await readWebhook(tx, actor, webhookId);
         const field = event === undefined ? 'from' : 'event';
         if (!webhook.is_active) throw invalid({ [field]: ['Activate the webhook first.'] });
-        // So that a subject has one due delivery.
+        // The lock ensures that a subject has one due delivery.
         await lockForUpdate(tx, webhookId);
         const isWanted = sql`events.id = any(${ids}::bigint[])`;
         const queued = await enqueueDeliveries(tx, isWanted, { webhookId, now: clock.now() });
@@ -67,7 +67,8 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
     },
 
     /**
-     * Sends an event `webhook.test` at once, once. One at a time for the webhooks of a client, so that it cannot be used to flood a site.
+     * Sends an event `webhook.test` immediately, without retries. One at a time for the webhooks of a client, so that it cannot be used to
+     * flood a site.
      * @throws Problem `not-found`, `overloaded`
      */
     test: async (actor: Actor, webhookId: number): Promise<Attempt> => {
@@ -99,7 +100,7 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
   };
 };
 
-/** Before the webhook is locked, because publishing waits for the lock. Up to one more than may be replayed. */
+/** Runs before the webhook is locked, because publishing waits for the lock. Returns up to one more id than may be replayed. */
 const idsToReplay = async (
   em: Em,
   { client, types }: Pick<WebhookRow, 'client' | 'types'>,

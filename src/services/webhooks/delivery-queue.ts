@@ -12,22 +12,27 @@ import { backoffOf } from '../outbox/queue-worker.ts';
 import { type Attempt, isSuccess } from './webhook-sending.ts';
 import { disableWebhook, failWaiting, lockForUpdate } from './webhooks.ts';
 
-/** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. Those of a killed worker wait so long. */
+/**
+ * Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. Deliveries of a killed worker
+ * wait that long.
+ */
 const LEASE_MS = 20_000;
 /** Attempts end a day after the event. */
 const MAX_AGE_MS = DAY_MS;
 const MAX_BACKOFF_MS = 2 * HOUR_MS;
 /** Wait after the first failure. */
 const BACKOFF_MS = 5_000;
-/** The longest wait of a webhook that fails: what happens after its receiver is mended is heard soon. */
+/** The longest pause of a failing webhook: after its receiver is repaired, events arrive soon. */
 const MAX_WAIT_MS = 10 * MINUTE_MS;
-/** A webhook whose deliveries have only failed for so long is disabled. */
+/** A webhook whose deliveries have all failed for so long is disabled. */
 const FAILING_MS = 5 * DAY_MS;
 const KEPT_MS = 7 * DAY_MS;
 
-/** Deliveries of a webhook at the same time, by all instances; of one that fails, 1. */
+/** Concurrent deliveries per webhook, for all instances together; 1 for a failing webhook. */
 const AT_ONCE = 5;
-/** Of all webhooks of a client, or of the installation: slow receivers of some leave room for those of others. */
+/**
+ * Concurrent deliveries for all webhooks of a client, or of the installation: slow receivers must leave room for the webhooks of others.
+ */
 const AT_ONCE_BY_CLIENT = 20;
 
 type Deps = {
@@ -42,7 +47,7 @@ export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
 export type ClaimedDelivery = Omit<Contents, 'sealed'> & {
   /** The end of the lease. */
   next_attempt_at: Date;
-  /** Those that can be read. */
+  /** The secrets that can be decrypted. */
   secrets: string[];
 };
 
@@ -51,7 +56,10 @@ export const createDeliveryQueue = (deps: Deps) => {
   const { em, clock, secrets } = deps;
 
   return {
-    /** Claims up to `limit` deliveries, of each webhook a few. `found` also counts those of events that are gone, and events that wait to be enqueued. */
+    /**
+     * Claims up to `limit` deliveries, a few per webhook. `found` also counts deliveries whose events no longer exist, and events that wait
+     * to be enqueued.
+     */
     claim: async (limit: number) => {
       if (!(await hasWebhooks(em.fork()))) return { claimed: [], found: 0 };
       const isMore = await publishEvents(em.fork());
@@ -84,7 +92,7 @@ export const createDeliveryQueue = (deps: Deps) => {
           webhook.failing_since !== null &&
           webhook.failing_since.getTime() <= now.getTime() - FAILING_MS;
         const reason = attempt.status === 410 ? 'gone' : isFailing ? 'failing' : null;
-        // Before any delivery is locked: the transaction that enqueues others must be able to wait for this one.
+        // Locked before any delivery: the transaction that enqueues others must be able to wait for this one.
         if (reason && webhook.is_active) await lockForUpdate(tx, webhook.id);
         const isLast = reason !== null || now.getTime() - delivery.queued_at.getTime() >= MAX_AGE_MS;
         const nextAt = new Date(now.getTime() + backoffOf(delivery.attempts, BACKOFF_MS, MAX_BACKOFF_MS));
@@ -108,7 +116,7 @@ export const createDeliveryQueue = (deps: Deps) => {
           await disableWebhook({ tx, now, audit: createAudit(NO_ORIGIN, clock) }, webhook, reason);
       }),
 
-    /** Of deliveries that were claimed, but not attempted. */
+    /** Releases deliveries that were claimed but not attempted. */
     release: (deliveries: readonly ClaimedDelivery[]): Promise<void> =>
       em.fork().transactional(async (tx) => {
         for (const delivery of deliveries)
@@ -133,7 +141,10 @@ export const createDeliveryQueue = (deps: Deps) => {
       return rows[0]?.due ? rows[0].due.getTime() - now.getTime() : null;
     },
 
-    /** Deletes old deliveries and secrets, gives up what fails for a day, and reschedules what the clock was ahead for. */
+    /**
+     * Deletes old deliveries and secrets, gives up deliveries that fail for a day, and reschedules deliveries that were stored while the
+     * clock was ahead.
+     */
     prune: async (): Promise<void> => {
       const now = clock.now();
       await giveUpOld(em, now);
@@ -157,7 +168,7 @@ export const createDeliveryQueue = (deps: Deps) => {
   };
 };
 
-/** Without any, events are published when they are read. */
+/** Without active webhooks, events are published only when they are read. */
 const hasWebhooks = async (em: Em): Promise<boolean> =>
   (await kysely(em)
     .selectFrom('webhooks')
@@ -171,7 +182,7 @@ type Key = { webhook_id: number; event_id: number };
 const isOf = ({ webhook_id, event_id }: Key) =>
   sql`d.webhook_id = ${webhook_id}::int and d.event_id = ${event_id}::bigint`;
 
-/** By this claim, and by no later one. */
+/** Whether the delivery is still claimed by this claim, not by a later one. */
 const isClaimed = ({ attempts }: ClaimedDelivery) => sql`${isWaiting()} and attempts = ${attempts}`;
 
 const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
@@ -179,13 +190,13 @@ const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
     where ${webhooks} and c.claimed_until > ${now}::timestamptz)`;
 
 /**
- * A webhook that fails waits for half of the time for which it has failed, then one delivery finds out whether it still does: the many
- * subjects that wait do not ask it one after another. At first it waits hardly, because a single subject may be the cause.
+ * A failing webhook waits for half of the time for which it has failed; then one delivery tests whether it still fails, instead of many
+ * subjects one after another. At first it hardly waits, because a single subject may be the cause.
  */
 const retryAt = (failingSince: Date, now: Date): Date =>
   new Date(now.getTime() + Math.min(MAX_WAIT_MS, (now.getTime() - failingSince.getTime()) / 2));
 
-/** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time to this one, and to those of its client. */
+/** SQL over `w` of `webhooks`: how many more concurrent deliveries are allowed for this webhook, and for the webhooks of its client. */
 const roomOf = (now: Date) => ({
   own: sql`(case when w.failing_since is null then ${AT_ONCE}::int else 1 end - ${claimedOf(sql`o.id = w.id`, now)})`,
   ofClient: sql`(${AT_ONCE_BY_CLIENT}::int - ${claimedOf(sql`o.client_id is not distinct from w.client_id`, now)})`,
@@ -224,8 +235,8 @@ const readDue = async (tx: Em, now: Date, limit: number) => {
 type Contents = Awaited<ReturnType<typeof readContents>>[number];
 
 /**
- * What is sent now: an erasure that came before has replaced the person. One that follows waits for the entry, which is locked, and then finds
- * what was stored.
+ * The content that is sent now: an earlier erasure has already replaced the person. A later erasure waits for the entry, which is locked,
+ * and then finds the stored content.
  */
 const readContents = async (tx: Em, due: readonly Key[], now: Date) => {
   if (due.length === 0) return [];
@@ -269,7 +280,7 @@ const storeClaims = async (tx: Em, claims: readonly Claim[], now: Date, leaseEnd
     where d.webhook_id = claimed.webhook_id and d.event_id = claimed.event_id`.execute(kysely(tx));
 };
 
-/** Gives up on events that the audit trail does not keep any more. */
+/** Gives up on events that are no longer in the audit trail. */
 const failExpired = async (tx: Em, due: readonly Key[], claimed: readonly Key[], now: Date) => {
   const gone = due.filter(
     ({ webhook_id, event_id }) =>
@@ -281,7 +292,9 @@ const failExpired = async (tx: Em, due: readonly Key[], claimed: readonly Key[],
   }
 };
 
-/** Of webhooks that have only failed for a day: what has waited for so long, most of it without an attempt. */
+/**
+ * For webhooks whose deliveries have all failed for a day: gives up deliveries that have waited that long, most of them without an attempt.
+ */
 const giveUpOld = async (em: Em, now: Date): Promise<void> => {
   const dayAgo = new Date(now.getTime() - MAX_AGE_MS);
   const failing = (db: Em) =>
@@ -292,7 +305,7 @@ const giveUpOld = async (em: Em, now: Date): Promise<void> => {
       .where('failing_since', '<=', dayAgo);
   for (const { id } of await failing(em.fork()).execute())
     await em.fork().transactional(async (tx) => {
-      // Excludes the transactions that enqueue, as when a webhook is disabled.
+      // Excludes transactions that enqueue, as when a webhook is disabled.
       if (!(await failing(tx).where('id', '=', id).forUpdate().executeTakeFirst())) return;
       const isOld = sql`d.webhook_id = ${id}::int and d.queued_at <= ${dayAgo}::timestamptz`;
       await failWaiting(tx, isOld, 'The webhook failed for a day.', now);

@@ -13,7 +13,6 @@ const PREFIX = 'whsec_';
 
 export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
-/** The secrets of webhooks. */
 export const createWebhookSecrets = (secretKey: string) =>
   createSealedSecrets(secretKey, 'steward webhooks', 'secret of webhook');
 
@@ -29,7 +28,7 @@ export type Message = {
   url: string;
   /** JSON. */
   body: string;
-  /** The present one, and during a rotation the one before. */
+  /** The present secret, and during a rotation also the previous one. */
   secrets: readonly string[];
   at: Date;
 };
@@ -43,7 +42,7 @@ export type Attempt = {
   error: string | null;
 };
 
-/** The result of an attempt without a secret to sign with. */
+/** The result if there is no readable secret to sign with. */
 export const UNREADABLE: Attempt = {
   status: null,
   duration_ms: 0,
@@ -53,11 +52,11 @@ export const UNREADABLE: Attempt = {
 
 export type SendMessage = ReturnType<typeof createSender>;
 
-/** How much of a response is read. */
+/** Limit of a response. */
 export const MAX_RESPONSE_BYTES = 1_024;
 const MAX_ERROR_LENGTH = 500;
 
-/** Sends messages in the form of Standard Webhooks. Never rejects. @param fetch follows no redirects */
+/** Sends messages in the format of Standard Webhooks. Never rejects. @param fetch must not follow redirects */
 export const createSender =
   (fetch: GuardedFetch) =>
   async ({ id, url, body, secrets, at }: Message, signal?: AbortSignal): Promise<Attempt> => {
@@ -92,7 +91,7 @@ const isAborted = (error: unknown): boolean =>
 export const isSuccess = ({ status }: Pick<Attempt, 'status'>): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** Of one worker. At most this many deliveries may be repeated when it is killed. */
+/** Per worker. At most this many deliveries may be repeated if the worker is killed. */
 const DELIVERIES_IN_FLIGHT = 200;
 
 type Deps = WorkerOptions & {

@@ -30,15 +30,15 @@ export type WebhookChanges = {
   [K in keyof WebhookFields]?: WebhookFields[K] | undefined;
 } & { is_active?: boolean | undefined };
 
-/** Those that record no more than the id, and changed fields. */
+/** Actions that record only the id and changed fields. */
 type OwnAction = Exclude<ActionOn<'webhook'>, 'webhook.disable' | 'webhook.replay'>;
 
-/** Of a client, or of the installation: each event is enqueued for all of them. */
+/** Limit per client, or for the installation: each event is enqueued for all of them. */
 const MAX_WEBHOOKS = 20;
-/** How long the secret before a rotation signs, too. */
+/** How long deliveries are also signed with the previous secret. */
 const ROTATION_MS = DAY_MS;
 
-/** Webhooks of a client, or of the installation. What happened before a change is heard, or not, as before it. */
+/** Webhooks of a client, or of the installation. For events before a change, the settings before the change apply. */
 export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivateNetworks }: UnitOfWork) => {
   const record = (tx: Em, action: OwnAction, actor: Actor, row: WebhookRow, details = {}) =>
     audit.record(tx, [{ action, actor, ...aboutWebhook(row), details: { id: row.id, ...details } }]);
@@ -61,7 +61,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
   };
 
   return {
-    /** Those that the actor may change. */
+    /** The webhooks that the actor may change. */
     list: (actor: Actor, { client }: { client?: number | undefined }, page: CursorPageRequest) => {
       let rows = webhookRows(em, actor);
       if (client !== undefined) rows = rows.where('w.client_id', '=', client);
@@ -100,8 +100,8 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
     },
 
     /**
-     * Deliveries that wait for a webhook that is deactivated are given up; they can be replayed.
-     * @throws Problem as `create`
+     * Updates a webhook. If it is deactivated, its waiting deliveries are given up; they can be replayed.
+     * @throws the problems of `create`
      */
     update: async (actor: Actor, id: number, changes: WebhookChanges): Promise<WebhookRow> => {
       await publishEvents(em);
@@ -110,7 +110,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         const { is_active: isActive, ...fields } = changes;
         if (fields.url !== undefined && fields.url !== before.url) requireAllowed(fields.url);
         Object.assign(webhook, pickDefined(fields));
-        // What has failed may have been mended.
+        // The new receiver may work.
         if (webhook.url !== before.url) webhook.retryAt = null;
         if (isActive === true && !webhook.isActive) webhook.activate();
         if (isActive === false) webhook.isActive = false;
@@ -118,7 +118,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         if (!webhook.isActive && before.is_active) await failAllWaiting(tx, id, clock.now());
         const after = await readWebhook(tx, actor, id);
         const changed: Changes = diffColumns(before, after, ['types', 'description', 'is_active']);
-        // It may contain a secret.
+        // The URL may contain a secret.
         if (after.url !== before.url) changed.url = { from: null, to: null };
         if (!isEmpty(changed)) await record(tx, 'webhook.update', actor, after, changed);
         return after;
@@ -126,7 +126,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
     },
 
     /**
-     * Replaces the secret. The one before signs, too, for a day.
+     * Replaces the secret. For a day, deliveries are also signed with the previous one.
      * @throws Problem `not-found`, `reauthentication-required`
      */
     rotateSecret: (actor: Actor, id: number) =>
@@ -154,11 +154,11 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
   };
 };
 
-/** Concurrent requests count the webhooks of a client, or of the installation, one after another: no row stands for the installation. */
+/** Serializes concurrent requests that count the webhooks of a client, or of the installation: the installation has no row to lock. */
 const lockLimit = (tx: Em, client: number | null) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${`webhooks of ${client}`}, 0))`.execute(kysely(tx));
 
-/** Bound by Kysely, because MikroORM writes values into the text of its statements. */
+/** Uses Kysely, which binds the value: MikroORM writes values into the text of its statements. */
 const storeSecret = (tx: Em, secrets: SealedSecrets, id: number, secret: string) =>
   kysely(tx)
     .updateTable('webhooks')
@@ -179,13 +179,13 @@ const webhookRows = (em: Em, actor: Actor) =>
 
 export type WebhookRow = InferResult<ReturnType<typeof webhookRows>>[number];
 
-/** @throws Problem `not-found` for one that the actor may not change */
+/** @throws Problem `not-found` for a webhook that the actor may not change */
 export const readWebhook = (em: Em, actor: Actor, id: number): Promise<WebhookRow> =>
   webhookRows(em, actor)
     .where('w.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('webhook'));
 
-/** Excludes the transactions that enqueue events for it. */
+/** Excludes transactions that enqueue events for it. */
 export const lockForUpdate = (tx: Em, id: number) =>
   kysely(tx).selectFrom('webhooks').select('id').where('id', '=', id).forUpdate().execute();
 
@@ -196,11 +196,14 @@ export const failWaiting = (tx: Em, which: RawBuilder<unknown>, error: string, n
       claimed_until = null
     where ${which} and ${isWaiting()}`.execute(kysely(tx));
 
-/** Deliveries of a webhook that is not active any more are given up; they can be replayed. Its row is locked for update. */
+/**
+ * Gives up the waiting deliveries of a webhook that is no longer active; they can be replayed. The row of the webhook must be locked for
+ * update.
+ */
 const failAllWaiting = (tx: Em, webhookId: number, now: Date) =>
   failWaiting(tx, sql`d.webhook_id = ${webhookId}::int`, 'The webhook was deactivated.', now);
 
-/** Of an entry of the audit trail about a webhook. The target is the host of its URL, whose path may contain a secret. */
+/** The part of an audit entry about a webhook. The target is the host of the URL, whose path may contain a secret. */
 export const aboutWebhook = ({ id, client, url }: { id: number; client: number | null; url: string }) => ({
   target: { type: 'webhook', id, label: new URL(url).host.slice(0, 255) } as const,
   clients: client === null ? [] : [client],
@@ -208,7 +211,7 @@ export const aboutWebhook = ({ id, client, url }: { id: number; client: number |
 
 type Disabled = { id: number; client_id: number | null; url: string };
 
-/** Disables a locked webhook, and informs those who administer it, once a day: it may be activated and fail again and again. */
+/** Disables a locked webhook, and informs the users who administer it, once a day: it may be activated and fail repeatedly. */
 export const disableWebhook = async (
   { tx, now, audit }: Transaction,
   { id, client_id: clientId, url }: Disabled,
@@ -234,7 +237,7 @@ export const disableWebhook = async (
     order by u.id`.execute(kysely(tx));
 };
 
-/** How many webhooks cannot sign, because their secrets were stored with another secret key. */
+/** The number of webhooks that cannot sign, because their secrets were stored with another secret key. */
 export const countUnreadableWebhooks = async (em: Em, secretKey: string): Promise<number> => {
   const rows = kysely(em).selectFrom('webhooks').select(['id', 'sealed_secret']);
   return createWebhookSecrets(secretKey).countUnreadable(await rows.execute());
