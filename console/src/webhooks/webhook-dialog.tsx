@@ -29,10 +29,9 @@ type Values = {
 };
 
 const valuesOf = (webhook: Webhook | undefined, client: string): Values => {
-  // Types that this console does not know are not offered, so they are lost when the form is saved.
   const types = EVENT_TYPES.filter((type) => webhook?.types.includes(type));
   const { url = '', description = '' } = webhook ?? {};
-  return { client, url, description, hears: types.length === 0 ? 'all' : 'some', types };
+  return { client, url, description, hears: webhook?.types.length ? 'some' : 'all', types };
 };
 
 const fieldsOf = ({ url, description, hears, types }: Values) => ({
