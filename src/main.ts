@@ -1,8 +1,6 @@
 import cluster from 'node:cluster';
 import { fullDisk } from './adapters/embedded-postgres/index.ts';
 import type { Config } from './config/config.ts';
-import { Settings } from './config/settings.ts';
-import { findUnknownSettings } from './config/unknown-settings.ts';
 import { hasDiskSpace } from './lib/files.ts';
 import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, createOperatorOutput, logUnhandledRejections } from './lib/logger.ts';
@@ -14,24 +12,22 @@ import { runWorker, startWorkers } from './server/workers.ts';
 /** Takes most of a start, so it runs while PostgreSQL starts. */
 const loadServer = () => import('./server/start-server.ts');
 
-/** The process exits when running requests take longer to finish. */
+/** The process exits if running requests take longer to finish. */
 const STOP_TIMEOUT_MS = 10_000;
 /** npm forwards a signal that the terminal or supervisor already sent to the whole process group. */
 const DUPLICATE_SIGNAL_MS = 1_000;
 
 /** Runs the service until a signal: settings → database → migrations → bootstrap → listen. */
 export const serve = async (settings: Config): Promise<void> => {
-  // First of all: process 1 of a container ignores signals without a handler.
+  // First: process 1 of a container ignores signals without a handler.
   const signal = stopSignal();
-  // logrotate sends it to programs that keep their files open; without a handler it would end the process.
+  // Sent by logrotate, because programs with open files must reopen them. Without a handler, the signal would end the process.
   if (settings.sinks.file !== undefined) process.on('SIGHUP', () => {});
   if (cluster.isWorker) return runWorker(signal, settings);
   const { logLevel, logFormat: format } = settings;
   const logger = createLogger(logLevel, { format, hasTraces: settings.tracing !== null });
   const { printLine } = createOperatorOutput(logger, { format });
   logUnhandledRejections(logger);
-  for (const { isSimilar, message, action } of findUnknownSettings(process.env, Object.keys(Settings.shape)))
-    if (isSimilar) logger.warn(`${message} ${action}`);
 
   const isSingleProcess = settings.workers === 1;
   const host = await openDatabaseHost(settings, isSingleProcess ? { onLaunch: loadServer } : {});

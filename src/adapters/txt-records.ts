@@ -1,17 +1,17 @@
 import { Resolver } from 'node:dns/promises';
 import { errorCodeOf } from '../lib/errno.ts';
 
-/** Reads the TXT records of a name. An empty list means that name servers say that there are none. */
+/** Reads the TXT records of a name. An empty list: the name servers answered that there are none. */
 export type ReadTxtRecords = (name: string) => Promise<string[]>;
 
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** The answer of a name server, not the lack of one. */
+/** Answers of a name server; other errors mean that none answered. */
 const NO_RECORD = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**
- * @param servers addresses of name servers; empty for those of the system
+ * @param servers addresses of name servers; empty: the name servers of the system
  * @throws Error if no name server answers
  */
 export const createTxtReader =

@@ -13,7 +13,7 @@ import { printLines, toJson } from './run-work.ts';
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadPacking = () => import('../services/packages/package-packing.ts');
 
-/** Excluded paths listed in the output. */
+/** Limit of excluded paths in the output. */
 const MAX_NAMES = 20;
 const EXCLUDED_HELP = `
 Excluded everywhere: .git, .hg, .svn, node_modules, .env and names that start with it, .DS_Store, Thumbs.db`;

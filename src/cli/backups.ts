@@ -33,7 +33,7 @@ import { createProgress, type Progress } from './reports.ts';
 const PRIVATE_FILE = 0o600;
 
 /**
- * Writes a backup to a folder or bucket, complete or not at all.
+ * Writes a backup to a folder or bucket, completely or not at all.
  * @param named undefined: BACKUP_TARGET
  * @returns lines for the operator
  */
@@ -85,7 +85,7 @@ const openTarget = async ({ backup }: Config, named: string | undefined): Promis
 type OpenBackup = () => Promise<Readable>;
 
 /**
- * Finds a backup, or the newest one of a folder or bucket, which it prints.
+ * Finds a backup. In a folder or bucket, finds the newest one and prints its name.
  * @param named a path, or s3://BUCKET/PREFIX, or a backup in one of them
  */
 const findBackup = async (config: Config, named: string): Promise<OpenBackup> => {
@@ -116,14 +116,14 @@ export const restoreFile = async (
   const open = await findBackup(config, file);
   const release = await reserve(config);
   const checked = await checkRestorable(config, open, options).catch(async (error: unknown) => {
-    // The failure of the check is what the operator needs to know.
+    // The operator needs the failure of the check, not of the release.
     await release().catch(() => undefined);
     throw error;
   });
   const { secretKey, keyFault } = checked;
   const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
-  // Before the restore: a file with this name may exist already.
+  // Before the restore, because a file with this name may exist already.
   const isKeyNew = keyFile !== undefined && secretKey !== null && (await writeKeyFile(keyFile, secretKey));
   const foreign = await load(config, open, checked, publish).catch(async (error: unknown) => {
     if (isKeyNew) await rm(keyFile, { force: true });
@@ -139,7 +139,7 @@ export const restoreFile = async (
 type RestoreOptions = {
   /** Where to write the secret key of the backup. */
   keyFile?: string;
-  /** Whether the restored service gets another key than the old one. */
+  /** Whether the restored service gets a new key. */
   newKey?: boolean;
 };
 
@@ -148,7 +148,7 @@ const LOST_WITH_KEY =
 
 const NEW_KEY = `The secret key is another one: ${LOST_WITH_KEY}.`;
 
-/** Why the restored service would not have the key that opens the data, or null. */
+/** Why the restored service would not have the key that opens the data; null if it has the key. */
 const keyFaultOf = async (config: Config, { header, hasSealedKey, secretKey }: CheckedBackup) => {
   const { keyFingerprint } = header;
   const isKey = (key: string) => keyFingerprint === undefined || fingerprintOf(key) === keyFingerprint;
@@ -164,8 +164,8 @@ const keyFaultOf = async (config: Config, { header, hasSealedKey, secretKey }: C
 };
 
 /**
- * Marks the target before anything else, so that no service starts on what a killed restore leaves.
- * @returns what removes the mark, before anything was restored
+ * Marks the target first, so that no service starts on the leftovers of a killed restore.
+ * @returns a function that removes the mark, to call before anything was restored
  * @throws Problem `invalid-input` if the database is not empty
  */
 const reserve = async (config: Config): Promise<() => Promise<void>> => {
@@ -199,7 +199,7 @@ const checkRestorable = async (config: Config, open: OpenBackup, { keyFile, newK
 /**
  * Creates the file, unless an interrupted restore has done so.
  * @returns whether it was created
- * @throws Error with EEXIST if it has another content
+ * @throws Error with EEXIST if the file has other content
  */
 const writeKeyFile = async (path: string, secretKey: string): Promise<boolean> => {
   try {
@@ -231,7 +231,7 @@ const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, pu
     table = name;
   };
   try {
-    // From here on, the database itself is marked.
+    // From here on, the database itself has the mark.
     const onClaimed = async () => {
       if (!config.database) await unmarkFolder(config.dataDir);
     };
@@ -241,7 +241,7 @@ const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, pu
   }
 };
 
-/** Adds packages to the store; those that it has already must be the same. */
+/** Adds packages to the store. Packages that the store already has must be identical. */
 const createPublisher = async (config: Config): Promise<Publish> => {
   const store = await openPackageStore(config.appStore);
   return async (name, content) => {

@@ -23,7 +23,7 @@ import { withDatabaseForLong } from './database-work.ts';
 
 const PRIVATE_FILE = 0o600;
 
-/** Writes the file complete or not at all, and never over another. @returns a line for the operator */
+/** Writes the file completely or not at all, and never overwrites one. @returns a line for the operator */
 export const exportUser = (config: Config, email: string, file: string): Promise<string> =>
   withDatabaseForLong(config, async ({ orm, secretKey, clock }) => {
     const { mailFrom, invitationMs, baseUrl } = config;
@@ -47,7 +47,7 @@ export const exportUser = (config: Config, email: string, file: string): Promise
     return `Wrote ${file}: everything about ${email}, ${formatMegabytes(size)}.`;
   });
 
-/** Erases a person, with or without an account, once the operator has typed the address. @returns a line for the operator */
+/** Erases a person, with or without an account, after the operator has typed the address. @returns a line for the operator */
 export const eraseUser = (config: Config, email: string, confirm: string | undefined): Promise<string> =>
   withDatabaseForLong(config, async ({ orm, secretKey, clock }) => {
     const em = orm.em.fork();

@@ -26,7 +26,7 @@ export const migrate = async (config: Config): Promise<string[]> => {
 
 const NO_MIGRATIONS = 'No pending migrations.';
 
-/** What pending migrations would lock. @returns lines for the operator */
+/** Describes the locks of pending migrations. @returns lines for the operator */
 export const previewOf = async (config: Config): Promise<string[]> => {
   const pending = await withDatabaseHost(config, ({ connection }) => previewMigrations(connection));
   return pending.length > 0 ? pending.flatMap(linesOf) : [NO_MIGRATIONS];
@@ -41,7 +41,7 @@ const linesOf = ({ name, locks }: MigrationPreview): string[] => [
   ),
 ];
 
-/** What commands work with. `secretKey` and `clock` are those of the service. */
+/** The resources of a command. `secretKey` and `clock` are the service's. */
 type OpenDatabase = { orm: Orm; secretKey: string; clock: Clock };
 type Work<T> = (database: OpenDatabase) => Promise<T>;
 
@@ -55,7 +55,7 @@ export const withDatabase = async <T>(
   return withNewDatabase(config, work, queryLimitMs);
 };
 
-/** As `withDatabase`, and creates the embedded database if there is none. */
+/** Like `withDatabase`, but creates the embedded database if there is none. */
 export const withNewDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: number | null): Promise<T> =>
   withDatabaseHost(config, async ({ connection, secretKey }) => {
     await migrateDatabase(connection);
@@ -64,7 +64,7 @@ export const withNewDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?:
     return await work({ orm, secretKey, clock });
   });
 
-/** As `withDatabase`, without statement timeouts: counting a large app, or searching for a person, takes long. */
+/** Like `withDatabase`, but without statement timeouts: counting a large app, or searching for a person, takes long. */
 export const withDatabaseForLong = <T>(config: Config, work: Work<T>): Promise<T> =>
   withDatabase(config, work, null);
 
@@ -92,7 +92,7 @@ export const createAdminAccount = (config: Config, email: string): Promise<strin
 
 /**
  * @returns a line for the operator
- * @throws Problem `not-found` without such a user, or without a second factor
+ * @throws Problem `not-found` if the user does not exist, or has no second factor
  */
 export const resetSecondFactors = (config: Config, email: string, reason: string): Promise<string> =>
   withDatabase(config, ({ orm, clock }) =>

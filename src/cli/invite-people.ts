@@ -80,7 +80,6 @@ const QUEUED = 'The mails are queued. The running service sends them, or the nex
 const WAITING =
   'The mails wait in the queue, because there is no mail server: SMTP_URL is not set. Until the service has one, the console shows them.';
 
-/** The inviter and the client. */
 export type Parties = { inviter: Actor; client: { id: number; name: string }; apps: AppNames };
 
 /**
@@ -159,7 +158,7 @@ export const inviteRows = async (
     await (dryRun || outcome.faults.length > 0 ? tx.rollback() : tx.commit());
     return outcome;
   } catch (error) {
-    // After a lost connection the rollback fails too; the first error has the reason.
+    // After a lost connection, the rollback fails too. The first error has the reason.
     await tx.rollback().catch(() => undefined);
     throw problemOfDatabaseError(error) ?? error;
   }
@@ -230,7 +229,7 @@ export const createElementReader = (client: number, apps: AppNames) => {
 
 const addressOf = (row: CsvRow): string => normalizeEmail(row.cells.email);
 
-/** Lower-cased before: spreadsheets write TRUE. */
+/** Converted to lower case first: spreadsheets write TRUE. */
 const DemoFlag = z
   .enum(['true', 'false', ''], 'Must be "true" or "false".')
   .transform((text) => (text === '' ? undefined : text === 'true'));
@@ -245,7 +244,7 @@ const validate = <T>(faults: FieldErrors, column: string, schema: z.ZodType<T>, 
 const MAX_UNKNOWN_APPS = 10;
 
 const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] => {
-  // Also a JSON array, as in CSV lists of invitations.
+  // Also accepts a JSON array, as in CSV lists of invitations.
   const names = cell.split(/[\s,;"[\]]+/).filter(Boolean);
   const unknown = names.filter((name) => !apps.has(name)).slice(0, MAX_UNKNOWN_APPS);
   if (unknown.length > 0) faults.apps = unknown.map((name) => `This client has no app ${name}.`);

@@ -38,7 +38,7 @@ const addInviteCommand = (program: Command): void => {
     .requiredOption('--client <id>', 'id of the client', readId)
     .option('--as <email>', 'inviter: a superuser or an admin of the client (default: the first superuser)')
     .option('--dry-run', 'validate the file without changing anything')
-    .option('--report <file>', 'file for errors (default: NAME.report.csv beside the CSV file)')
+    .option('--report <file>', 'file for errors (default: NAME.report.csv next to the CSV file)')
     .addHelpText('after', INVITE_HELP)
     .action(async (file: string, options: InviteArguments) => {
       const config = readConfig(process.env);
@@ -102,8 +102,8 @@ const addUserCommands = (program: Command): void => {
 
 const RESET_HELP = `
 Removes all second factors and recovery codes of a user who has lost them, and informs them by email. They log in with
-their password alone until they enrol again. Admins reset those of others in the console; this command also helps the
-last superuser. The reset is recorded in the audit trail.`;
+their password alone until they enrol again. Admins reset the second factors of others in the console; this command
+also helps the last superuser. The reset is recorded in the audit trail.`;
 
 const addMfaCommands = (program: Command): void => {
   program

@@ -43,7 +43,7 @@ const addServiceCommands = (program: Command): void => {
         const config = readConfig(process.env);
         const { serve } = await import('../main.ts');
         await serve({ ...config, ...settings });
-        // An export that is retried would keep the process alive.
+        // Otherwise, the retries of an export would keep the process alive.
         if (config.tracing) process.exit();
       });
   serviceCommand('serve', 'Run the service until SIGTERM or SIGINT');
@@ -51,7 +51,7 @@ const addServiceCommands = (program: Command): void => {
 };
 
 const MIGRATE_HELP = `
---dry-run changes nothing, and may run beside the service. It lists the locks that each migration takes on existing
+--dry-run changes nothing, and can run while the service runs. It lists the locks that each migration takes on existing
 tables, with their estimated sizes.`;
 
 const addMigrateCommand = (program: Command): void => {
@@ -123,7 +123,7 @@ With --with-key it also holds the secret key, encrypted with BACKUP_PASSPHRASE. 
 in mails and stored responses are not valid, unless the new service has the same SECRET_KEY.`;
 
 const RESTORE_HELP = `
-Restores into an empty database: that of DATABASE_URL, or a new one in DATA_DIR. Set BACKUP_PASSPHRASE if the backup
+Restores into an empty database: the one of DATABASE_URL, or a new one in DATA_DIR. Set BACKUP_PASSPHRASE if the backup
 holds the secret key: it is written to DATA_DIR, or with DATABASE_URL to the file that --key-file names. Its content
 is the SECRET_KEY of the restored service. Without the key that opens the data, the command refuses, unless with --new-key.`;
 
@@ -159,7 +159,7 @@ const addBackupCommands = (program: Command): void => {
 };
 
 const DOCTOR_HELP = `
-Reads the settings of the service from the environment. It changes nothing, sends no mail, and may run beside the service.
+Reads the settings of the service from the environment. It changes nothing, sends no mail, and can run while the service runs.
 The exit code is 1 if there is a failure.`;
 
 const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILURE' } as const;

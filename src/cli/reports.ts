@@ -10,7 +10,7 @@ import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.t
 
 /** Errors printed to the terminal. */
 const MAX_PRINTED_ERRORS = 20;
-/** Cells, and messages that quote them, have no limit. */
+/** Limit of printed cells, and of messages that quote them. */
 const MAX_CELL_CHARS = 500;
 const MAX_SHOWN_CHARS = 120;
 /** Characters per write. */
@@ -53,7 +53,7 @@ export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
   ...(faults.length > MAX_PRINTED_ERRORS ? [`… and ${faults.length - MAX_PRINTED_ERRORS} more.`] : []),
 ];
 
-/** The start of a text that may hold anything, for a terminal. */
+/** The start of a text with any content, made safe for a terminal. */
 export const shown = (text: string): string => clip(printable(text), MAX_SHOWN_CHARS);
 
 const clip = (text: string, maxChars: number): string =>
@@ -61,7 +61,7 @@ const clip = (text: string, maxChars: number): string =>
 
 export type ImportReport = { write: (remark: Remark) => Promise<void>; close: () => Promise<void> };
 
-/** Like `writeReport`, for the remarks of an import as they occur. */
+/** Like `writeReport`, but writes the remarks of an import as they occur. */
 export const createReportFile = async (path: string): Promise<ImportReport> => {
   const file = await open(path, 'w', 0o600);
   let pending = csvLine(['record', 'pk', 'email', 'outcome', 'field', 'message']);
@@ -115,7 +115,7 @@ export const createProgress = (
   stream: NodeJS.WritableStream & { isTTY?: boolean } = process.stderr,
 ): Progress => {
   if (stream.isTTY !== true) return SILENT;
-  // Does not change terminal settings, which an interrupted command could not restore.
+  // Terminal settings stay unchanged, because an interrupted command could not restore them.
   const bar = new SingleBar({ format: FORMAT, stream, linewrap: true, clearOnComplete: true });
   bar.start(total, 0, { label });
   const stop = () => bar.stop();

@@ -3,8 +3,8 @@ import { type Config, readConfig } from '../config/config.ts';
 type Lines = string | readonly string[];
 
 /**
- * Runs a command on the service's data, and prints the lines that it returns. Its module is loaded last, so that help and
- * invalid settings do not wait for the whole service.
+ * Runs a command on the service's data, and prints the lines that it returns. Loads the module of the command last, so that help and
+ * messages about invalid settings do not wait for it.
  */
 export const runWork = async <Module>(
   load: () => Promise<Module>,

@@ -46,7 +46,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
   return {
     port: read.PORT,
     host: read.HOST,
-    // As browsers send it: in ASCII, without a default port.
+    // As browsers send it: in ASCII, without the default port.
     baseUrl: new URL(baseUrlOf(read)).href.replace(/\/+$/, ''),
     workers: read.WORKERS,
     metricsPort: read.METRICS_PORT,
@@ -66,7 +66,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     adminPassword: read.ADMIN_PASSWORD,
     demo: read.DEMO,
     demoPassword: read.DEMO_PASSWORD,
-    /** Of the documentation: not a secret. */
+    /** The password in the documentation is not a secret. */
     hasPublishedDemoPassword: read.DEMO_PASSWORD === PUBLISHED_DEMO_PASSWORD,
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
     sessionMaxDays: read.SESSION_MAX_DAYS,

@@ -1,7 +1,7 @@
 /** `mode` as libpq's `sslmode`. `prefer` is resolved before the first connection. */
 export type DatabaseTls = {
   mode: 'prefer' | 'require' | 'verify-ca' | 'verify-full';
-  /** A file of trusted certificates, or `system` for those of the operating system. */
+  /** A file of trusted certificates, or `system` for the certificates of the operating system. */
   rootCertificate?: string;
   /** Files of the client certificate and its key. */
   client?: { certificate: string; key: string };

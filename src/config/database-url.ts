@@ -1,14 +1,10 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import { parse } from 'pg-connection-string';
 import { z } from 'zod';
-import { causeInWords } from '../lib/errno.ts';
 import { withoutBrackets } from '../lib/urls.ts';
 import type { Connection, DatabaseTls } from './connection.ts';
 
 const SCHEME = /^postgres(ql)?:\/\//;
-/** Of an unencoded password, a part seems to be the path, parameters or a fragment. `parse` guesses at spaces and `%`. */
+/** Signs of an unencoded password: a part of it is read as the path, parameters or a fragment. `parse` would guess at spaces and `%`. */
 const UNENCODED = /#|^[^/?]*[/?].*@|^[^?]*(\s|%(?![\da-f]{2})|%00)/i;
 const MALFORMED =
   'must have the form postgres://user:password@host:port/database; the port must be 1 to 65535, and / ? # @ : % and spaces within the password must be percent-encoded';
@@ -16,15 +12,15 @@ const ONE_HOST =
   'must name one host; put HAProxy, PgBouncer or a virtual address in front of several (docs/high-availability.md, deploy/ha)';
 
 /**
- * Reads `postgres://user:password@host:port/database?parameters`, whose parameters have the meaning that libpq gives them.
- * @throws TypeError if it is invalid; the message never contains the URL, because it contains a password
+ * Reads `postgres://user:password@host:port/database?parameters`. Parameters have the same meaning as in libpq.
+ * @throws TypeError if the URL is invalid; the message never contains the URL, because it contains a password
  */
 export const parseDatabaseUrl = (url: string): Connection => {
   if (!SCHEME.test(url)) throw new TypeError('must start with postgres://');
   const rest = url.replace(SCHEME, '');
   if (UNENCODED.test(rest)) throw new TypeError(MALFORMED);
   const [address = '', query = ''] = rest.split(/\?(.*)/s);
-  // A plus sign is no space here.
+  // Unlike in form data, a plus sign is not a space.
   const parameters = Object.fromEntries(new URLSearchParams(query.replaceAll('+', '%2B')));
   const hosts = [address.replace(/\/.*/s, '').replace(/^.*@/s, ''), parameters.host, parameters.port];
   if ('target_session_attrs' in parameters || hosts.some((part) => part?.includes(',')))
@@ -48,7 +44,7 @@ export const parseDatabaseUrl = (url: string): Connection => {
   };
 };
 
-/** What the URL names before its parameters, under the names that parameters have. */
+/** The parts of the URL before its parameters, under the names of the equivalent parameters. */
 const readAddress = (address: string): Record<string, string> => {
   try {
     const { host, port, user, password, database: dbname } = parse(`postgres://${address}`);
@@ -87,7 +83,7 @@ const Parameters = z.strictObject({
 
 type DatabaseParameters = z.infer<typeof Parameters>;
 
-/** @throws TypeError that names each parameter that is unknown or has a wrong value; values are not repeated */
+/** @throws TypeError that names each unknown parameter and each parameter with an invalid value; values are not repeated */
 const parseParameters = (given: Record<string, string>): DatabaseParameters => {
   const parsed = Parameters.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -99,7 +95,7 @@ const parseParameters = (given: Record<string, string>): DatabaseParameters => {
   throw new TypeError(faults.join('; '));
 };
 
-/** @throws TypeError where the parameters contradict each other or a file cannot be used */
+/** @throws TypeError if parameters contradict each other: neither `pg` nor `node:tls` would notice, and the connection would be weaker */
 const tlsOf = (parameters: DatabaseParameters): DatabaseTls | undefined => {
   const { sslrootcert, sslcert, sslkey } = parameters;
   const sslmode = parameters.sslmode ?? (sslrootcert === 'system' ? 'verify-full' : 'prefer');
@@ -113,43 +109,10 @@ const tlsOf = (parameters: DatabaseParameters): DatabaseTls | undefined => {
   if (sslrootcert === 'system' && sslmode !== 'verify-full')
     throw new TypeError('sslrootcert=system needs sslmode=verify-full');
   if (sslmode === 'disable') return undefined;
-
-  if (sslrootcert !== undefined && sslrootcert !== 'system') {
-    const pem = readParameterFile('sslrootcert', sslrootcert);
-    check('sslrootcert must be a file of PEM certificates', () => new X509Certificate(pem));
-  }
-  const client = sslcert !== undefined && sslkey !== undefined && checkedClient(sslcert, sslkey);
   return {
-    // As libpq: trusted certificates that are named are also used.
+    // As in libpq: if trusted certificates are named, they are used.
     mode: sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode,
     ...(sslrootcert !== undefined && { rootCertificate: sslrootcert }),
-    ...(client && { client }),
+    ...(sslcert !== undefined && sslkey !== undefined && { client: { certificate: sslcert, key: sslkey } }),
   };
-};
-
-const checkedClient = (certificate: string, key: string): NonNullable<DatabaseTls['client']> => {
-  const pem = {
-    cert: readParameterFile('sslcert', certificate),
-    key: readParameterFile('sslkey', key),
-  };
-  check('sslcert must be a file of PEM certificates', () => new X509Certificate(pem.cert));
-  check('sslkey must be a PEM private key without a password', () => createPrivateKey(pem.key));
-  check('sslkey is not the key of sslcert', () => createSecureContext(pem));
-  return { certificate, key };
-};
-
-const readParameterFile = (name: string, path: string): string => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new TypeError(`${name} cannot be read (${causeInWords(cause) ?? 'unknown error'})`, { cause });
-  }
-};
-
-const check = (message: string, work: () => unknown): void => {
-  try {
-    work();
-  } catch (cause) {
-    throw new TypeError(message, { cause });
-  }
 };

@@ -5,14 +5,14 @@ import { errorCodeOf, nullIfMissing, OperatorError } from '../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 
 const SECRET_BYTES = 32;
-/** As for SECRET_KEY. An empty or short key can be guessed, and so can what it signs. */
+/** The minimum of SECRET_KEY. An empty or short key can be guessed, and its signatures forged. */
 const MIN_CHARACTERS = 32;
 const GROUP_AND_OTHERS = 0o077;
 
 /** A secret in a file that others can read or could have written. */
 export class SecretFileError extends OperatorError {}
 
-/** The check is on the open file, so the file that is read is the file that was checked. */
+/** Checks the open file, so that the checked file is the one that is read. */
 const checkAccess = async (handle: FileHandle, path: string): Promise<void> => {
   const stats = await handle.stat();
   const { uid, mode } = stats;
@@ -67,7 +67,7 @@ export const createSecretFile = async (path: string): Promise<void> => {
 };
 
 /**
- * Keeps a restored key in DATA_DIR.
+ * Stores a restored key in DATA_DIR.
  * @throws SecretFileError if there is another key
  */
 export const adoptSecretKey = async (dataDir: string, secretKey: string): Promise<void> => {

@@ -4,7 +4,7 @@ import { withAsciiDomain } from '../lib/email-address.ts';
 import { withoutBrackets } from '../lib/urls.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
-/** What `parse` makes of a text. It returns what `fail` returns if it cannot. */
+/** Converts a text with `parse`. If that throws, calls `fail` and returns its result. */
 export const parsedText = <T>(parse: (text: string, fail: (message: string) => never) => T) =>
   z.string().transform((text, context) =>
     parse(text, (message) => {
@@ -39,7 +39,7 @@ export const trustedProxies = z
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
   .default(0);
 
-/** `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:5353`: as Node takes name servers. */
+/** `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:5353`: the forms that Node accepts for name servers. */
 export const nameServers = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
@@ -66,7 +66,7 @@ export const emailAddress = z
   .overwrite(withAsciiDomain)
   .check(z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' }));
 
-/** Examples by protocol; `openMailer` has a mailer for each. */
+/** Examples by protocol. `openMailer` has a mailer for each protocol. */
 const MAIL_SERVERS = { smtp: 'smtp://user:password@host:port', smtps: 'smtps://…' };
 
 /** User and password are percent-encoded in a URL. */

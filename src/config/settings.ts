@@ -18,12 +18,12 @@ import { sinkSettings } from './sink-config.ts';
 import { backupSettings, storeSettings } from './store-config.ts';
 import { tracingSettings } from './tracing-config.ts';
 
-/** It is published in the documentation. */
+/** The documentation contains it. */
 export const PUBLISHED_DEMO_PASSWORD = 'steward-demo-1';
 
 /**
- * Every setting. `npm run docs` writes the table of docs/settings.md from the metadata: `description`, and where the schema
- * does not say it, `valueType` and `defaultText`.
+ * Every setting. `npm run docs` writes the table of docs/settings.md from the metadata: `description`, and, where the schema does not
+ * determine them, `valueType` and `defaultText`.
  */
 export const Settings = z.object({
   PORT: wholeNumber(0, 65_535, 8000).describe('Port to listen on; `0` picks a free port'),

@@ -70,12 +70,12 @@ const SinkSettings = z.object({
 
 export const sinkSettings = SinkSettings.shape;
 
-/** Files of certificates and keys; absent ones are not set. */
+/** Files of certificates and keys; unset ones are absent. */
 export type TlsFiles = Partial<Record<'ca' | 'certificate' | 'key', string | undefined>>;
 
 export type SyslogServer = z.output<typeof syslogUrl>;
 
-/** Where events of the installation go. */
+/** The destinations of the installation's events. */
 export type SinkConfig = ReturnType<typeof sinkConfigOf>;
 
 export const sinkConfigOf = (read: z.output<typeof SinkSettings>) => ({

@@ -24,7 +24,7 @@ const S3_FORM = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/
 const DOTS_ONLY = /\/\.\.?(\/|$)/;
 /** Keys have at most 1,024 bytes, and the file name of a package fewer than 256. */
 const PREFIX_LENGTH = 512;
-/** AWS allows no bucket names like IP addresses: clients would use them as hosts. */
+/** AWS forbids bucket names that look like IP addresses: clients would use them as hosts. */
 const ADDRESS = /^\d+(\.\d+){3}$/;
 
 const parsePlace = (text: string): Folder | BucketPart | null =>
@@ -156,7 +156,7 @@ export const backupConfigOf = (read: StoreSettings & z.output<typeof BackupSetti
   return {
     /** Null: no backups are scheduled. */
     target: read.BACKUP_TARGET ? located(read.BACKUP_TARGET, server) : null,
-    /** Of buckets that a command names. */
+    /** For buckets that a command names. */
     server,
     intervalHours: read.BACKUP_INTERVAL_HOURS,
     /** Minutes after midnight UTC. */

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { httpUrl, wholeNumber } from './setting-types.ts';
 
-const KINDS = ['always_on', 'always_off', 'traceidratio'] as const;
-
 /**
- * The standard variables of OpenTelemetry that the service reads itself. The exporter reads the other `OTEL_EXPORTER_OTLP_*`
- * (headers, certificates, compression, timeout), and the resource `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ * The standard variables of OpenTelemetry that the service reads itself. The exporter reads the other `OTEL_EXPORTER_OTLP_*` (headers,
+ * certificates, compression, timeout); the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
  */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional().meta({
@@ -26,7 +24,7 @@ export const tracingSettings = {
     .meta({ description: '`true` disables traces', valueType: '`true` or `false`' }),
   OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp').describe('`none` disables traces'),
   OTEL_TRACES_SAMPLER: z
-    .enum([...KINDS, ...KINDS.map((kind) => `parentbased_${kind}` as const)])
+    .enum(['parentbased_always_on', 'parentbased_traceidratio', 'traceidratio'])
     .default('parentbased_always_on')
     .describe('Which requests are traced. `parentbased_…`: as the caller decided, if it did'),
   OTEL_TRACES_SAMPLER_ARG: z
@@ -41,12 +39,6 @@ export const tracingSettings = {
   OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 3_600_000, 5_000).describe(
     'Milliseconds between two exports of spans',
   ),
-  OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000, 2_048).describe(
-    'Spans that wait for their export; more are dropped',
-  ),
-  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 1_000_000, 512).describe(
-    'Spans in one export, at most `OTEL_BSP_MAX_QUEUE_SIZE`',
-  ),
 };
 
 type Settings = z.output<z.ZodObject<typeof tracingSettings>>;
@@ -54,8 +46,8 @@ type Settings = z.output<z.ZodObject<typeof tracingSettings>>;
 export type TracingConfig = NonNullable<ReturnType<typeof tracingConfigOf>>;
 
 /**
- * Removes the settings of traces if no traces are sent: platforms set these variables for all their services, perhaps to values
- * that this one does not support.
+ * Removes the settings of traces if no traces are sent: platforms set these variables for all services, possibly to values that this one
+ * does not support.
  */
 export const withoutUnusedTracing = (env: Record<string, string>): Record<string, string> => {
   const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -73,7 +65,5 @@ export const tracingConfigOf = (settings: Settings) => {
     /** From 0 to 1. */
     samplingRatio: settings.OTEL_TRACES_SAMPLER_ARG,
     exportIntervalMs: settings.OTEL_BSP_SCHEDULE_DELAY,
-    maxQueuedSpans: settings.OTEL_BSP_MAX_QUEUE_SIZE,
-    maxBatchSpans: settings.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
   };
 };

@@ -91,7 +91,7 @@ class CannotConnect extends Error {
   }
 }
 
-/** Uses TLS as libpq does, with the files as they are when it connects. */
+/** Uses TLS as libpq does. Reads the files when it connects. */
 export class ServerClient extends pg.Client {
   readonly #connection: Connection;
   /** Filled before `pg` connects. */
@@ -130,7 +130,7 @@ export class ServerClient extends pg.Client {
 
 const isOfServer = (error: unknown): boolean => error instanceof Error && 'severity' in error;
 
-/** The TLS options of a connection to `host`. Files are read for each, so that renewed certificates are used. */
+/** The TLS options of a connection to `host`. Reads the files for each connection, so that renewed certificates are used. */
 export const tlsOptionsOf = async (
   { mode, rootCertificate, client }: DatabaseTls,
   host: string,
@@ -142,7 +142,7 @@ export const tlsOptionsOf = async (
   ]);
   return {
     rejectUnauthorized: mode.startsWith('verify'),
-    // Named here: `pg` passes no name on if the host is an address.
+    // The name is set here, because `pg` passes none on if the host is an address.
     checkServerIdentity: (_name, certificate) =>
       mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
     ...(isIP(host) === 0 && { servername: host }),

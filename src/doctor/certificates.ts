@@ -10,7 +10,7 @@ import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { failure, ok, type Result, warning } from './finding.ts';
 
-/** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */
+/** Let's Encrypt certificates are renewed 30 days before the end: fewer days mean that a renewal has failed. */
 const MIN_DAYS = 21;
 
 type Valid = Pick<X509Certificate, 'validToDate'>;
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 5_000;
 /** PostgreSQL's protocol: the length of the message, and the code of SSLRequest. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
-/** When the certificates of the connection expire: those of the server, the authority and the client. */
+/** When the certificates of the connection expire: the server's, the authority's and the client's. */
 export const checkDatabaseCertificates = async (connection: Connection): Promise<Result[]> => {
   const { tls } = connection;
   if (!tls) return [];
@@ -51,7 +51,7 @@ export const checkDatabaseCertificates = async (connection: Connection): Promise
   return results;
 };
 
-/** `pg` does not pass the certificate on. Undefined if the server refuses TLS. */
+/** `pg` does not expose the certificate. Undefined if the server refuses TLS. */
 const readServerCertificate = async ({ host, port, tls }: Connection) => {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const socket = connectTcp({ host, port, signal });

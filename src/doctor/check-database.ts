@@ -31,12 +31,12 @@ export const checkDatabase = async (config: Config): Promise<Result | Result[]> 
   const { database, dataDir } = config;
   try {
     if (!database) await requireUnmarkedFolder(dataDir);
-    // Otherwise the data folder is reported.
+    // If the data folder is not writable, its own check reports that.
     if (!database && !(await hasCluster(dataDir)))
       return (await isWritable(dataDir))
         ? ok(`The first start creates the embedded database in ${dataDir}.`)
         : [];
-    // An empty key prevents that a missing one is created.
+    // An empty key prevents the creation of a missing one.
     return await withDatabaseHost({ ...config, secretKey: '' }, ({ connection }) =>
       checkConnection(config, connection),
     );

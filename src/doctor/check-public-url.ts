@@ -13,7 +13,7 @@ const HTTPS_PORT = 443;
 /** The proxy or the service is not running, or this machine cannot reach its own public address. */
 const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
 
-/** Calls the service at BASE_URL as browsers do, through the proxy. */
+/** Calls the service at BASE_URL through the proxy, as browsers do. */
 export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean): Promise<Result[]> => {
   if (!isConfigured) return [];
   const results: Result[] = [];
@@ -71,7 +71,7 @@ const checkService = async (baseUrl: string): Promise<Result[]> => {
 const request = (url: string, init: RequestInit = {}): Promise<Response> =>
   fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
 
-/** Submits a login form without a user, which changes nothing. Its CSRF token is valid, so a 403 means the origin. */
+/** Submits a login form without a username, which changes nothing. Its CSRF token is valid, so a 403 is caused by the origin. */
 const checkForms = async (baseUrl: string): Promise<Result> => {
   const issued = CsrfToken.safeParse(await (await request(`${baseUrl}/api/v1/csrf/`)).json());
   const token = issued.data?.csrf_token ?? '';

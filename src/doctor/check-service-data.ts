@@ -15,8 +15,8 @@ import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, failure, findingsOf, ok, type Result, warning } from './finding.ts';
 
 /**
- * What the running service should have done with its data, and accounts that must not exist.
- * @param now by the clock of the database, which all stored times are from
+ * Checks the work that the running service should have done on its data, and looks for accounts that must not exist.
+ * @param now by the clock of the database, as all stored times
  */
 export const checkServiceData = async (em: Em, config: Config, now: Date): Promise<Finding[]> => [
   ...(await checkBacklog(em, config, now)),
@@ -24,7 +24,7 @@ export const checkServiceData = async (em: Em, config: Config, now: Date): Promi
   ...findingsOf('demo accounts', await checkDemoAccounts(em, config.argon2Concurrency)),
 ];
 
-/** Mails are retried for minutes if the mail server is busy. */
+/** If the mail server is busy, mails are retried for minutes. */
 const MAX_MAIL_AGE_S = 60 * 60;
 
 const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Finding[]> => {
@@ -97,7 +97,7 @@ const SEALED = [
   ['webhooks', 'Webhooks whose secret', countUnreadableWebhooks, ', or rotate their secrets.'],
 ] as const;
 
-/** Null if it is missing or cannot be used, which the check of the secret key reports. */
+/** Null if the key is missing or cannot be used; the check of the secret key reports that. */
 const readSecretKey = async (dataDir: string): Promise<string | null> => {
   try {
     return await readSecretFile(join(dataDir, 'secret-key'), '');
@@ -164,7 +164,7 @@ export const judgeBackups = (
     : ok(message);
 };
 
-/** Each takes a password hash, 30 ms. Those with the most rights come first. */
+/** Limit of checked accounts, because each needs a password hash (30 ms). The accounts with the most rights come first. */
 const MAX_CHECKED = 20;
 
 /** Whether an account of the demo workspace accepts the password that the documentation publishes. */
@@ -172,7 +172,7 @@ const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Result[]>
   const accounts = await kysely(em)
     .selectFrom('users')
     .select(['email', 'password_hash', 'is_superuser'])
-    // All people of the demo and no others, because this top-level domain is reserved.
+    // Matches all people of the demo and nobody else, because this top-level domain is reserved.
     .where('email', 'like', '%.test')
     .where('is_active', '=', true)
     .where('password_hash', 'is not', null)

@@ -1,15 +1,13 @@
 import { availableParallelism } from 'node:os';
 import type { Config } from '../config/config.ts';
-import { findUnknownSettings } from '../config/unknown-settings.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { ok, type Result, warning } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Looks for variables that are probably misspelled settings, and for settings that contradict each other. */
-export const checkSettings = (config: Config, env: Environment, names: readonly string[]): Result[] => {
-  const unknown = findUnknownSettings(env, names).map(({ message, action }) => warning(message, action));
-  const found = [...unknown, ...contradictions(config, env)];
+/** Looks for settings that contradict each other. */
+export const checkSettings = (config: Config, env: Environment): Result[] => {
+  const found = contradictions(config, env);
   return found.length > 0 ? found : [ok('All settings are valid and consistent.')];
 };
 
@@ -32,7 +30,7 @@ const addressRules = (config: Config, env: Environment): Rule[] => {
         'Set TRUST_PROXY: otherwise all anonymous callers share the rate limits of the proxy’s address.',
     },
     {
-      // Browsers take names under localhost for this machine, as for the sites of the demo.
+      // Browsers resolve names under localhost to this machine, as for the sites of the demo.
       applies: !isHttps && !isLoopback(hostname) && !hostname.endsWith('.localhost'),
       message: 'BASE_URL is http: passwords and tokens travel in clear text.',
       action: 'Put a proxy with TLS in front, and set BASE_URL to its https:// URL.',

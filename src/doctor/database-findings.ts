@@ -9,7 +9,7 @@ import { formatCount } from '../lib/operator-text.ts';
 import { failure, ok, type Result, warning } from './finding.ts';
 
 export type DatabaseFacts = {
-  /** As `server_version_num`: 180004. */
+  /** As in `server_version_num`: 180004. */
   version: number;
   role: string;
   isReadOnly: boolean;
@@ -28,7 +28,7 @@ export type DatabaseFacts = {
   isEncrypted: boolean;
   /** Milliseconds by which the database's clock is ahead. */
   clockAheadMs: number;
-  /** The difference of the clocks is known up to this. */
+  /** The precision of the difference between the clocks. */
   roundTripMs: number;
 };
 
@@ -123,7 +123,7 @@ export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, se
   ].filter((finding) => finding !== false);
 };
 
-/** @param refusal why PostgreSQL refuses to create a partitioned table; null if it does not */
+/** @param refusal why PostgreSQL refuses to create a partitioned table; null if it does not refuse */
 export const judgePrivileges = (facts: DatabaseFacts, refusal: string | null): Result[] => {
   const { schema, role, foreignTables, canUseSchema, canCreateInSchema, canCreateTemporaryTables } = facts;
   if (schema === null) {
@@ -168,7 +168,7 @@ export const judgeSearch = (facts: DatabaseFacts, isMigrated: boolean): Result =
 const SEARCH_INDEX =
   "create extension if not exists pg_trgm; create index concurrently users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)";
 
-/** @param connection with the TLS that it has settled on */
+/** @param connection with the resolved TLS mode */
 export const judgeTls = ({ isEncrypted }: DatabaseFacts, { host, tls }: Connection): Result => {
   if (host.startsWith('/')) return ok('The connection is a Unix socket, which needs no TLS.');
   const isLocal = isLoopback(host);
@@ -186,7 +186,7 @@ export const judgeTls = ({ isEncrypted }: DatabaseFacts, { host, tls }: Connecti
       );
 };
 
-/** @param needed connections of this instance */
+/** @param needed the number of connections of this instance */
 export const judgeConnections = ({ maxConnections }: DatabaseFacts, needed: number): Result => {
   const message = `An instance uses up to ${needed} of the ${maxConnections} connections of the server.`;
   return needed <= maxConnections
@@ -208,7 +208,7 @@ export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Result
   );
 };
 
-/** Only a problem is reported: stored times may be in the future although the clock is right now. */
+/** Reports only a problem: stored times may be in the future although the clock is right now. */
 export const judgeStoredTimes = (futureTimes: number): Result | false =>
   futureTimes > 0 &&
   warning(

@@ -5,7 +5,6 @@ import { openMailer } from '../adapters/mail/mailer.ts';
 import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
-import { Settings } from '../config/settings.ts';
 import { nullIfMissing, reasonOf, remedyOf } from '../lib/errno.ts';
 import { closestExisting, isWritable, probeFolder } from '../lib/files.ts';
 import { checkExpiry } from './certificates.ts';
@@ -19,7 +18,7 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
   const config = readSettings(env);
   if (Array.isArray(config)) return config;
   const checks: Record<string, Promise<Result | Result[]>> = {
-    settings: Promise.resolve(checkSettings(config, env, Object.keys(Settings.shape))),
+    settings: Promise.resolve(checkSettings(config, env)),
     'data folder': checkDataDir(config),
     database: checkDatabase(config),
     'package store': checkPackageStore(config),
@@ -108,7 +107,7 @@ const checkSecretKey = async (dataDir: string): Promise<Result | []> => {
     const key = await readSecretFile(path, 'Restore it from a backup.');
     const isFirst = (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null;
     if (key !== null) return ok(`${path} is only accessible to its owner.`);
-    // Otherwise the data folder is reported.
+    // If the data folder is not writable, its own check reports that.
     if (isFirst) return (await isWritable(dataDir)) ? ok(`The first start creates ${path}.`) : [];
     return warning(
       `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
@@ -146,7 +145,7 @@ const SINK_SETTINGS: Record<EventSink['name'], string> = {
   http: 'EVENT_HTTP_URL',
 };
 
-/** Whether each sink could take events. Sends none. */
+/** Whether each sink could receive events. Sends none. */
 const checkSinks = async ({ sinks, baseUrl }: Config): Promise<Result[]> =>
   (await Promise.all(createEventSinks(sinks, baseUrl).map(checkSink))).flat();
 

@@ -17,7 +17,7 @@ import { causeInWords, OperatorError, reasonOf, withRemedy } from '../lib/errno.
 import { hasDiskSpace } from '../lib/files.ts';
 import { NO_DISK_SPACE } from '../lib/problems.ts';
 
-/** The configured database, started if it is the embedded one, and its secret key. */
+/** The configured database, which is started if it is the embedded one, and its secret key. */
 export type DatabaseHost = {
   connection: Connection;
   secretKey: string;
@@ -71,7 +71,7 @@ export const openDatabaseHost = async (config: Config, options: Options = {}): P
 
 const openEmbedded = async (config: Config, options: Options): Promise<DatabaseHost> => {
   if (!options.isRestore) await requireUnmarkedFolder(config.dataDir);
-  // Before the server starts: a rejected key must not leave it running.
+  // Read before the server starts: a rejected key must not leave the server running.
   const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
   const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
@@ -82,7 +82,7 @@ const openEmbedded = async (config: Config, options: Options): Promise<DatabaseH
   return { connection, secretKey, stop: server.stop, lost: server.exited };
 };
 
-/** The names of files in DATA_DIR say nothing to the operator. */
+/** The names of files in DATA_DIR are meaningless to the operator. */
 const nameFolder = (error: unknown, { dataDir }: Config): unknown => {
   const cause = causeInWords(error);
   if (cause === null) return error;
@@ -92,7 +92,7 @@ const nameFolder = (error: unknown, { dataDir }: Config): unknown => {
   return new OperatorError(withRemedy(sentence, error), { cause: error });
 };
 
-/** Names the folder whose disk is full, if the embedded database has failed because of it. */
+/** Names the folder on the full disk, if that is why the embedded database failed. */
 export const nameFullDisk = async (error: unknown, { database, dataDir }: Config): Promise<unknown> => {
   const problem = problemOfDatabaseError(error);
   if (database || problem?.code !== 'database-unavailable') return error;
@@ -102,14 +102,14 @@ export const nameFullDisk = async (error: unknown, { database, dataDir }: Config
 };
 
 /**
- * Opens the database for a command. If a service is running, the command uses its server; otherwise it starts one, and
- * stops it only after other commands have disconnected.
+ * Opens the database for a command. If a service is running, the command uses its server; otherwise it starts one, and stops it only after
+ * other commands have disconnected.
  */
 const openCommandDatabaseHost = async (config: Config, patienceMs: number): Promise<DatabaseHost> => {
   if (config.database) return openDatabaseHost(config);
   const deadline = performance.now() + patienceMs;
   for (;;) {
-    // Try to start first: this waits for the server of a killed service, and fails only if the lock's owner is alive.
+    // Tries to start first: this waits for the server of a killed service, and fails only if the lock's owner is alive.
     const own = await openDatabaseHost(config).catch((error: unknown) => {
       if (error instanceof DataDirInUse) return error;
       throw error;
@@ -148,7 +148,7 @@ export const withDatabaseHost = async <T>(
   }
 };
 
-/** The server of a service stops with it, also below a command. */
+/** When a service stops, its server stops too, even while a command uses it. */
 const nameStop = (error: unknown): unknown =>
   !(error instanceof OperatorError) && problemOfDatabaseError(error)?.code === 'database-unavailable'
     ? new OperatorError(
@@ -157,11 +157,11 @@ const nameStop = (error: unknown): unknown =>
       )
     : error;
 
-/** Per process: more would only wait for each other in the server. */
+/** Per process: more connections would only wait for each other in the server. */
 const MAX_POOL_SIZE = 10;
 /** Some requests need a second connection. */
 const MIN_POOL_SIZE = 4;
-/** Of all pools together: PostgreSQL's default `max_connections` is 100. */
+/** For all pools together: PostgreSQL's default `max_connections` is 100. */
 const MAX_POOLED = 72;
 const SERVER_DEFAULT = 100;
 /** For commands, migrations, and PostgreSQL's reserved superuser connections. */

@@ -12,7 +12,7 @@ const describe = (cause: unknown, prefix: string): string => {
 };
 
 /**
- * @param prefix of the settings that name the address
+ * @param prefix the prefix of the settings that name the address
  * @throws OperatorError
  */
 export const wrapListenError = <T>(attempt: Promise<T>, prefix = ''): Promise<T> =>
@@ -21,8 +21,7 @@ export const wrapListenError = <T>(attempt: Promise<T>, prefix = ''): Promise<T>
   });
 
 /**
- * Checks that the addresses are free, before links and the first site's domain are created from it. PORT=0 selects a free
- * port.
+ * Checks that the addresses are free, before links and the first site's domain are derived from them. PORT=0 selects a free port.
  * @throws OperatorError
  */
 export const resolvePort = async (config: Config): Promise<Config> => {

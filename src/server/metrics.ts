@@ -8,7 +8,7 @@ import { startMetricsServer } from '../http/metrics-server.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { wrapListenError } from './listen.ts';
 
-/** Answers the scrapes of the primary in a worker: with nothing, until the worker collects metrics. */
+/** Answers the scrapes of the primary process in a worker: empty until the worker collects metrics. */
 export const answerScrapes = (): void => {
   AggregatorRegistry.setRegistries([]);
   new AggregatorRegistry();

@@ -9,8 +9,8 @@ export type Task = (signal: AbortSignal) => Promise<void>;
 const INTERVAL_MS = HOUR_MS;
 const LIMIT_MS = 15 * MINUTE_MS;
 /**
- * The next task of a round starts when the previous one ends, or after this time. So the tasks, most of which take
- * milliseconds, rarely use more than one connection of the pool that serves requests.
+ * The next task of a round starts when the previous one ends, or after this time. So the tasks, most of which take milliseconds, rarely use
+ * more than one connection of the pool that serves requests.
  */
 const PATIENCE_MS = 5_000;
 
@@ -18,17 +18,16 @@ type Deps<Name extends string> = {
   tasks: Record<Name, Task>;
   logger: Pick<Logger, 'warn'>;
   intervalMs?: number;
-  /** How long a run of a task may take. */
+  /** Time limit of a run of a task. */
   limitMs?: number;
-  /** Of tasks with a limit of their own. */
+  /** For tasks with a limit of their own. */
   limits?: Partial<Record<Name, number>>;
   patienceMs?: number;
 };
 
 /**
- * Runs each task at the start and every hour. A task that fails or exceeds its limit is reported, and runs again an hour
- * later; the others run on time. A run that ignores its signal is abandoned: another run beside it does no harm, because all
- * instances run all tasks.
+ * Runs each task at the start and every hour. A task that fails or exceeds its limit is reported, and runs again an hour later; the others
+ * run on time. A run that ignores its signal is abandoned: a second run at the same time is harmless, because all instances run all tasks.
  */
 export const createScheduler = <Name extends string>({
   tasks,
@@ -39,7 +38,7 @@ export const createScheduler = <Name extends string>({
   patienceMs = PATIENCE_MS,
 }: Deps<Name>) => {
   const names = Object.keys(tasks) as Name[];
-  /** The last run of each task that has not ended. */
+  /** The unfinished last run of each task. */
   const running = new Map<Name, Promise<void>>();
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -51,7 +50,7 @@ export const createScheduler = <Name extends string>({
     const outcome = await runWithin(limits[name] ?? limitMs, limit, work).then(
       () => 'ok' as const,
       (error: unknown) => {
-        // It continues after the next start.
+        // The task continues after the next start.
         if (stopping.signal.aborted) return null;
         logger.warn({ err: error, task: name }, 'scheduled task failed');
         return error === limit.signal.reason ? ('timeout' as const) : ('failed' as const);
@@ -79,7 +78,7 @@ export const createScheduler = <Name extends string>({
   };
 
   return {
-    /** Runs one task, after its running one. */
+    /** Runs one task, after its current run. */
     runSoon: (name: Name): void => void enqueue(name),
 
     start: (): void => {
@@ -96,12 +95,12 @@ export const createScheduler = <Name extends string>({
   };
 };
 
-/** @throws DOMException `TimeoutError` at the limit, with which `limit` is aborted, too */
+/** @throws DOMException `TimeoutError` at the limit; `limit` is aborted with the same error */
 const runWithin = async (limitMs: number, limit: AbortController, work: () => Promise<void>) => {
   const { promise: expired, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = new DOMException(`The task did not end within ${limitMs / 1000} s.`, 'TimeoutError');
-    // First, because the task may fail while it is aborted.
+    // First, because the task may fail when it is aborted.
     reject(error);
     limit.abort(error);
   }, limitMs);

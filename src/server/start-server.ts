@@ -20,13 +20,13 @@ export type ServerDeps = {
   logger: Logger;
 };
 
-/** With Node's default of 511, a thousand clients that connect at the same time wait seconds for a retry. */
+/** With Node's default of 511, a thousand clients that connect at the same time would wait seconds for a retry. */
 const BACKLOG = 4096;
 
 type StartedServer = ShutdownSteps & {
   /** Null if METRICS_PORT is 0. */
   metrics: Registry | null;
-  /** Lines for the operator, to print after everything else that a start prints. */
+  /** Lines for the operator, printed after all other lines of a start. */
   notice: string[];
 };
 
@@ -61,7 +61,7 @@ const start = async ({ config: settings, host, logger }: ServerDeps): Promise<St
       notice.push(...(await startDemo(app, config)));
     } else await bootstrapAdmin(app, config, logger);
     const { port, host } = config;
-    // Loaded only where it is used: the package takes 20 MB and 40 ms.
+    // Loaded only if needed: the package takes 20 MB and 40 ms.
     if (config.metricsPort > 0) metrics = (await import('./metrics.ts')).collectMetrics(app);
     await wrapListenError(app.server.listen({ port, host, backlog: BACKLOG }));
   } catch (error) {
@@ -72,10 +72,10 @@ const start = async ({ config: settings, host, logger }: ServerDeps): Promise<St
   return { ...app, close, metrics, notice };
 };
 
-/** The URL at which this process reaches itself, also behind a proxy. */
+/** The URL at which this process reaches itself, even behind a proxy. */
 const localUrl = ({ host, port }: Config): string => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** What holds for a version that was started again after an upgrade. */
+/** A notice for a version that was started again after an upgrade. */
 const describeNewerSchema = async ({ orm }: App): Promise<string[]> => {
   const client = await orm.pool.connect();
   const { applied } = await readSchemaState(client).finally(() => client.release());
@@ -86,7 +86,7 @@ const describeNewerSchema = async ({ orm }: App): Promise<string[]> => {
   ];
 };
 
-/** The packages are loaded only where they are used. */
+/** The packages are loaded only if traces are on. */
 const startTraces = async ({ orm }: App, { tracing: config }: Config, logger: Logger) => {
   if (!config) return null;
   const { startTracing } = await import('../adapters/opentelemetry/start-tracing.ts');

@@ -17,9 +17,9 @@ const configPerWorker = ({ config, connection, secretKey }: SharedConfig): Share
 });
 
 /**
- * Runs `WORKERS` processes that share the port, and replaces those that exit. The first worker starts before the others:
- * it migrates and bootstraps the database; if it fails, the others would fail too.
- * Resolves when it listens, or when it has exited before that; then `lost` has resolved too.
+ * Runs `WORKERS` processes that share the port, and replaces those that exit. The first worker starts before the others: it migrates and
+ * bootstraps the database; if it fails, the others would fail too. Resolves when the first worker listens, or when it has exited before
+ * that; then `lost` has resolved too.
  */
 export const startWorkers = async (shared: SharedConfig, printLine: (line: string) => void) => {
   const slots = new Map<number, WorkerSlot>();
@@ -36,7 +36,7 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
     const slot = { worker, isListening: false, startedAt: performance.now() };
     slots.set(number, slot);
     worker.on('message', (message: ListeningMessage | object) => {
-      // Others are of prom-client.
+      // Other messages are prom-client's.
       if (!('listening' in message)) return;
       slot.isListening = true;
       restartPolicy.listened();
@@ -69,11 +69,11 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
   if (first) {
     printLine(`Steward listens on ${shared.config.baseUrl}`);
     for (let number = 2; number <= shared.config.workers; number += 1) startWorker(number);
-    // The others log that they listen.
+    // The other workers log that they listen.
     allListen.promise.then(() => first.notice.forEach(printLine));
   }
   return {
-    /** Each worker has its own. */
+    /** Each worker has its own metrics. */
     metrics: null,
     /** Resolves with the reason when no worker can start. */
     lost: lost.promise,
@@ -84,8 +84,8 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
       for (const { worker, isListening } of slotList) if (!isListening) worker.process.kill('SIGKILL');
       const workers = slotList.map(({ worker }) => worker);
       const exited = Promise.all(workers.map(waitForExit));
-      // Each step in all workers before the next: until all hold their requests, a worker that still listens gets the
-      // connections that others no longer accept, and when none listens, the primary resets those that wait.
+      // Each step in all workers before the next one. Until all hold their requests, a worker that still listens gets the connections that
+      // others no longer accept. When none listens, the primary resets waiting connections.
       const inAll = async (step: StopMessage['stop']): Promise<void> => {
         const done = Promise.all(workers.map((worker) => takeStep(worker, step)));
         await Promise.race([done, sleep(STEP_TIMEOUT_MS, undefined, { ref: false })]);
@@ -108,14 +108,14 @@ const waitForExit = async (worker: Worker): Promise<void> => {
   if (!worker.isDead()) await exited;
 };
 
-/** How long the workers wait for one that hangs. */
+/** How long the workers wait for a worker that hangs. */
 const STEP_TIMEOUT_MS = 2_000;
 
 const sendStop = (worker: Worker, stop: StopMessage['stop']): void => {
   if (worker.isConnected()) worker.send({ stop } satisfies StopMessage);
 };
 
-/** Resolves when the worker has taken the step, or has exited. */
+/** Resolves when the worker has done the step, or has exited. */
 const takeStep = async (worker: Worker, step: StopMessage['stop']): Promise<void> => {
   const done = new Promise<void>((resolve) => {
     worker.on(
@@ -157,7 +157,7 @@ export const createRestartPolicy = () => {
   };
 };
 
-/** Sent to a worker over IPC: arguments and environments are visible to other processes. */
+/** Sent to a worker over IPC: other processes can see arguments and environments. */
 type WorkerConfig = {
   /** 1 to `WORKERS`; a replacement keeps the number. */
   number: number;
@@ -170,9 +170,9 @@ type ConfigMessage = { config: WorkerConfig };
 /** A step of `ShutdownSteps`. */
 type StopMessage = { stop: 'announce' | 'hold' | 'stopListening' | 'close' };
 
-/** Sent by a worker when it listens, with what the first one prints for the operator. */
+/** Sent by a worker when it listens. The first worker's has lines to print for the operator. */
 type ListeningMessage = { listening: { notice: string[] } };
-/** Sent by a worker after each step but the last. */
+/** Sent by a worker after each step except the last. */
 type DoneMessage = { done: StopMessage['stop'] };
 
 /** Runs the service in one of several processes until it gets a stop message or a signal. Exits if the primary dies. */
@@ -189,7 +189,7 @@ export const runWorker = async (signal: Promise<string>, settings: Config): Prom
   };
   process.on('message', (message: ConfigMessage | StopMessage) => {
     if ('stop' in message) return received[message.stop].resolve();
-    // Others are of prom-client.
+    // Other messages are prom-client's.
     if (!('config' in message)) return;
     received.config.resolve(message.config);
     // From now on the service keeps the process alive, not the channel.

@@ -29,7 +29,7 @@ stores.after(({ server }) => server[Symbol.asyncDispose]());
 const openStore = ({ endpoint }: S3Server, prefix = 'backups') =>
   createS3BackupStore(
     { bucket: BUCKET, prefix, endpoint, region: 'us-east-1', pathStyle: true },
-    { connectMs: 3000, silenceMs: 2000, maxPages: 10 },
+    { connectMs: 3000, silenceMs: 2000 },
   );
 
 const bytes = function* (total: number) {

@@ -12,7 +12,7 @@ import {
   publishBeforeReader,
   TWO,
 } from '../support/package-stores.ts';
-import { problemOf, refuses, sha256 } from '../support/packages.ts';
+import { refuses, sha256 } from '../support/packages.ts';
 import { type S3Server, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
 
 setCredentials();
@@ -155,10 +155,7 @@ objects(
   },
 );
 
-for (const [what, text, isValid] of [
-  ...CHECKSUM_FORMS,
-  ['a whole archive', 'x'.repeat(1_000_000), false] as const,
-]) {
+for (const [what, text, isValid] of CHECKSUM_FORMS) {
   objects(`${isValid ? 'accept' : 'refuse'} a checksum with ${what}`, async ({ server, sources }) => {
     const packages = storeOn(server);
     await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
@@ -169,28 +166,6 @@ for (const [what, text, isValid] of [
     await refuses(packages.open('sales', '1.0.0'), /sales-1\.0\.0\.tgz\.sha256/);
     await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), /other bytes/);
   });
-}
-
-for (const [what, before, after] of [
-  ['small', ONE, TWO],
-  ['large', Buffer.alloc(3_000_000, 'x'), Buffer.alloc(3_000_000, 'y')],
-  ['growing', ONE, Buffer.concat([TWO, ONE])],
-  ['shrinking', Buffer.alloc(3_000_000, 'x'), Buffer.alloc(2_000_000, 'x')],
-] as const) {
-  objects(
-    `are not created from a ${what} file that changes while it is published`,
-    async ({ server, sources }) => {
-      const file = await sources.fileOf(before);
-      server.conduct.before = async (method) => {
-        if (method === 'PUT') await writeFile(file, after);
-      };
-
-      const problem = await problemOf(storeOn(server).publish('sales', '1.0.0', file));
-
-      assert.match(problem.message, 'has changed');
-      assert.equal(await server.keys(), [`${NAME}.sha256`]);
-    },
-  );
 }
 
 objects.run();

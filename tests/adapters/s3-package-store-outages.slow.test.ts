@@ -1,5 +1,4 @@
 import { createCipheriv } from 'node:crypto';
-import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
 import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
@@ -74,13 +73,17 @@ outages('store is unavailable if its host has no address', async ({ sources }) =
 });
 
 outages('store is unavailable if the bucket does not exist', async ({ server, sources }) => {
-  await isToldEverywhere(storeOn(server, '', { bucket: 'no-such-bucket' }), sources, /NoSuchBucket/);
+  await isToldEverywhere(
+    storeOn(server, '', { bucket: 'no-such-bucket' }),
+    sources,
+    /NoSuchBucket \(status 404\)/,
+  );
 });
 
 outages('store is unavailable if access is denied', async ({ server, sources }) => {
   server.conduct.fault = 'AccessDenied';
 
-  await isToldEverywhere(storeOn(server), sources, /AccessDenied/);
+  await isToldEverywhere(storeOn(server), sources, /AccessDenied \(status 403\)/);
 });
 
 outages(
@@ -117,22 +120,7 @@ outages('store is available if only the first attempt fails', async ({ server })
 outages('store is unavailable if it does not respond', async ({ server, sources }) => {
   server.conduct.fault = 'hangs';
 
-  await isToldEverywhere(storeOn(server, '', { silenceMs: 200 }), sources, /TimeoutError/);
-});
-
-outages('store is unavailable if the server does not speak S3', async () => {
-  const other = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html');
-    response.end('<html><body><p>Welcome!</p></body></html>');
-  });
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-  const address = other.address();
-  const port = typeof address === 'object' ? address?.port : 0;
-
-  await problemOf(
-    storeOn({ endpoint: `http://127.0.0.1:${port}` }).versions('sales'),
-    'package-store-unavailable',
-  ).finally(() => other.close());
+  await isToldEverywhere(storeOn(server, '', { silenceMs: 200 }), sources, /timed out|timeout|inactivity/i);
 });
 
 for (const fault of ['breaks', 'stalls'] as const) {
@@ -144,7 +132,10 @@ for (const fault of ['breaks', 'stalls'] as const) {
 
     const { cause } = await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
 
-    assert.match(String(cause), fault === 'breaks' ? /connection reset|aborted/ : /TimeoutError/);
+    assert.match(
+      String(cause),
+      fault === 'breaks' ? /connection reset|aborted/ : /timed out|timeout|inactivity/i,
+    );
     assert.ok(stored.body.destroyed);
     // A response that has not begun within the limit may be requested again, one that has begun may not.
     if (fault === 'breaks') assert.is(server.failedRequests.length, 1);
@@ -210,5 +201,17 @@ for (const [what, keys, reason] of WRONG) {
     assert.not.match(lines.join(), /AKIAUNKNOWN|S3RVER|a-secret-of-mine|AWS4-HMAC|Credential=|aws4_request/);
   });
 }
+
+outages('error does not contain the address, which may have a password', async () => {
+  process.env.AWS_ENDPOINT_URL_S3 = 'ftp://user:a-secret-of-mine@host.invalid';
+  const { cause } = await problemOf(
+    storeOn({ endpoint: undefined }).list(),
+    'package-store-unavailable',
+  ).finally(() => {
+    delete process.env.AWS_ENDPOINT_URL_S3;
+  });
+
+  assert.is(String(cause), 'Error: The endpoint of the bucket is not valid.');
+});
 
 outages.run();

@@ -122,7 +122,7 @@ responses('repeat no secret and no long text of the input in their detail', asyn
   const long = problemDocument(invalid({ [`flags.${'k'.repeat(5000)}`]: ['Must be a string.'] }), 'r1');
 
   assert.equal([weak.statusCode, broken.statusCode], [400, 400]);
-  assert.is(weak.json().detail, 'new_password: At least 8 characters. (and 1 more error)');
+  assert.is(weak.json().detail, 'new_password: At least 8 characters.');
   for (const { body } of [weak, broken]) assert.not.match(body, /secret7|steward-demo/);
   assert.ok(JSON.parse(long).detail.length <= 500);
 });

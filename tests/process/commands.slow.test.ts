@@ -104,7 +104,7 @@ commands('create-admin changes a password, says so, and tells its owner', async 
 });
 
 commands('create-admin and a first start refuse a common password', async ({ settings, database }) => {
-  const admin = { ...settings, ADMIN_EMAIL: 'weak@example.test', ADMIN_PASSWORD: 'Password123!' };
+  const admin = { ...settings, ADMIN_EMAIL: 'weak@example.test', ADMIN_PASSWORD: 'Password123' };
   const created = await runCommand(['create-admin', 'weak@example.test'], admin);
   const { rows } = await database.query(`select from users where email = 'weak@example.test'`);
   await using folder = await makeDataDir();
@@ -112,7 +112,7 @@ commands('create-admin and a first start refuse a common password', async ({ set
 
   for (const { code, stderr } of [created, started]) {
     assert.is(code, 1);
-    assert.match(stderr, 'ADMIN_PASSWORD: Must not be a common password, even with digits or symbols added.');
+    assert.match(stderr, 'ADMIN_PASSWORD: Must not be a common password.');
   }
   assert.equal(rows, []);
 });

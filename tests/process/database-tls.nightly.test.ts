@@ -76,6 +76,16 @@ tls('verify-ca and require with sslrootcert: another authority is refused', asyn
     );
 });
 
+tls('sslrootcert: a file that is missing or holds no certificate is refused', async ({ encrypted }) => {
+  const text = join(encrypted.files.authority, '../text');
+  await writeFile(text, 'no certificate');
+  const connectWith = (file: string) =>
+    failureOf(connect(encrypted.url(`sslmode=verify-full&sslrootcert=${file}`)));
+
+  assert.match(await connectWith(`${text}.gone`), /text\.gone: no such file or directory$/);
+  assert.match(await connectWith(text), /unable to verify|self-signed|unable to get/);
+});
+
 tls('sslrootcert: a renewed file is used by the next connection', async ({ encrypted }) => {
   const { authority } = encrypted.files;
   const renewed = join(authority, '../renewed.pem');

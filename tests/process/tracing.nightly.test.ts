@@ -139,8 +139,8 @@ tracing('stop neither requests nor the shutdown if they cannot be exported, and 
   await using folder = await makeDemoDir();
   await using collector = await startOtlpReceiver();
   collector.conduct.fault = 400;
-  const settings = { DATA_DIR: folder.path, ...collector.settings, OTEL_BSP_MAX_QUEUE_SIZE: '20' };
-  await using service = await startService('demo', { ...settings, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5' });
+  const settings = { DATA_DIR: folder.path, ...collector.settings };
+  await using service = await startService('demo', settings);
   const warnings = () =>
     logLines(service.output.stdout).filter(({ msg }) => msg === 'traces cannot be exported');
 

@@ -14,7 +14,7 @@ export const BUCKET = 'packages';
 export type S3Server = Awaited<ReturnType<typeof startS3Server>>;
 
 /** An S3 server on loopback, by default as strict as S3. Disposing it stops the server and deletes its data. */
-export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fault: null }) => {
+export const startS3Server = async (conduct: Conduct = { fault: null }) => {
   const folder = await makeScratchFolder();
   const bucketDir = folder.join(BUCKET);
   await mkdir(bucketDir);
@@ -36,7 +36,7 @@ export const startS3Server = async (conduct: Conduct = { condition: 'obeyed', fa
     const ours = [
       record,
       injectFaults(conduct, failedRequests),
-      supportConditions(server, conduct),
+      supportConditions(server),
       acceptAborts,
       listByPages(server),
     ];
@@ -104,32 +104,19 @@ const makeWritesAtomic = ({ store }: S3rver): void => {
   store.putMetadata = async () => {};
 };
 
-/** How the server handles `If-None-Match: *`: obeys it like S3, ignores it, or refuses it as not implemented. */
-export type Condition = 'obeyed' | 'ignored' | 'unknown';
-
 /**
  * How it fails. `hangs` never responds; `stalls` and `breaks` send half of an object, then nothing more or the end of the
  * connection; the others are error codes of S3.
  */
-export type Fault =
-  | 'hangs'
-  | 'stalls'
-  | 'breaks'
-  | 'AccessDenied'
-  | 'ConditionalRequestConflict'
-  | 'InternalError';
+export type Fault = 'hangs' | 'stalls' | 'breaks' | 'AccessDenied' | 'InternalError';
 
 export type Conduct = {
-  condition: Condition;
   fault: Fault | null;
   /** Selects the requests that fail. Default: all. */
   affects?: (method: string, path: string) => boolean;
   /** Runs before each response. */
   before?: (method: string, path: string) => Promise<void>;
 };
-
-/** Statuses of error codes that the package does not know. */
-const STATUS: Record<string, { status: number }> = { ConditionalRequestConflict: { status: 409 } };
 
 /** Injects the faults, and records the requests that failed. */
 export const injectFaults =
@@ -144,7 +131,7 @@ export const injectFaults =
       await next();
       await sendHalf(context, fault);
     } else {
-      throw Object.assign(new S3Error(fault, `The test configured the fault ${fault}.`), STATUS[fault]);
+      throw new S3Error(fault, `The test configured the fault ${fault}.`);
     }
   };
 
@@ -159,18 +146,12 @@ const sendHalf = async (context: Context, fault: 'stalls' | 'breaks'): Promise<v
 };
 
 /** Adds conditional writes, which the package lacks. Those of the same key run one after another. */
-export const supportConditions = ({ store }: S3rver, conduct: Conduct): Middleware => {
+export const supportConditions = ({ store }: S3rver): Middleware => {
   const lastRequests = new Map<string, Promise<void>>();
 
   return async (context, next) => {
     const isConditional = context.method === 'PUT' && context.headers['if-none-match'] === '*';
-    if (!isConditional || conduct.condition === 'ignored') return next();
-    if (conduct.condition === 'unknown') {
-      throw new S3Error(
-        'NotImplemented',
-        'A header you provided implies functionality that is not implemented.',
-      );
-    }
+    if (!isConditional) return next();
     const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(decodeURIComponent(context.path)) ?? [];
     const request = (lastRequests.get(key) ?? Promise.resolve()).then(async () => {
       if (!(await store.existsObject(bucket, key))) return next();
@@ -239,13 +220,13 @@ export const setCredentials = (keys: Record<string, string> = {}): void => {
 };
 
 /** Long enough that nothing times out on a busy machine. */
-const PATIENCE: S3Limits = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000 };
+const PATIENCE: S3Limits = { connectMs: 3000, silenceMs: 20_000 };
 
 export const storeOn = (
   { endpoint }: { endpoint: string | undefined },
   prefix = '',
-  { bucket = BUCKET, settleMs, ...patience }: Partial<S3Limits> & { bucket?: string; settleMs?: number } = {},
+  { bucket = BUCKET, ...patience }: Partial<S3Limits> & { bucket?: string } = {},
 ) => {
   const location = { bucket, prefix, endpoint, region: 'us-east-1', pathStyle: true };
-  return createPackageStore(openBucket(location, { ...PATIENCE, ...patience }), settleMs);
+  return createPackageStore(openBucket(location, { ...PATIENCE, ...patience }));
 };

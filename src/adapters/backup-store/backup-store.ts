@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { BackupStoreError, causeInWords, errorCodeOf, nullIfMissing, withRemedy } from '../../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
 
-/** Drafts that a killed backup left: those that are certainly abandoned were removed. */
+/** Drafts that a killed backup left. Only drafts that are certainly abandoned are removed. */
 type Leftovers = { removed: string[]; kept: string[] };
 
 /** A folder or bucket that holds backups. Functions fail with BackupStoreError if it cannot be used. */
@@ -101,5 +101,5 @@ export const createFolderBackupStore = (dir: string): BackupStore => {
   };
 };
 
-/** Those of the database, which produces the backup, are passed on. */
+/** Other failures are the database's, which produces the backup; they are passed on. */
 const DISK_FAILURES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EACCES', 'EROFS']);

@@ -4,7 +4,7 @@ import { readLater } from '../package-store/package-store.ts';
 import { openBucket, type S3Limits, type S3Location, toSafeError } from '../package-store/s3-bucket.ts';
 import type { BackupStore } from './backup-store.ts';
 
-const DEFAULT_LIMITS: S3Limits = { connectMs: 3000, silenceMs: 60_000, maxPages: 10_000 };
+const DEFAULT_LIMITS: S3Limits = { connectMs: 3000, silenceMs: 60_000 };
 
 /**
  * Backups as objects under a prefix of a bucket. Needs the permissions s3:ListBucket, s3:GetObject, s3:PutObject,
@@ -41,7 +41,7 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
         // A failed upload no longer reads the body.
         bucket.upload(name, body).finally(() => body.destroy()),
       ]);
-      // A stream that ended because the other end did: that one has the reason.
+      // A stream that failed because the other one failed first: the other error has the reason.
       const isCut =
         uploaded.status === 'rejected' &&
         produced.status === 'rejected' &&
@@ -60,7 +60,7 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
 
     remove: (name) => bucket.remove(name).catch(failToBe('removed', name)),
 
-    // Parts of an upload that never completed are not visible as objects.
+    // The parts of an unfinished upload are not visible as objects.
     sweep: async () => ({ removed: [], kept: [] }),
   };
 };

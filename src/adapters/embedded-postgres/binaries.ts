@@ -112,7 +112,7 @@ const parentOfCopy = async ({ account, privateDir }: Source): Promise<string> =>
   return isWritable ? ROOT_CACHE : tmpdir();
 };
 
-/** Whether the copy is complete, belongs to this user and is not writable by others: its programs are executed. */
+/** Whether the copy is complete, belongs to this user and cannot be written by others: its programs are executed. */
 const isTrusted = async (copy: string, native: string): Promise<boolean> => {
   const entry = await nullIfMissing(lstat(copy));
   if (!entry) return false;

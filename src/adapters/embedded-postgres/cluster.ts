@@ -58,7 +58,7 @@ export const readPassword = async (dataDir: string): Promise<string> => {
   );
 };
 
-/** @throws EmbeddedPostgresError if the directory is of another major version, or not a cluster */
+/** @throws EmbeddedPostgresError if the directory is from another major version, or is not a cluster */
 const checkVersion = (version: string, { clusterDir, binaries }: ClusterOptions): void => {
   if (version === binaries.major) return;
   throw new EmbeddedPostgresError(
@@ -102,7 +102,7 @@ const createRoles = async (options: ClusterOptions, initialPassword: string, pas
   const connection = { host, port: 5432, user: SUPERUSER, database: 'postgres', password: initialPassword };
   await waitUntilReady(server, connection, options.log);
   const session = closing.use(await openSession(connection));
-  // Passwords are hexadecimal. CREATEDB permits restoring a backup beside the live database.
+  // Passwords are hexadecimal. CREATEDB permits restoring a backup next to the live database.
   await session.query(`alter role ${SUPERUSER} password '${password}'`);
   await session.query(`create role ${SERVICE_ROLE} login createdb password '${password}'`);
   await session.query(`create database ${DATABASE} owner ${SERVICE_ROLE}`);
@@ -186,7 +186,7 @@ const runInitdb = async (work: string, { binaries, log }: Pick<ServerOptions, 'b
 /** The cluster of a data directory, which may not exist yet. */
 export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 
-/** Whether a data directory has a cluster, or something in its place. */
+/** Whether a data directory has a cluster, or another folder in its place. */
 export const hasCluster = async (dataDir: string): Promise<boolean> =>
   (await clusterVersion(clusterIn(dataDir))) !== null;
 

@@ -65,7 +65,7 @@ const start = async (dataDir: string, options: EmbeddedPostgresOptions, closing:
   return launchAfterPrevious(cluster, password, closing);
 };
 
-/** For the server of a killed owner to exit. */
+/** How long the server of a killed owner may take to exit. */
 const PREVIOUS_SERVER_TIMEOUT_MS = 10_000;
 
 type LaunchOptions = ClusterOptions & { onLaunch: () => unknown };

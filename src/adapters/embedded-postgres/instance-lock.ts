@@ -10,7 +10,7 @@ import { DataDirInUse } from './errors.ts';
 
 const SOCKET = 'instance.sock';
 
-/** File systems without sockets, such as a folder shared with a virtual machine. */
+/** Errors of file systems without sockets, such as a folder shared with a virtual machine. */
 const UNSUPPORTED = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'ENOSYS']);
 
 /** Provides a short path to the lock, because the data directory's path may exceed the limit of socket addresses. */
@@ -68,7 +68,7 @@ const tryListen = async (path: string): Promise<Server | 'taken' | 'unsupported'
 const acquire = async (path: string, dataDir: string): Promise<Server | undefined> => {
   for (;;) {
     const server = await tryListen(path).catch((error: Error) => {
-      // The short path says nothing to the operator.
+      // The short path is meaningless to the operator.
       throw Object.assign(error, { address: join(dataDir, SOCKET) });
     });
     if (server === 'unsupported') return undefined;

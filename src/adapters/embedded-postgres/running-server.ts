@@ -9,8 +9,8 @@ import { DataDirInUse } from './errors.ts';
 import { openSession } from './server.ts';
 
 /**
- * The server is starting or stopping, or the database does not exist yet (3D000). node-postgres has no code for a server
- * that closes the connection or does not answer.
+ * The server is starting or stopping, or the database does not exist yet (3D000). node-postgres has no code for a server that closes the
+ * connection or does not answer.
  */
 const UNAVAILABLE = new Set(['', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '3D000']);
 
@@ -60,10 +60,10 @@ export const waitForAttached = async (connection: Connection): Promise<void> => 
 };
 
 /**
- * Waits until the server of a killed owner has exited: its watchdog stops it. If an unrelated process has its pid by now (a
- * restarted container counts from 1 again), replaces the pid in the lock file by our own, which PostgreSQL considers stale.
- * The file must stay, because PostgreSQL finds its shared memory by it.
- * @param deadline in terms of `performance.now()`
+ * Waits until the server of a killed owner has exited: its watchdog stops it. If an unrelated process has taken its pid (a restarted
+ * container counts from 1 again), replaces the pid in the lock file by our own, which PostgreSQL considers stale. The file must stay,
+ * because PostgreSQL finds its shared memory by it.
+ * @param deadline on the clock of `performance.now()`
  * @throws DataDirInUse if the server is still running at the deadline
  */
 export const waitForPreviousServer = async (dataDir: string, clusterDir: string, deadline: number) => {

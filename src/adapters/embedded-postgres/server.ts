@@ -29,7 +29,7 @@ export const openLogFile = async (dataDir: string) => {
   return {
     path,
     fd: file.fd,
-    /** The last lines written since it was opened. */
+    /** The last lines that were written since the file was opened. */
     tail: () => readTail(file, start),
     close: () => file.close(),
   };
@@ -135,10 +135,10 @@ const isReady = async (connection: Connection): Promise<boolean> => {
   }
 };
 
-/** Not of shared memory, which is not in DATA_DIR. */
+/** Not for shared memory, which is outside of DATA_DIR. */
 const DISK_FULL = /^(?!.*shared memory).*(No space left on device|Disk quota exceeded)/m;
 
-/** Why a program of PostgreSQL has failed, by the last lines of its log. On a full disk, there may be none. */
+/** Adds the reason to the sentence: a full disk, for which the log may have no line, or the last lines of the log. */
 export const explainFailure = async (sentence: string, lines: string, log: LogFile): Promise<string> => {
   const dataDir = dirname(log.path);
   return DISK_FULL.test(lines) || !(await hasDiskSpace(dataDir))
@@ -170,9 +170,8 @@ export const waitUntilReady = async (server: WatchedProcess, connection: Connect
 };
 
 /**
- * Runs `$2…`. Each line on stdin is a signal to forward. The end of stdin, which also follows if Node is killed, starts a
- * fast shutdown: SIGINT is repeated, because a process ignores it until its handlers are set. Then removes the empty
- * directory `$1`, if given.
+ * Runs `$2…`. Each line on stdin is a signal to forward. The end of stdin, which Node's death also causes, starts a fast shutdown: SIGINT
+ * is repeated, because a process ignores it until its handlers are set. Finally removes the empty directory `$1`, if given.
  */
 const SCRIPT = `
 exec 3<&0

@@ -4,7 +4,7 @@ import { createFileSink } from './file-sink.ts';
 import { createHttpSink } from './http-sink.ts';
 import { createSyslogSink } from './syslog-sink.ts';
 
-/** An event as `events.list` shows it. All its fields are sent, also those that are not named here. */
+/** An event as `events.list` returns it. All its fields are sent, including those that are not named here. */
 export type SinkEvent = {
   id: number;
   type: string;
@@ -13,22 +13,22 @@ export type SinkEvent = {
   actor: string | null;
 };
 
-/** Takes the events of the installation, in the order of their ids. Does not log. */
+/** Receives the events of the installation, in the order of their ids. Does not log. */
 export type EventSink = {
   name: 'file' | 'syslog' | 'http';
   /**
-   * Resolves when the events were received. After a failure, all or some of them may have been.
-   * @throws Error, whose message names no secret
+   * Resolves when the events were received. After a failure, none, some or all may have been received.
+   * @throws Error whose message contains no secret
    */
   write: (events: readonly SinkEvent[], signal: AbortSignal) => Promise<void>;
   /**
-   * Whether events could be sent, without sending any: where, and the certificate of the server.
+   * Checks, without sending an event, whether events could be sent. Returns the destination and the server's certificate.
    * @throws Error
    */
   verify: (signal: AbortSignal) => Promise<{ place: string; certificate?: X509Certificate | undefined }>;
 };
 
-/** The sinks that are set. @param baseUrl names the installation to syslog servers */
+/** The configured sinks. @param baseUrl names the installation to syslog servers */
 export const createEventSinks = (config: SinkConfig, baseUrl: string): EventSink[] => {
   const { file, syslog, http, httpAuthorizationFile, tls } = config;
   return [
@@ -38,6 +38,6 @@ export const createEventSinks = (config: SinkConfig, baseUrl: string): EventSink
   ];
 };
 
-/** A line for each event. */
+/** One line per event. */
 export const jsonLinesOf = (events: readonly SinkEvent[]): string =>
   events.map((event) => `${JSON.stringify(event)}\n`).join('');

@@ -4,13 +4,13 @@ import { nullIfMissing } from '../../lib/errno.ts';
 import { syncDirectory } from '../../lib/files.ts';
 import { type EventSink, jsonLinesOf } from './event-sink.ts';
 
-/** Readable for the group, which is often that of log shippers. */
+/** Readable for the group, which is often the group of log shippers. */
 const MODE = 0o640;
-/** Reading is for the half line, and opens a named pipe without waiting for its other end. */
+/** Read access is needed to find a half line. It also opens a named pipe without waiting for its other end. */
 const APPEND = constants.O_RDWR | constants.O_APPEND;
 
 /**
- * Appends lines of JSON to a file. It is opened for each batch, so that a file that logrotate has renamed is followed by a new one
+ * Appends lines of JSON to a file. The file is opened for each batch, so that after a rename by logrotate the next batch creates a new file
  * without a signal.
  */
 export const createFileSink = (path: string): EventSink => ({
@@ -24,7 +24,7 @@ export const createFileSink = (path: string): EventSink => ({
       await writeAll(file, Buffer.from(jsonLinesOf(events)));
       await file.sync();
     } catch (error) {
-      // What a full disk has taken of the batch. If this fails too, the next batch cuts the half line.
+      // Removes what was written of the batch before the disk was full. If this fails too, the next batch removes the half line.
       await file.truncate(end).catch(() => {});
       throw error;
     }
@@ -40,12 +40,12 @@ export const createFileSink = (path: string): EventSink => ({
   },
 });
 
-/** Pipes and devices keep nothing. */
+/** Pipes and devices store nothing. */
 const requireFile = async (file: FileHandle, path: string): Promise<void> => {
   if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file`);
 };
 
-/** One call, unless the disk is full or a limit is reached: then the next one says why. */
+/** One call, unless the disk is full or a limit is reached: then the next call fails with the reason. */
 const writeAll = async (file: FileHandle, bytes: Buffer): Promise<void> => {
   for (let written = 0; written < bytes.length; )
     written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
@@ -53,13 +53,13 @@ const writeAll = async (file: FileHandle, bytes: Buffer): Promise<void> => {
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
-/** How each line begins. */
+/** The beginning of each line. */
 const HEAD = Buffer.from('{"id":');
 
 /**
- * Removes the half line that a crash has left at the end: its event was not acknowledged, so it follows whole.
+ * Removes a half line that a crash has left at the end. Its event was not acknowledged, so it is sent again.
  * @returns the size of the file
- * @throws Error if the rest is not of an event, because the file belongs to something else
+ * @throws Error if the rest is no part of an event, because then the file belongs to something else
  */
 const cutHalfLine = async (file: FileHandle, path: string): Promise<number> => {
   const { size } = await file.stat();

@@ -6,14 +6,14 @@ import { type EventSink, jsonLinesOf } from './event-sink.ts';
 import { openConnection, readTls } from './server-connection.ts';
 
 const TIMEOUT_MS = 20_000;
-/** Of a response, which is not used. */
+/** Limit of a response. Its body is not used. */
 const MAX_RESPONSE_BYTES = 1_024;
 
 type Options = { url: string; authorizationFile?: string | undefined; tls: TlsFiles };
 
-/** Posts batches as lines of JSON. A status from 200 to 299 says that all were received. */
+/** Posts batches as lines of JSON. A status from 200 to 299 acknowledges the whole batch. */
 export const createHttpSink = ({ url, authorizationFile, tls }: Options): EventSink => {
-  // The operator has named the address.
+  // The operator has configured the address, so private ones are allowed.
   const fetch = createGuardedFetch({
     allowsPrivate: true,
     timeoutMs: TIMEOUT_MS,

@@ -18,7 +18,7 @@ export const readTls = async ({ ca, certificate, key }: TlsFiles): Promise<TlsOp
 });
 
 /**
- * Connects to a server that sends nothing: what it sends is read and ignored.
+ * Connects to a server and ignores what it sends.
  * @throws Error
  */
 export const openConnection = async (
@@ -32,7 +32,7 @@ export const openConnection = async (
     ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...tls })
     : connectTcp({ host, port });
   addAbortSignal(signal, socket);
-  /** Resolves when either end closes the connection: with the cause, or null if the server has closed it in order. */
+  /** Resolves when either end closes the connection: with the error, or with null if the server closed it properly. */
   const closed = new Promise<Error | null>((resolve) => {
     socket.on('error', resolve).once('end', () => resolve(null));
     socket.once('close', () => resolve(new Error('the connection was closed')));
@@ -51,7 +51,7 @@ export const openConnection = async (
   return {
     certificate: () => ('getPeerX509Certificate' in socket ? socket.getPeerX509Certificate() : undefined),
 
-    /** Resolves when the kernel has taken all. @throws Error if the connection breaks */
+    /** Resolves when the kernel has taken all bytes. @throws Error if the connection breaks */
     write: (bytes: Buffer): Promise<void> =>
       Promise.race([
         new Promise<void>((resolve, reject) => {
@@ -60,14 +60,14 @@ export const openConnection = async (
         failed(),
       ]),
 
-    /** Waits. @throws Error if the connection does not last */
+    /** Waits. @throws Error if the connection breaks meanwhile */
     stayOpen: async (ms: number): Promise<void> => {
       const waiting = new AbortController();
       const ends = AbortSignal.any([signal, waiting.signal]);
       await Promise.race([pause(ms, undefined, { signal: ends }), failed()]).finally(() => waiting.abort());
     },
 
-    /** Says that nothing follows, and waits until the server has read everything and closes as well. @throws Error */
+    /** Half-closes the connection, and waits until the server has read everything and closes it as well. @throws Error */
     finish: async (): Promise<void> => {
       socket.end();
       const cause = await closed;

@@ -2,9 +2,9 @@ import type { SyslogServer, TlsFiles } from '../../config/sink-config.ts';
 import type { EventSink, SinkEvent } from './event-sink.ts';
 import { openConnection } from './server-connection.ts';
 
-/** A server that refuses a connection, such as one too many, closes it by then. */
+/** By then, a server that refuses a connection, for example one too many, has closed it. */
 const REFUSAL_MS = 500;
-/** Within this time, a server has written what it has read. */
+/** By then, a server has written what it has read. */
 const SETTLE_MS = 2_000;
 
 type Options = {
@@ -16,14 +16,14 @@ type Options = {
 };
 
 /**
- * Sends messages of RFC 5424 over TCP or TLS, with octet counting (RFC 6587, RFC 5425). Syslog has no acknowledgements: what the kernel of
- * the server has taken is lost if the server ends before it reads it, and what the server has read, if it ends before it writes it. So
+ * Sends messages of RFC 5424 over TCP or TLS, with octet counting (RFC 6587, RFC 5425). Syslog has no acknowledgements: a server that ends
+ * loses messages that its kernel has received but it has not read, and messages that it has read but not written. Each batch uses
  *
  *     witness  |--connect-------------------------------------------------------- still open? --|
  *     data        |--connect--send--still open?--half-close--server closes: all was read--|
  *
- * the server must close a connection of its own for each batch. TCP resets a connection that is closed while something is unread. And a
- * second connection must last until the server had time to write: it breaks if the server is killed or restarted before that.
+ * - data: the server must close this connection itself. TCP resets a connection that is closed while bytes are unread.
+ * - witness: this connection must last until the server had time to write. It breaks if the server is killed or restarted before that.
  */
 export const createSyslogSink = (options: Options): EventSink => {
   const { server, tls, baseUrl, refusalMs = REFUSAL_MS, settleMs = SETTLE_MS } = options;
@@ -57,22 +57,22 @@ const FACILITY = 13;
 const WARNING = 4;
 const INFORMATIONAL = 6;
 
-/** What someone should look at: refusals, failures, and copies of passkeys. */
+/** Events that someone should look at: refusals, failures, and copied passkeys. */
 const WARNS = /(^|[._])(failed|refused|lapsed|disabled|copy_detected)$/;
 
-/** The number of organizations for documents (RFC 5612): Steward has none of its own. */
+/** An enterprise number reserved for documentation (RFC 5612), because Steward has none. */
 const SD_ID = 'steward@32473';
 
-/** RFC 5425, 4.3.1: servers should take 8,192 bytes. rsyslog cuts what is longer than 8,096, which is no JSON any more. */
+/** RFC 5425, 4.3.1: servers should accept 8,192 bytes. rsyslog cuts messages at 8,096 bytes, and the JSON would be incomplete. */
 const MAX_BYTES = 8_000;
 
-/** A message with its length before it: octet counting, as of RFC 6587, 3.4.1. */
+/** A message after its length: octet counting (RFC 6587, 3.4.1). */
 export const frameOf = (event: SinkEvent, hostname: string): Buffer => {
   const message = Buffer.from(messageOf(event, hostname));
   return Buffer.concat([Buffer.from(`${message.length} `), message]);
 };
 
-/** A message of RFC 5424, at most 8,000 bytes long. @param hostname of the installation */
+/** A message of RFC 5424, at most 8,000 bytes long. @param hostname the host of the installation */
 export const messageOf = (event: SinkEvent, hostname: string): string => {
   const { id, type, timestamp, subject, actor } = event;
   const priority = FACILITY * 8 + (WARNS.test(type) ? WARNING : INFORMATIONAL);
@@ -91,11 +91,11 @@ export const messageOf = (event: SinkEvent, hostname: string): string => {
   return `${head} ${asciiJson({ id, type, timestamp, is_truncated: true })}`;
 };
 
-/** A field of the header has printable ASCII only. */
+/** Fields of the header allow printable ASCII only. */
 const field = (text: string, maxLength: number): string =>
   text.replaceAll(/[^\x21-\x7e]/g, '').slice(0, maxLength) || '-';
 
-/** Longer values would leave no room for the message. No address and no name of the service is longer. */
+/** Longer values would leave no room for the message. Addresses and names of the service are shorter. */
 const MAX_CHARACTERS = 320;
 
 const parameter = ([name, value]: [string, string | number | null]): string[] => {
@@ -106,7 +106,7 @@ const parameter = ([name, value]: [string, string | number | null]): string[] =>
   return [`${name}="${escaped}"`];
 };
 
-/** In ASCII, because a text in UTF-8 must begin with a byte order mark, which is no JSON. */
+/** In ASCII, because UTF-8 text must begin with a byte order mark, which is invalid in JSON. */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(
     /[\x7f-\uffff]/g,

@@ -14,7 +14,7 @@ import {
   remainingWork,
 } from './password-hashes.ts';
 
-/** Work that may be queued per core: 65 hashes made here. */
+/** Limit of the work that is queued per core: 65 hashes made here. */
 const MAX_WAIT_MS = 3_000;
 
 export type PasswordHasher = Awaited<ReturnType<typeof createPasswordHasher>>;
@@ -35,7 +35,7 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
   const decoy = readArgon2Hash(await makeArgon2Hash('no password has this hash', cost));
   if (!isCheck(decoy)) throw new Error('The hash of a new password cannot be read.');
 
-  /** As typed first: an imported password may have been hashed in any form. */
+  /** In the form in which it was typed first: an imported password may have been hashed in any form. */
   const perform = async ({ family, units, verify }: PasswordCheck, typed: string): Promise<boolean> => {
     for (const password of new Set([typed, preparePassword(typed)])) {
       observe(family, units);
@@ -53,8 +53,8 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
       ),
 
     /**
-     * A missing hash or one of an unknown format never verifies. Every failure does the same work: one hash made here and one
-     * of each other kind in use.
+     * A missing hash, or one of an unknown format, never verifies. Every failure does the same work: one hash made here, and one of each
+     * other kind in use.
      * @param readKinds reads the kinds of hashes in use, for every failure: see `remainingWork`
      */
     verify: async (
@@ -67,7 +67,7 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
       const first = own ?? decoy;
       return queued(first.costMs, async (addWork) => {
         if ((await perform(first, password)) && own !== null) return true;
-        // Not queued again: a guess that was admitted always gets its result.
+        // Not queued again: once a guess was admitted, it gets its result.
         for (const check of remainingWork([decoy.family, ...(await readKinds())], first)) {
           await addWork(check.costMs, () => perform(check, password));
         }
@@ -83,7 +83,7 @@ export const createPasswordHasher = async (concurrency: number, cost = COST, obs
   };
 };
 
-/** `argon2id` of `$argon2id$v=19$m=19456,t=2,p=1`. */
+/** Converts `$argon2id$v=19$m=19456,t=2,p=1` to `argon2id`. */
 const algorithmOf = (family: string): string => /\w+/.exec(family)?.[0] ?? family;
 
 type AddWork = <T>(costMs: number, work: () => Promise<T>) => Promise<T>;

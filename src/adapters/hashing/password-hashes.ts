@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import argon2 from 'argon2';
 import bcrypt from 'bcrypt';
 
-/** A supported hash, and the work that verifying a password against it takes. */
+/** A supported hash, and the cost of verifying a password against it. */
 export type PasswordCheck = {
   /** Checks of one family do the same kind of work and differ only in its amount. */
   family: string;
@@ -172,7 +172,7 @@ const SCRYPT = /^scrypt\$([1-9]\d*)\$([^$]+)\$([1-9]\d*)\$([1-9]\d*)\$([A-Za-z0-
 const SCRYPT_BYTES = 64;
 const deriveScrypt = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 const SCRYPT_KIB_PER_MS = 350;
-/** As for argon2: 256 MiB (Django uses 16), and 1 GiB filled by all lanes together (Django: 80 MiB), about 3 s. */
+/** The limits of argon2: 256 MiB (Django uses 16), and 1 GiB filled by all lanes together (Django: 80 MiB), about 3 s. */
 const MAX_SCRYPT_MEMORY_KIB = 256 * 1024;
 const MAX_SCRYPT_FILLED_KIB = 1024 * 1024;
 const SCRYPT_TOO_COSTLY = {
@@ -226,7 +226,7 @@ export const remainingWork = (kinds: readonly string[], done: PasswordCheck | nu
 export const failureCostMs = (kinds: readonly string[]): number =>
   remainingWork(kinds, null).reduce((sum, { costMs }) => sum + costMs, 0);
 
-/** Why no password could ever be verified with this hash; null for a supported hash. */
+/** Why no password can ever match this hash; null for a supported hash. */
 export const reasonAgainstHash = (hash: string): string | null => {
   const read = readHash(hash);
   if (read === null) return 'This format cannot be verified.';
@@ -237,7 +237,7 @@ const checksOfKind = (kind: string): PasswordCheck[] => {
   const [name = '', count = ''] = kind.split('$');
   if (name.startsWith('pbkdf2')) return decoyChecks(name, Number(count));
   if (name.startsWith('bcrypt')) return decoyChecks('bcrypt', 2 ** Number(kind.slice(-2)));
-  // Django adds the prefix `argon2` to the library's format.
+  // Django prefixes the library's format with `argon2`.
   return decoyChecks(kind.replace(/^argon2/, ''), 1);
 };
 

@@ -1,6 +1,6 @@
 import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
 
-/** How this service is registered at a provider. */
+/** The registration of this service at a provider. */
 export type Registration = {
   issuer: string;
   clientId: string;
@@ -8,7 +8,7 @@ export type Registration = {
   clientSecret: string | null;
 };
 
-/** What protects one login: only the browser that started it can complete it, once. */
+/** The secrets of one login. Only the browser that started it can complete it, once. */
 export type LoginSecrets = { state: string; nonce: string; codeVerifier: string };
 
 type LoginRequest = LoginSecrets & {
@@ -20,14 +20,14 @@ type LoginRequest = LoginSecrets & {
   forcesLogin: boolean;
 };
 
-/** What a provider states about a person. The claims are verified, and as the provider sent them. */
+/** A provider's statement about a person. The claims are verified, and unchanged. */
 export type Assertion = {
   subject: string;
-  /** The session at the provider, if it has ids for them. */
+  /** The id of the session at the provider, if it sends one. */
   sid: string | null;
   /** How the person logged in there (RFC 8176). */
   amr: string[];
-  /** When they did. */
+  /** When the person logged in there. */
   authTime: Date | null;
   claims: Record<string, unknown>;
 };
@@ -44,13 +44,13 @@ export type IdentityProvider = {
   /**
    * Exchanges the answer that the browser brought back.
    * @param url the complete URL of the answer
-   * @param needed claims without which the provider is asked for more about the person
+   * @param needed if one of these claims is missing, the provider is asked for more about the person
    */
   completeLogin: (
     registration: Registration,
     answer: LoginSecrets & { url: URL; forcesLogin: boolean; needed: readonly string[] },
   ) => Promise<Assertion>;
-  /** Verifies a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6), but not whether it was used before. */
+  /** Verifies a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6), except whether it was used before. */
   verifyLogout: (registration: Registration, token: string) => Promise<LogoutNotice>;
   /**
    * The URL at which the provider ends its own session in a browser (OpenID Connect RP-Initiated Logout 1.0), and then sends it to `returnTo`.
@@ -59,7 +59,7 @@ export type IdentityProvider = {
   logoutUrl: (registration: Registration, returnTo: string) => Promise<string | null>;
 };
 
-/** Of one request to a provider. A login makes up to four. */
+/** Limit of one request to a provider. A login makes up to four. */
 export const PROVIDER_TIMEOUT_MS = 3_000;
 const MAX_BYTES = 1024 * 1024;
 

@@ -7,13 +7,13 @@ import type { Assertion, IdentityProvider, LogoutNotice, Registration } from './
 
 type Deps = { fetch: GuardedFetch; allowsHttp: boolean };
 
-/** Clocks of providers may differ. */
+/** The clock of a provider may differ. */
 const CLOCK_TOLERANCE_SECONDS = 60;
-/** Metadata changes rarely; keys that are not known yet are looked up at once. */
+/** Metadata changes rarely. Unknown keys are looked up at once. */
 const CACHE_MS = 10 * 60_000;
-/** Many more connections than a service has. */
+/** Many more connections than an installation has. */
 const MAX_CACHED = 500;
-/** A logout token says that a session has ended now (§2.4 recommends two minutes). */
+/** A logout token reports a logout that just happened (§2.4 recommends two minutes). */
 const LOGOUT_MAX_AGE_SECONDS = 10 * 60;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
@@ -40,7 +40,7 @@ export const createOpenIdConnect = ({ fetch, allowsHttp }: Deps): IdentityProvid
       },
     );
     const { issuer: stated, jwks_uri: jwks } = config.serverMetadata();
-    // Some providers have one address for all of their customers, each of whom may state any email address.
+    // Some providers use one address for all customers, each of whom may state any email address.
     if (new URL(stated).href !== new URL(issuer).href)
       throw new ProviderError(
         'misconfigured',
@@ -129,8 +129,8 @@ export const createOpenIdConnect = ({ fetch, allowsHttp }: Deps): IdentityProvid
 };
 
 /**
- * Providers accept one or both; the standard's default is Basic, with encoded credentials (RFC 6749 §2.3.1). Some providers do not
- * decode them, so what need not be encoded is not: `oidc.ClientSecretBasic` encodes dashes and dots, too.
+ * Providers accept Basic, POST or both; the standard's default is Basic, with encoded credentials (RFC 6749 §2.3.1). Some providers do not
+ * decode them, so only characters that must be encoded are: `oidc.ClientSecretBasic` encodes dashes and dots, too.
  */
 const basicOrPost =
   (secret: string): oidc.ClientAuth =>
@@ -142,7 +142,7 @@ const basicOrPost =
     headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
   };
 
-/** The limit of the standard (Core §2), and of the columns. */
+/** The limit in the standard (Core §2), and of the columns. */
 const MAX_ID_LENGTH = 255;
 
 const assertionOf = (claims: Record<string, unknown> & oidc.IDToken): Assertion => {
@@ -157,7 +157,7 @@ const assertionOf = (claims: Record<string, unknown> & oidc.IDToken): Assertion 
   };
 };
 
-/** Null for what is no id, or cannot be stored. */
+/** Null if the value is no id, or cannot be stored. */
 const idIn = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH && isStorableText(value)
     ? value
@@ -167,7 +167,7 @@ const idIn = (value: unknown): string | null =>
 const stringsIn = (value: unknown): string[] =>
   [value].flat().filter((each): each is string => typeof each === 'string');
 
-/** @throws ProviderError for a token that is not one of a logout, or lacks what it needs */
+/** @throws ProviderError if the token is no logout token, or lacks a required claim */
 const logoutOf = (payload: Record<string, unknown>): LogoutNotice => {
   const { sub, sid, jti, events, nonce, iat } = payload;
   const isLogout = typeof events === 'object' && events !== null && LOGOUT_EVENT in events;
@@ -177,12 +177,12 @@ const logoutOf = (payload: Record<string, unknown>): LogoutNotice => {
   const session = idIn(sid);
   if (subject === null && session === null)
     throw new ProviderError('invalid', 'The logout token names no person and no session.');
-  // Later, it fails as too old.
+  // Afterwards, the token fails as too old.
   const expiresAt = new Date((iat + LOGOUT_MAX_AGE_SECONDS + CLOCK_TOLERANCE_SECONDS) * 1000);
   return { subject, sid: session, jti, expiresAt };
 };
 
-/** Converts the errors of the library, which quote answers of the provider, into ones without secrets. */
+/** Converts errors of the library, which quote answers of the provider, into errors without secrets. */
 const failing = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -200,7 +200,7 @@ const REGISTRATION_ERRORS = [
   'invalid_scope',
   'unsupported_grant_type',
 ];
-/** Of the authorization endpoint (RFC 6749 §4.1.2.1). */
+/** Errors of the authorization endpoint (RFC 6749 §4.1.2.1). */
 const PROVIDER_FAULTS = ['server_error', 'temporarily_unavailable'];
 
 const failureOf = (error: unknown): { failure: ProviderFailure; reason: string } => {
@@ -217,7 +217,7 @@ const failureOf = (error: unknown): { failure: ProviderFailure; reason: string }
     if (REGISTRATION_ERRORS.includes(top.error)) return answered('misconfigured', top.error);
     return answered(top.status >= 500 ? 'unavailable' : 'invalid', top.error);
   }
-  // The answer to a wrong client secret (RFC 6749 §5.2). Another scheme is about an access token.
+  // The answer to a wrong client secret (RFC 6749 §5.2). Another scheme concerns an access token.
   if (top instanceof oidc.WWWAuthenticateChallengeError)
     return answered(
       top.cause.some(({ scheme }) => scheme === 'basic') ? 'misconfigured' : 'invalid',
@@ -233,10 +233,10 @@ const failureOf = (error: unknown): { failure: ProviderFailure; reason: string }
   return { failure: 'invalid', reason: shorten(top instanceof Error ? top.message : 'unknown') };
 };
 
-/** Those of the standards. Anyone can send a browser back with another text. */
+/** Error codes as in the standards. Anyone can send a browser back with another text. */
 const CODE = /^[a-z_]{1,40}$/;
 
-/** The error, its cause, and so on. */
+/** The error, its cause, the cause's cause, and so on. */
 const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, ...causesOf(error.cause)] : [error];
 

@@ -2,7 +2,7 @@ import type { DeliveryFailure } from '../../lib/telemetry.ts';
 
 /** A rendered mail. Header values must be single lines. */
 export type Mail = {
-  /** Without angle brackets. The same for every attempt, so that mail programs recognize duplicates. */
+  /** Without angle brackets. All attempts have the same id, so that mail programs recognize duplicates. */
   messageId: string;
   date: Date;
   /** `name` is one line of text, `address` one valid address. */
@@ -11,23 +11,23 @@ export type Mail = {
   subject: string;
   text: string;
   html: string;
-  /** Further headers, sent as they are. */
+  /** Further headers, sent unchanged. */
   headers: Readonly<Record<string, string>>;
 };
 
-/** `refused` is permanent, `failed` temporary. `reason`: from `reasonFrom`, as administrators may read it. */
+/** `refused` is permanent, `failed` temporary. `reason` is from `reasonFrom`, so that administrators may read it. */
 export type Delivery =
   | { outcome: 'taken' }
   | { outcome: 'failed' | 'refused'; cause: DeliveryFailure; reason: string };
 
-/** What the server has accepted, or the `reason` of a failure, from `reasonFrom`. */
+/** What the server accepted, or the `reason` of a failure, from `reasonFrom`. */
 type Verification = { accepted: 'login' | 'connection' } | { reason: string };
 
 /** Hands mails to a mail server. Does not log. */
 export type Mailer = {
   /** Sends a mail. Never rejects. */
   send: (mail: Mail) => Promise<Delivery>;
-  /** Connects, and logs in if it has a login, without sending a mail. Gives up if the server does not answer for 5 s. */
+  /** Connects, and logs in if a login is configured, without sending a mail. Gives up if the server does not answer for 5 s. */
   verify: () => Promise<Verification>;
   /** Closes all connections. Running deliveries fail, although the server may have accepted the mail. */
   close: () => void;
@@ -36,7 +36,7 @@ export type Mailer = {
 /** `concurrency`: how many mails are sent at the same time. */
 export type MailerOptions = { url: string; concurrency: number };
 
-/** Opens the mailer of a URL. Loaded when there is a mail server: nodemailer takes 15 MB and 100 ms. */
+/** Opens the mailer of a URL. Loaded only if a mail server is configured: nodemailer takes 15 MB and 100 ms. */
 export const openMailer = async (options: MailerOptions): Promise<Mailer> => {
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
   return createSmtpMailer(options);
@@ -48,10 +48,7 @@ const MAX_REASON_LENGTH = 500;
 const MIN_SECRET_LENGTH = 4;
 const REDACTED = '[…]';
 
-/**
- * The message of a failure in one line of at most 500 characters, without links and these secrets: servers may quote what they
- * received.
- */
+/** The message of a failure in one line of at most 500 characters, without links and without these secrets: servers may quote them. */
 export const reasonFrom = (message: string, secrets: readonly string[]): string =>
   secrets
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)

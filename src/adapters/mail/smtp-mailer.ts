@@ -7,7 +7,7 @@ import { type Delivery, type Mail, type Mailer, type MailerOptions, reasonFrom }
 
 /** `mail` limits a whole attempt: a slow server could extend it indefinitely. */
 const TIMEOUTS_MS = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
-/** Of each step. */
+/** Limit of each step. */
 const VERIFY_TIMEOUT_MS = 5_000;
 /** A closed socket waits this long for the server to close its end. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -105,7 +105,7 @@ export const readSmtpUrl = (url: string): SmtpServer => {
   };
 };
 
-/** Bad sequence of commands, and missing login or TLS (RFC 4954 §6, RFC 3207 §4): not caused by the mail. */
+/** Bad sequence of commands, and missing login or TLS (RFC 4954 §6, RFC 3207 §4): the mail is not the cause. */
 const SESSION_ERRORS = new Set([503, 530]);
 
 type Failure = Error & Partial<NodemailerError>;
@@ -120,7 +120,7 @@ export const deliveryOfFailure = (error: unknown, server: SmtpServer): Delivery 
 const failureOf = (error: unknown): Failure =>
   error instanceof Error ? error : new Error('The mail could not be sent.');
 
-/** Codes of nodemailer and of Node's sockets. */
+/** By codes of nodemailer and of Node's sockets. */
 const CAUSES: Record<string, DeliveryFailure> = {
   EAUTH: 'login',
   ENOAUTH: 'login',
@@ -132,7 +132,7 @@ const CAUSES: Record<string, DeliveryFailure> = {
   ESOCKET: 'connection',
   EDNS: 'connection',
 };
-/** Of responses to these commands. */
+/** By the command to which the server responded with an error. */
 const COMMAND_CAUSES: Record<string, DeliveryFailure> = {
   'MAIL FROM': 'sender',
   'RCPT TO': 'recipient',
@@ -147,8 +147,8 @@ const ABOUT_RECIPIENT = /^5\d\d[ -]5\.(1\.(?![78]\b)\d+|2\.[12])\b/;
 const ENHANCED = /^\d{3}[ -]\d\.\d{1,3}\.\d{1,3}\b/;
 
 /**
- * Only what the server says about the recipient is final. Relay, quota, policy, greylisting, login and sender concern all mails: the
- * operator can mend them, and then the mail is sent.
+ * Only an error about the recipient is final. Relay, quota, policy, greylisting, login and sender concern all mails: the operator can fix
+ * them, and then the mail is sent.
  */
 const isPermanent = ({ command, responseCode = 0, response = '' }: Failure): boolean => {
   if (command !== 'RCPT TO' && command !== 'DATA') return false;
@@ -158,7 +158,7 @@ const isPermanent = ({ command, responseCode = 0, response = '' }: Failure): boo
   );
 };
 
-/** Why the server cannot be used or refused a mail. */
+/** Why the server cannot be used or has refused a mail. */
 const describe = (failure: Failure, { login }: SmtpServer): string => {
   const { code, responseCode } = failure;
   return code === 'EAUTH' || code === 'ENOAUTH'
@@ -166,7 +166,7 @@ const describe = (failure: Failure, { login }: SmtpServer): string => {
     : reasonFrom(reasonOf(failure), secretsOf(login));
 };
 
-/** The login as it is, and as PLAIN (RFC 4616) and LOGIN encode it. */
+/** The login in plain text, and as PLAIN (RFC 4616) and LOGIN encode it. */
 const secretsOf = (login: SmtpServer['login']): string[] => {
   if (!login) return [];
   const { user, password } = login;

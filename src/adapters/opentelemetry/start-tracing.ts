@@ -23,7 +23,6 @@ import {
   serviceNameEnvDetector,
 } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
@@ -48,7 +47,7 @@ type Options = {
 };
 
 const WARN_INTERVAL_MS = 60_000;
-/** The last export. The shutdown as a whole is limited to 10 s. */
+/** Limit of the last export. The whole shutdown is limited to 10 s. */
 const FLUSH_MS = 1_000;
 
 export type Tracing = Awaited<ReturnType<typeof startTracing>>;
@@ -67,14 +66,12 @@ export const startTracing = async ({ config, version, tables, logger, ...limits 
       new BatchSpanProcessor({
         exporter: await createExporter(config),
         scheduledDelayMillis: config.exportIntervalMs,
-        maxQueueSize: config.maxQueuedSpans,
-        maxExportBatchSize: config.maxBatchSpans,
       }),
     ],
   });
   tracing.install(createTracer(provider.getTracer('steward', version), tables));
   return {
-    /** Exports the spans that are left, for a second at most. */
+    /** Exports the remaining spans, for a second at most. */
     stop: async (): Promise<void> => {
       tracing.install(null);
       const flushed = provider.shutdown().catch((_reported: unknown) => undefined);
@@ -83,7 +80,7 @@ export const startTracing = async ({ config, version, tables, logger, ...limits 
   };
 };
 
-/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override and add to these. */
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override and extend these. */
 const describeService = (version: string) =>
   resourceFromAttributes({
     'service.name': 'steward',
@@ -103,13 +100,10 @@ const createExporter = async ({ protocol }: TracingConfig): Promise<SpanExporter
 };
 
 const samplerOf = ({ sampler, samplingRatio }: TracingConfig): Sampler => {
-  const own = ownSampler(sampler.replace(/^parentbased_/, ''), samplingRatio);
+  const own = sampler.endsWith('traceidratio')
+    ? new TraceIdRatioBasedSampler(samplingRatio)
+    : new AlwaysOnSampler();
   return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root: own }) : own;
-};
-
-const ownSampler = (kind: string, ratio: number): Sampler => {
-  if (kind === 'traceidratio') return new TraceIdRatioBasedSampler(ratio);
-  return kind === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
 };
 
 const warnOfFailedExports = (logger: Pick<Logger, 'warn'>, intervalMs: number): void => {
@@ -161,7 +155,7 @@ const isSampled = ({ traceFlags }: SpanContext): boolean => (traceFlags & TraceF
 
 type Parent = { context: Context; links?: Link[] };
 
-/** @param tables the names of all tables, which spans of statements show */
+/** @param tables the names of all tables, which may appear in the spans of statements */
 export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tracer => {
   const propagator = new W3CTraceContextPropagator();
   const detailsOfStatements = createStatementSummary(tables);
@@ -169,7 +163,7 @@ export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tr
     propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
   const startChild = (details: () => SpanDetails): Span | null => {
     const parent = storage.getStore();
-    // All samplers decide for a trace as a whole.
+    // All samplers decide for a whole trace.
     return parent && isSampled(parent.ids) ? new StartedSpan(tracer, details(), parent) : null;
   };
 
@@ -194,16 +188,15 @@ export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tr
 };
 
 const OPERATION = /^\s*(\w+)/;
-/** Names in SQL may be quoted. A literal may match as well, but only names of tables are used. */
+/** Names in SQL may be quoted. A literal may match too, but only names of tables are used. */
 const TABLE = /\b(?:from|into|update|join)\s+"?(\w+)"?/gi;
 const MAX_TABLES = 4;
-/** Of a name of a span. */
+/** Limit of the name of a span. */
 const MAX_LENGTH = 200;
 const NAMED = 3;
 /**
- * Describes statements by their operations and tables: `SELECT users`. Their texts are not recorded, because those of the ORM
- * contain values.
- * @param tables the names of all tables: nothing else of a text is recorded but its first word
+ * Describes statements by operation and tables: `SELECT users`. Their text is not recorded, because the ORM's statements contain values.
+ * @param tables the names of all tables: except for them, only the first word of a statement is recorded
  */
 export const createStatementSummary = (tables: ReadonlySet<string>) => {
   const tablesOf = (text: string): string[] => {

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { buffer, text } from 'node:stream/consumers';
 import type { StoreLocation } from '../../config/store-config.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { ensureDirectory, probeFolder, syncDirectory } from '../../lib/files.ts';
@@ -23,10 +23,10 @@ export type StoredPackage = {
   sha256: string;
 };
 
-/** A file that was published. `isNew` is false if the store already had the same bytes. */
+/** A published file. `isNew` is false if the store already had the same bytes. */
 type PublishedFile = { sha256: string; sizeBytes: number; isNew: boolean };
 
-/** Every function fails with Problem `package-store-unavailable` if the store does. */
+/** Every function fails with Problem `package-store-unavailable` if the store fails. */
 export type PackageStore = {
   /** All packages, unsorted. */
   list(): Promise<PackageName[]>;
@@ -39,24 +39,23 @@ export type PackageStore = {
   open(slug: string, version: string): Promise<StoredPackage | null>;
   /**
    * Adds a package atomically: readers see the file and its checksum together, or neither.
-   * @throws Problem `invalid-package` if the version exists with other bytes, or the file changes in the meantime
+   * @throws Problem `invalid-package` if the version exists with other bytes
    */
   publish(slug: string, version: string, file: string): Promise<PublishedFile>;
 };
 
 /** The files of a folder, or the objects under a prefix of a bucket, by their names. */
 export type PackageFiles = {
-  /** Those that start with `start`. */
   names(start: string): Promise<string[]>;
   /** Null if there is no such file. */
   sizeOf(name: string): Promise<number | null>;
   /** The bytes of a file, not read yet; null if it does not exist. */
   get(name: string): Promise<Readable | null>;
   /** Writes a file completely or not at all. */
-  put(name: string, content: { body: string | Readable; sizeBytes: number }): Promise<void>;
-  /** As `put`, unless the file exists or is being written by another process. @returns whether it was written */
+  put(name: string, body: string | Buffer): Promise<void>;
+  /** Like `put`, unless the file exists or another process is writing it. @returns whether it was written */
   putIfNew(name: string, text: string): Promise<boolean>;
-  /** A cause that may be logged. */
+  /** The error, reduced to a cause that may be logged. */
   toCause(error: unknown): unknown;
 };
 
@@ -76,24 +75,22 @@ const openFiles = async (location: StoreLocation): Promise<PackageFiles> => {
 type ProbeResult = { readError: unknown; writeError: unknown };
 
 /**
- * Reads the listing of a store, and writes a file that is not a package. A missing folder is not created: the first publication does so.
- * @returns the errors, null for what works
+ * Lists a store, and writes a file that is not a package. Does not create a missing folder: the first publication does so.
+ * @returns the error of each operation; null if it works
  */
 export const probePackageStore = async (location: StoreLocation): Promise<ProbeResult> => {
   const files = await openFiles(location);
   const errorOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => null, files.toCause);
   const readError = await errorOf(files.names(''));
-  // An object stays: the service needs no permission to delete objects.
-  const write = () =>
-    location.kind === 'folder' ? probeFolder(location.dir) : files.put('.probe', { body: '', sizeBytes: 0 });
+  // An object is not removed: the service needs no permission to delete objects.
+  const write = () => (location.kind === 'folder' ? probeFolder(location.dir) : files.put('.probe', ''));
   return { readError, writeError: readError ?? (await errorOf(write())) };
 };
 
 /**
  * Packages as `{slug}-{version}.tgz`, each with its `.sha256` file, so that a folder can be copied to a bucket and back.
- * @param settleMs see `claim`
  */
-export const createPackageStore = (files: PackageFiles, settleMs = 1000): PackageStore => {
+export const createPackageStore = (files: PackageFiles): PackageStore => {
   const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -122,15 +119,15 @@ export const createPackageStore = (files: PackageFiles, settleMs = 1000): Packag
     publish: async (slug, version, file) => {
       const name = requirePackageFileName(slug, version);
       // Not in `orUnavailable`: a missing source file is not an error of the store.
-      const source = await open(file);
-      return orUnavailable(() => publish(files, source, name, settleMs)).finally(() => source.close());
+      const bytes = await readFile(file);
+      return orUnavailable(() => publish(files, bytes, name));
     },
   };
 };
 
 /**
- * Looks for the package by its size first, which a bucket has in its listing. A GET alone does not reveal whether it exists:
- * without s3:ListBucket, S3 responds with AccessDenied to missing and to forbidden objects.
+ * Looks up the package by its size first, which a bucket has in its listing. A GET alone does not reveal whether it exists: without
+ * s3:ListBucket, S3 responds with AccessDenied to missing and to forbidden objects.
  */
 const openPackage = async (files: PackageFiles, name: string): Promise<StoredPackage | null> => {
   const sizeBytes = await files.sizeOf(name);
@@ -141,7 +138,7 @@ const openPackage = async (files: PackageFiles, name: string): Promise<StoredPac
   return { body: readLater(files, name, files.toCause), sizeBytes, sha256 };
 };
 
-/** The bytes of a file, from the first read on: until then, they would occupy a connection or a file descriptor. */
+/** The bytes of a file, opened at the first read: until then, they would occupy a connection or a file descriptor. */
 export const readLater = (
   { get }: Pick<PackageFiles, 'get'>,
   name: string,
@@ -159,107 +156,36 @@ export const readLater = (
   return Readable.from(bytes(), { objectMode: false });
 };
 
-/** Writes the checksum first and the package last, so that it is never visible without its checksum. */
-const publish = async (
-  files: PackageFiles,
-  source: FileHandle,
-  name: string,
-  settleMs: number,
-): Promise<PublishedFile> => {
-  const measured = await measure(source.createReadStream({ autoClose: false, start: 0 }));
-  // A file that was added without a checksum keeps its name too.
+/** Writes the checksum first and the package last, so that it is never visible without its checksum. The first checksum wins. */
+const publish = async (files: PackageFiles, bytes: Buffer, name: string): Promise<PublishedFile> => {
+  const sha256 = sha256Of(bytes);
+  // A file that was added without a checksum also reserves its name.
   const stored = await files.get(name);
-  if (stored && (await measure(stored)).sha256 !== measured.sha256) throw versionTaken(name);
+  if (stored && sha256Of(await buffer(stored)) !== sha256) throw versionTaken(name);
 
-  await claim(files, name, measured.sha256, settleMs);
-  if (!stored) await upload(files, source, name, measured);
-  return { ...measured, isNew: stored === null };
+  const isClaimed = await files.putIfNew(`${name}.sha256`, `${sha256}  ${name}\n`);
+  if (!isClaimed && (await readChecksum(files, name)) !== sha256) throw versionTaken(name);
+  if (!stored) await files.put(name, bytes);
+  return { sha256, sizeBytes: bytes.length, isNew: stored === null };
 };
+
+const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 export const versionTaken = (name: string): Problem =>
   new Problem('invalid-package', {
     detail: `${name} is in the store already with other bytes (see ${name}.sha256): publish a new version.`,
   });
 
-type Measured = { sha256: string; sizeBytes: number };
-
-const measure = async (bytes: AsyncIterable<Buffer>): Promise<Measured> => {
-  const digest = createHash('sha256');
-  let sizeBytes = 0;
-  for await (const chunk of bytes) {
-    digest.update(chunk);
-    sizeBytes += chunk.length;
-  }
-  return { sha256: digest.digest('hex'), sizeBytes };
-};
-
-/**
- * Decides which bytes a version has: the first publisher to write the checksum wins. The package is written afterwards, and
- * readers look for it first. A publisher that crashes in between leaves a checksum, and the same bytes can be published
- * again.
- *
- * Some S3 servers ignore the condition of `putIfNew`. A second write shows it, because a server that knows the condition
- * rejects it. On other servers, each publisher waits until concurrent publishers have written too: the last write wins. A
- * publisher there that takes longer than `settleMs` between its read and its write can still replace a package, or leave a
- * checksum that does not match the package, which no fetch accepts.
- */
-const claim = async (files: PackageFiles, name: string, sha256: string, settleMs: number): Promise<void> => {
-  if ((await readChecksum(files, name)) === null) {
-    const put = () => files.putIfNew(`${name}.sha256`, `${sha256}  ${name}\n`);
-    const isConditionIgnored = (await put()) && (await put());
-    if (isConditionIgnored) await sleep(settleMs);
-  }
-  const claimed = await readChecksum(files, name);
-  if (claimed === null)
-    throw new Problem('package-store-unavailable', { cause: new Error(`${name} is being published.`) });
-  if (claimed !== sha256) throw versionTaken(name);
-};
-
-/** A checksum file has 64 digits and a file name, which may include its folder. */
-const MAX_CHECKSUM_BYTES = 4096;
-/** A line of `sha256sum`: the digest, a space, `*` for binary mode, and the file name, which may include its folder. */
-const CHECKSUM_FORM = /^([0-9a-f]{64}) [ *](?:[^\r\n]*\/)?([^/\r\n]+)\r?\n?$/i;
-
-/** The digest in the checksum file of a package: null if there is no such file, '' if it is invalid or of another package. */
+/** The digest in the checksum file of a package, a line of `sha256sum`: null if there is no such file, '' if it is invalid. */
 const readChecksum = async (files: PackageFiles, name: string): Promise<string | null> => {
   const body = await files.get(`${name}.sha256`);
-  if (body === null) return null;
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > MAX_CHECKSUM_BYTES) break;
-  }
-  const [, sha256 = '', named] = CHECKSUM_FORM.exec(Buffer.concat(chunks).toString('utf8')) ?? [];
-  return named === name ? sha256.toLowerCase() : '';
-};
-
-const upload = async (files: PackageFiles, source: FileHandle, name: string, measured: Measured) => {
-  const end = Math.max(measured.sizeBytes - 1, 0);
-  const bytes = source.createReadStream({ autoClose: false, start: 0, end });
-  const body = Readable.from(verified(bytes, measured.sha256), { objectMode: false });
-  await files.put(name, { body, sizeBytes: measured.sizeBytes });
-};
-
-/** Sends the last chunk only if all bytes have this digest: an incomplete file is not stored. */
-const verified = async function* (bytes: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
-  const digest = createHash('sha256');
-  let last: Buffer | undefined;
-  for await (const chunk of bytes) {
-    digest.update(chunk);
-    if (last) yield last;
-    last = chunk;
-  }
-  if (digest.digest('hex') !== sha256)
-    throw new Problem('invalid-package', { detail: 'The file has changed while it was being published.' });
-  if (last) yield last;
+  return body && (/^[0-9a-f]{64}(?= )/.exec(await text(body))?.[0] ?? '');
 };
 
 /** The packages of a folder. */
 export const openFolder = (dir: string): PackageFiles => {
-  /** Under its name once it is on disk, in case of a power failure. */
-  const write = async (name: string, body: string | Readable, place: typeof link): Promise<void> => {
+  /** Renamed to its name once it is on disk, in case of a power failure. */
+  const write = async (name: string, body: string | Buffer, place: typeof link): Promise<void> => {
     await ensureDirectory(dir).catch((cause: unknown) => {
       throw new Problem('package-store-unavailable', { cause });
     });
@@ -280,10 +206,10 @@ export const openFolder = (dir: string): PackageFiles => {
     },
     sizeOf: async (name) => (await nullIfMissing(stat(join(dir, name))))?.size ?? null,
     get: async (name) => (await nullIfMissing(open(join(dir, name))))?.createReadStream() ?? null,
-    put: (name, { body }) => write(name, body, rename),
-    putIfNew: async (name, text) => {
+    put: (name, body) => write(name, body, rename),
+    putIfNew: async (name, body) => {
       try {
-        await write(name, text, link);
+        await write(name, body, link);
         return true;
       } catch (error) {
         if (errorCodeOf(error) === 'EEXIST') return false;

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { DELIVERY_FAILURES, telemetry } from '../../lib/telemetry.ts';
 
-/** What is read at each scrape. */
+/** The values that each scrape reads. */
 type MetricSources = StateSources & {
   version: string;
   pool: { totalCount: number; idleCount: number; waitingCount: number; options: { max: number } };
@@ -57,7 +57,7 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
   );
 };
 
-/** In seconds: from reading one user to the largest exports. */
+/** In seconds: from reading a single user to the largest exports. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 const countEvents = (registry: Registry): void => {
@@ -161,7 +161,7 @@ const countEvents = (registry: Registry): void => {
   telemetry.task.subscribe(({ task, outcome }) => tasks.inc({ task, outcome }));
 };
 
-/** Name, field of the state, and help. Null: the metric is missing. */
+/** Name, field of the state, and help. A null state: the metric is missing. */
 const STATE_GAUGES = [
   ['steward_mails_unsent', 'unsentMails', 'Mails that wait to be sent.'],
   [
@@ -233,10 +233,10 @@ type StateSources = {
   backupIntervalSeconds: number | null;
 };
 
-/** A scrape that cannot reach the database still reports everything else. */
+/** How long a state is used after it was read. */
 const STATE_AGE_MS = 5_000;
 
-/** The state of the whole service, which instances report alike. */
+/** The state of the whole service; all instances report the same. */
 const describeService = (registry: Registry, sources: StateSources): void => {
   const registers = [registry];
   const state = createStateCache(sources.readOperationalState);
@@ -257,7 +257,7 @@ const describeService = (registry: Registry, sources: StateSources): void => {
       registers,
       async collect() {
         const value = (await state())?.[field] ?? null;
-        // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
+        // Without a value there is no series. Workers send values as JSON, which turns NaN into 0.
         if (value === null) this.remove();
         else this.set(value);
       },

@@ -5,22 +5,11 @@ const API = '/api/v1';
 /** The path that lists the API. */
 export const API_INDEX = `${API}/`;
 
-/** A path of the API with the endpoints (methods) that it serves. */
-export type ApiPath = { url: string; endpoints: readonly Endpoint[] };
+/** By Fastify route (`/api/v1/jb/users/:email/`). */
+const ENDPOINTS: ReadonlyMap<string, readonly Endpoint[]> = Map.groupBy(REST_ENDPOINTS, ({ url }) => url);
 
-/** By Fastify route (`/api/v1/jb/users/:email/`), in the order of the routers. */
-const PATHS: ReadonlyMap<string, ApiPath> = new Map(
-  [...Map.groupBy(REST_ENDPOINTS, ({ url }) => url)].map(([url, endpoints]) => [url, { url, endpoints }]),
-);
-
-export const findApiPath = (url: string | undefined): ApiPath | undefined =>
-  url === undefined ? undefined : PATHS.get(url);
-
-export const pathsBelow = (url: string): ApiPath[] =>
-  [...PATHS.values()].filter((path) => path.url !== url && path.url.startsWith(url));
-
-export const isReadable = (path: ApiPath | undefined): boolean =>
-  path?.endpoints.some(({ method }) => method === 'GET') ?? false;
+/** The endpoints (methods) of a route. */
+export const endpointsAt = (url: string | undefined): readonly Endpoint[] => ENDPOINTS.get(url ?? '') ?? [];
 
 const USER_KEYS = new Set(['email', 'user', 'actor', 'fetched_by', 'loaded_by']);
 const APP_KEYS = new Set(['apps', 'initial_apps', 'app_id']);
@@ -28,7 +17,7 @@ const CLIENT_KEYS = new Set(['client', 'clients', 'clientadmin_of']);
 /** Objects that callers fill freely: their keys have no meaning here. */
 const FREE_FORM_KEYS = new Set(['extra', 'details', 'package_info']);
 
-/** Creates a function that links values of a response to their own paths, judged by their keys. */
+/** Creates a function that links values of a response to their own paths. The key of a value determines its path. */
 export const createLinkResolver = (url: string, requestUrl: string): LinkResolver => {
   if (url === API_INDEX) return (_keys, value) => URL.parse(String(value))?.pathname ?? null;
   const isInvitation = url.includes('/invitations/');
@@ -38,7 +27,7 @@ export const createLinkResolver = (url: string, requestUrl: string): LinkResolve
     if (typeof value === 'number' && CLIENT_KEYS.has(key)) return `${API}/jb/clients/:id/`;
     if (key === 'id' && isTopLevel) return itemRoute;
     if (typeof value === 'number') return null;
-    // The address of an invitation need not belong to a user.
+    // The address of an invitation may have no account.
     if (isInvitation && isTopLevel && key === 'email') return null;
     if (USER_KEYS.has(key)) return value.includes('@') ? `${API}/jb/users/:email/` : null;
     if (APP_KEYS.has(key)) return `${API}/jb/apps/:app_id/`;
@@ -61,7 +50,7 @@ const findItemRoute = (url: string): string | null => {
   const collection = url.match(/\/(\w+)\/(?::\w+\/)?$/)?.[1] ?? '';
   const plural = collection === 'site' ? 'sites' : collection;
   const candidates = [`${API}/jb/${plural}/:id/`, `${API}/jb/${plural}/:app_id/`];
-  return candidates.find((candidate) => isReadable(findApiPath(candidate))) ?? null;
+  return candidates.find((route) => endpointsAt(route).some(({ method }) => method === 'GET')) ?? null;
 };
 
 const nextPagePath = (requestUrl: string, cursor: string): string => {

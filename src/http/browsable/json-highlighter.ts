@@ -3,7 +3,7 @@ import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 /** Larger documents are slow to render. */
 const MAX_LINES = 5_000;
 const MAX_CHARACTERS = 256 * 1024;
-/** Deeper levels are not indented further: 500 of them would push everything off the page. */
+/** Deeper levels are not indented further: 500 levels would push everything off the page. */
 export const MAX_INDENT = 12;
 /** Deeper values are free-form data, which is never linked. */
 const MAX_LINK_DEPTH = 4;
@@ -26,7 +26,10 @@ export const highlightJson = (content: unknown, resolveLink: LinkResolver) => {
     lines.push(html`<span class="line in${indent}">${'  '.repeat(indent)}${text}\n</span>`);
   };
 
-  /** @param start the key of the value, if it has one, and `end` the comma after it */
+  /**
+   * @param start the key of the value, if any
+   * @param end the comma after it, if any
+   */
   const write = (value: unknown, keys: readonly string[], depth: number, start?: Html, end = ''): void => {
     const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
     if (entries.length === 0) {

@@ -11,11 +11,11 @@ import { sendResponsePage } from './response-page.ts';
 const API = /^\/api\/v1(\/|\?|$)/;
 const PROBLEM_TYPES = ['application/json', 'application/problem+json', HTML_TYPE];
 
-/** The most elements of a list that a page shows. */
+/** The maximum number of elements of a list on a page. */
 const MAX_ITEMS = 100;
 const PAGINATION_KEYS = ['page', 'page_size', 'cursor', 'limit'];
 
-/** Limits a list to what a page shows, unless the request paginates it. */
+/** Limits a list to the elements that a page shows, unless the request paginates it. */
 export const limitListInput = ({ input: { shape } }: Endpoint, input: Record<string, unknown>) =>
   'page' in shape && !PAGINATION_KEYS.some((key) => key in input)
     ? { ...input, page: 1, page_size: MAX_ITEMS }
@@ -23,7 +23,7 @@ export const limitListInput = ({ input: { shape } }: Endpoint, input: Record<str
 
 type Result = { content: unknown; pagination: Pagination | undefined };
 
-/** Sends the result of a procedure as a page; of a list, the first elements. */
+/** Sends the result of a procedure as a page; for a list, its first elements. */
 export const sendResultPage = async (reply: FastifyReply, { content, pagination }: Result) => {
   const { items, isComplete } = isAsyncIterable(content)
     ? await readFirstItems(content)
@@ -50,7 +50,7 @@ const readFirstItems = async (pages: AsyncIterable<unknown[]>) => {
   return firstItems(items);
 };
 
-/** Which elements the page shows, with links to the previous and next page. */
+/** The range of the shown elements, with links to the previous and next page. */
 const pageNote = (reply: FastifyReply, { number, size, count }: Pagination): Html => {
   const first = (number - 1) * size + 1;
   const last = Math.min(number * size, count, first + MAX_ITEMS - 1);
@@ -83,7 +83,7 @@ const isBrowsable = (request: FastifyRequest): boolean =>
   !jsonOnlyPaths.has(request.routeOptions.url ?? '') &&
   prefersHtml(request, PROBLEM_TYPES);
 
-/** Paths whose successful responses are always JSON; their errors are too. */
+/** Paths whose responses are always JSON, including errors. */
 const jsonOnlyPaths: ReadonlySet<string> = new Set(
   REST_ENDPOINTS.flatMap(({ rest, url }) => (rest.jsonOnly ? [url] : [])),
 );

@@ -9,12 +9,12 @@ const API_PREFIX = '/api/v1';
 
 export type Endpoint = {
   method: OpenApiMethod;
-  /** In Fastify's syntax: `/api/v1/jb/users/:email/`. */
+  /** The path in Fastify's syntax: `/api/v1/jb/users/:email/`. */
   url: string;
   pathKeys: readonly string[];
   /** Procedure path: `users.get`. */
   procedure: string;
-  /** In the OpenAPI document: the procedure, unless this is an alias. */
+  /** The id in the OpenAPI document: the procedure, unless this is an alias. */
   operationId: string;
   /** Whether this is a further path of a procedure; see `ALIASES`. */
   isAlias: boolean;
@@ -39,10 +39,10 @@ const procedureEndpoints = (): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<ProcedureMeta>(appRouter._def.procedures, ({ path, type, procedure, meta }) => {
     const { inputParser, outputParser } = getInputOutputParsers(procedure);
-    // The package's types say that both are objects. `prefault({})` makes the input optional.
+    // The package's types require an object here, but `prefault({})` makes the input optional.
     const schema: z.ZodType = inputParser;
     const result: z.ZodType | undefined = outputParser;
-    // Null is the result for visitors: REST answers 401 instead.
+    // Null is the result for visitors, whom REST answers with 401.
     const output = result instanceof z.ZodNullable ? (result.unwrap() as z.ZodType) : result;
     const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
@@ -79,7 +79,7 @@ const csvColumnsOf = (output: unknown): readonly string[] | null => {
 
 const itemSchemaOf = (output: unknown): unknown => {
   if (output instanceof z.ZodArray) return output.element;
-  // One item, or pages of items.
+  // A union: one item, or pages of items.
   if (output instanceof z.ZodUnion) return output.options.map(itemSchemaOf).find(Boolean);
   const { listOf, pagesOf } = (output instanceof z.ZodType && output.meta()) || {};
   return listOf ?? pagesOf;
@@ -92,7 +92,7 @@ const routeOf = (path: string): Pick<Endpoint, 'url' | 'pathKeys'> => ({
 
 type InputKeys = { query: readonly string[]; body: readonly string[] };
 
-/** The keys of the input that a request sends in the query string and in the body, beside those of the path. */
+/** The keys of the input that a request sends in the query and in the body, in addition to the keys of the path. */
 export const inputKeysOf = ({ method, input, pathKeys, rest }: Endpoint): InputKeys => {
   const keys = Object.keys(input.shape).filter((key) => !pathKeys.includes(key));
   if (method === 'GET') return { query: keys, body: [] };
@@ -100,7 +100,7 @@ export const inputKeysOf = ({ method, input, pathKeys, rest }: Endpoint): InputK
   return { query, body: method === 'DELETE' ? [] : keys.filter((key) => !query.includes(key)) };
 };
 
-/** What defaults and optionals (`innerType`) and transforms (`in`) wrap. */
+/** The schemas inside defaults and optionals (`innerType`) and transforms (`in`). */
 type Wrapper = { type: string; innerType?: z.core.$ZodType; in?: z.core.$ZodType };
 
 /** The schema inside defaults, optionals and transforms. */
@@ -110,11 +110,11 @@ export const unwrapSchema = (schema: z.core.$ZodType): z.core.$ZodType => {
   return inner ? unwrapSchema(inner) : schema;
 };
 
-/** Whether the responses of a GET that are one object have an ETag. Pages of lists have none. */
+/** Whether the responses of a GET have an ETag: single objects have one, pages of lists do not. */
 export const hasEtag = ({ method, output, input }: Endpoint): boolean =>
   method === 'GET' && ['object', 'union'].includes(output.def.type) && !('cursor' in input.shape);
 
-/** Whether `If-Match` and `If-None-Match` are conditions for the change. */
+/** Whether `If-Match` and `If-None-Match` are conditions of the change. */
 export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
   matchedQueryOf(method, rest) !== undefined;
 
@@ -122,7 +122,7 @@ export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
 export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 'mutation' && !isPublic;
 
 /**
- * Whether a change returns what a GET of the resource would, with its ETag; `Prefer: return=minimal` omits it. A `PUT` does not, because
+ * Whether a change returns the same as a GET of the resource, with its ETag; `Prefer: return=minimal` omits it. A `PUT` does not, because
  * the service may store other bytes than it received (RFC 9110 §9.3.4).
  */
 export const returnsResource = ({ method, rest }: Endpoint): boolean =>
@@ -156,20 +156,18 @@ export const callEndpoint = (
     batchIndex: 0,
   });
 
-/** Replaces the parameters of a route by their values. Parameters without a value become `{email}`. */
+/** Replaces the parameters of a route by their values. */
 export const fillPath = (url: string, params: Readonly<Record<string, unknown>>): string =>
-  url.replaceAll(/:(\w+)/g, (_match, key: string) =>
-    Object.hasOwn(params, key) ? encodeSegment(String(params[key])) : `{${key}}`,
-  );
+  url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeSegment(String(params[key])));
 
-/** `@` stays readable. */
+/** `@` stays unencoded, which is easier to read. */
 export const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
 
 type Alias = readonly [operationId: string, procedure: string, method: OpenApiMethod, path: string];
 
 /**
- * Further REST paths of procedures, for callers of later versions of the replaced service. Each takes the same input and
- * returns the same response as the procedure's own path. The operation ids are unique in the OpenAPI document.
+ * Further REST paths of procedures, for clients of later versions of the replaced service. Each takes the same input and returns the same
+ * response as the procedure's own path. The operation ids are unique in the OpenAPI document.
  */
 const ALIASES: readonly Alias[] = [
   // Callers send the whole object.
@@ -193,7 +191,7 @@ const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
   procedureEndpoints().map((endpoint) => [endpoint.procedure, endpoint]),
 );
 
-/** One of each procedure, then the aliases. */
+/** One endpoint per procedure, then the aliases. */
 export const REST_ENDPOINTS: readonly Endpoint[] = [
   ...ENDPOINTS.values(),
   ...ALIASES.map(([operationId, procedure, method, path]) => {

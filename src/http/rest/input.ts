@@ -7,21 +7,21 @@ import { type Endpoint, inputKeysOf, unwrapSchema } from './endpoints.ts';
 import { type ErrorsMember, errorsByField } from './problem-document.ts';
 import { type Fields, isForm, parseForm, parseTexts, readForm, withBooleans } from './texts.ts';
 
-/** A bulk of 10,000 usage entries holds about 300,000 values. `JSON.parse` of 500,000 takes up to 150 ms. */
+/** A bulk request of 10,000 usage entries contains about 300,000 values. `JSON.parse` of 500,000 takes up to 150 ms. */
 const MAX_VALUES = 500_000;
 /** Shorter texts are always parsed fast. */
 const MIN_CHECKED_LENGTH = 1024 * 1024;
 const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((character) => character.charCodeAt(0));
 
 /**
- * Reads every body as a buffer, regardless of its content type. Fastify would reject a malformed type (`application-json`)
- * even when there is no body, so the header is moved into the request state first.
+ * Reads every body as a buffer, regardless of its content type. Fastify would reject a malformed type (`application-json`) even without a
+ * body, so the header is first moved into the request state.
  */
 export const parseBodiesAsBuffers = (app: FastifyInstance): void => {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers, rawHeaders } = request.raw;
-    // The last of several; `headers` has the first. PHP clients append the content type of a multipart body to the default
-    // one that their library has set.
+    // If there are several, the last one; `headers` has the first. PHP clients append the content type of a multipart body to the default
+    // of their library.
     const index = rawHeaders.findLastIndex((text, at) => at % 2 === 0 && /^content-type$/i.test(text));
     if (index !== -1) request.state.mediaType = rawHeaders[index + 1] ?? '';
     delete headers['content-type'];
@@ -69,8 +69,8 @@ const parseJson = (bytes: Buffer): unknown => {
 };
 
 /**
- * Limits the number of values before parsing, at 2 ns per character: 16 MiB of `[],[],[]` would block the event loop for
- * seconds. It also counts characters inside strings, which does not matter at this limit.
+ * Limits the number of values before parsing, at 2 ns per character: 16 MiB of `[],[],[]` would block the event loop for seconds. Also
+ * counts characters inside strings, which does not matter at this limit.
  * @throws Problem `invalid-input`
  */
 export const limitJsonComplexity = (text: string): void => {
@@ -88,7 +88,7 @@ export const limitJsonComplexity = (text: string): void => {
 
 const REASON = /^Unexpected (end of JSON input|token '.')| JSON at position \d+ \((line \d+ column \d+)\)$/su;
 
-/** What `JSON.parse` says about an error. The rest of its message may quote the body, which may contain secrets. */
+/** The part of `JSON.parse`'s message that describes the error. The rest may quote the body, which may contain secrets. */
 const describeJsonError = (message: string): string => {
   const [, unexpected, position] = REASON.exec(message) ?? [];
   if (position !== undefined) return `: error in ${position}`;
@@ -101,7 +101,7 @@ type Parts = {
   body: unknown;
 };
 
-/** The input of the procedure, and how its result and its errors are arranged: like the body, as one object or an array. */
+/** The input of the procedure, and the arrangement of its result and errors: like the body, one object or an array. */
 type RestInput = {
   input: Record<string, unknown>;
   contentOf: (result: unknown) => unknown;
@@ -109,9 +109,9 @@ type RestInput = {
 };
 
 /**
- * Merges path, query and body into the input of the procedure. If the method has a body, only the keys of `rest.query` are read
- * from the query. The path overrides the query, and the query the body, so that the body cannot address another resource.
- * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
+ * Merges path, query and body into the input of the procedure. If the method has a body, only the keys of `rest.query` are read from the
+ * query. The path overrides the query, and the query overrides the body, so that the body cannot address another resource.
+ * @throws Problem `malformed-body` if the body is not an object (or, where allowed, an array)
  */
 export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): RestInput => {
   const { input } = endpoint;
@@ -135,7 +135,7 @@ export const readInput = (endpoint: Endpoint, { params, query, body }: Parts): R
     return { input: { ...urlInput, [many]: items }, contentOf, errors };
   }
   const content = withBooleans(fields, objectBody(body));
-  // In the body, the keys of the query are ignored like unknown keys.
+  // In the body, keys of the query are ignored like unknown keys.
   for (const key of queryKeys) delete content[key];
   return singleInput(
     bodyKey === undefined ? { ...content, ...urlInput } : { ...urlInput, [bodyKey]: content },
@@ -167,7 +167,7 @@ const objectBody = (body: unknown): Record<string, unknown> => {
   return { ...body };
 };
 
-/** The object whose properties the query has as `flags.color=red`. */
+/** The object whose properties are in the query, as in `flags.color=red`. */
 const dottedInput = ({ rest: { dotted } }: Endpoint, query: Record<string, unknown>) => {
   if (dotted === undefined) return {};
   const prefix = `${dotted}.`;
@@ -176,7 +176,7 @@ const dottedInput = ({ rest: { dotted } }: Endpoint, query: Record<string, unkno
   return given.length === 0 ? {} : { [dotted]: Object.fromEntries(properties) };
 };
 
-/** Removes a prefix from the paths of errors. Where two paths become the same, both lists of messages are kept. */
+/** Removes a prefix from the paths of errors. If two paths become equal, both lists of messages are kept. */
 const withoutPrefix = (fields: FieldErrors, prefix: string): FieldErrors => {
   const errors: FieldErrors = {};
   for (const [path, messages] of Object.entries(fields)) {
@@ -192,7 +192,7 @@ const errorsByIndex = (fields: FieldErrors, many: string): ErrorsMember => {
   const rest: FieldErrors = {};
   for (const [path, messages] of Object.entries(withoutPrefix(fields, `${many}.`))) {
     const [, index, inside] = /^(\d+)\.(.+)$/s.exec(path) ?? [];
-    // The caller did not send the procedure's key, only an array as the body.
+    // The caller sent only an array as the body, without the procedure's key.
     if (index === undefined || inside === undefined) rest[path === many ? 'body' : path] = messages;
     else {
       elements[index] ??= {};

@@ -6,12 +6,12 @@ import { Problem } from '../../lib/problems.ts';
 export const API_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Answers `OPTIONS` with the methods that have a route, on each path that has no route for it, and all other methods with 405. As
- * real routes these also keep `PATCH /users/invitations/` from matching the route of a user.
+ * On each path without an OPTIONS route, answers `OPTIONS` with the methods of the path, and all other methods with 405. Because these are
+ * real routes, `PATCH /users/invitations/` does not match the route of a user.
  */
 export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>): void => {
   for (const url of new Set(urls)) {
-    // With `ignoreTrailingSlash`, Fastify knows each route by its path without the slash.
+    // With `ignoreTrailingSlash`, Fastify stores each route without the slash.
     const path = url.replace(/(?<=.)\/$/, '');
     const methods = [...API_METHODS.filter((method) => app.hasRoute({ method, url: path })), 'OPTIONS'];
     const allow = methods.join(', ');
@@ -31,8 +31,8 @@ export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>)
 };
 
 /**
- * Gives methods that no path supports, such as PROPFIND, that of TRACE before routing. Node parses 27 of them: routes that refuse each
- * on every path would add 0.2 s to a start.
+ * Before routing, renames methods that no path supports, such as PROPFIND, to TRACE. Node parses 27 of them: refusing each on every path
+ * would add 0.2 s to a start.
  */
 export const mergeUnsupportedMethods = (request: IncomingMessage): void => {
   if (!ROUTED_METHODS.has(request.method ?? '')) request.method = 'TRACE';

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import type { Endpoint } from './endpoints.ts';
 
-/** The browsable page, which every response with a body can be shown as. The last choice, after the formats for programs. */
+/** The browsable page, as which every response with a body can be shown. The last choice, after the formats for programs. */
 export const HTML_TYPE = 'text/html';
 export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM_TYPE = 'text/event-stream';
@@ -29,8 +29,8 @@ export const registerNegotiation = async (app: FastifyInstance): Promise<void> =
 };
 
 /**
- * Drops all parameters but the weight, and turns `*` into the full wildcard. Clients send parameters (`; charset=utf-8`,
- * `; indent=4`) that match no response type, and the parser would reject both.
+ * Drops all parameters except the weight, and turns `*` into the full wildcard. Clients send parameters (`; charset=utf-8`, `; indent=4`)
+ * that match no response type, and the parser would reject both.
  */
 const withoutParameters = (accept: string): string =>
   accept
@@ -68,7 +68,7 @@ const formatOf = ({ query }: FastifyRequest): string | undefined => {
   return [format ?? []].flat().at(-1) || undefined;
 };
 
-/** Whether a failure is shown as a page. An unknown `?format=` is itself a failure, so the header decides then. */
+/** Whether to show a failure as a page. An unknown `?format=` is a failure itself, so the header decides in that case. */
 export const prefersHtml = (request: FastifyRequest, types: readonly string[]): boolean => {
   const format = FORMATS.get(formatOf(request) ?? '');
   return format ? format.test(HTML_TYPE) : request.accepts().type([...types]) === HTML_TYPE;
@@ -104,7 +104,7 @@ const typeByFormat = (format: string, types: readonly string[]): string => {
 export const formatNames = (types: readonly string[]): string[] =>
   ['json', 'csv', 'html'].filter((name) => types.some((type) => FORMATS.get(name)?.test(type)));
 
-/** The content types that an endpoint can respond with, the server's first choice first. */
+/** The content types of an endpoint's responses, the server's first choice first. */
 export const responseTypesOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] => {
   if (rest.jsonOnly) return [JSON_TYPE];
   if (rest.isEventStream) return [EVENT_STREAM_TYPE];

@@ -48,7 +48,7 @@ const NON_FIELD_CODES: readonly ProblemCode[] = [
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {
   const members = errors ?? (problem.fields && errorsByField(problem.fields));
-  // Other codes have a message of their own.
+  // Problems with other codes have their own messages.
   const detail = members && problem.code === 'invalid-input' ? describeErrors(members) : problem.message;
   return JSON.stringify({
     type: problemUrn(problem.code),
@@ -62,10 +62,12 @@ export const problemDocument = (problem: Problem, requestId: string, errors?: Er
   });
 };
 
-/** Bounds what a message repeats of the input, such as keys. */
+/** Bounds the parts of the input, such as keys, that a message repeats. */
 const MAX_DETAIL_LENGTH = 500;
 
-/** The first error, and how many follow: many callers print only `detail`. `Element 3, email: Must be an email address.` */
+/**
+ * The first error, and the number of further ones, because many callers print only `detail`: `Element 3, email: Must be an email address.`
+ */
 const describeErrors = (members: ErrorsMember): string => {
   const messages = Object.entries(members).flatMap(([key, errors]) =>
     Array.isArray(errors)
@@ -80,13 +82,13 @@ const describeErrors = (members: ErrorsMember): string => {
   return `${first.slice(0, MAX_DETAIL_LENGTH)}${more}`;
 };
 
-/** Messages of nested errors have their path already. */
+/** Messages of nested errors already contain their path. */
 const namedMessages = (field: string, messages: string[]): string[] =>
   messages.map((message) => (message.startsWith(`${field}.`) ? message : `${field}: ${message}`));
 
 /** A failure as a problem. Fastify's own errors have a status. */
 export const problemOfHttpError = (error: unknown): Problem => {
-  // Fastify gives a status also to those that end the reading of a body.
+  // Fastify also sets a status on errors that end the reading of a body.
   if (error instanceof Problem) return error;
   if (error instanceof Error && 'statusCode' in error && Number(error.statusCode) < 500) {
     const code = 'code' in error ? FASTIFY_PROBLEMS[String(error.code)] : undefined;

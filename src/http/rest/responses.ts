@@ -11,7 +11,7 @@ import { HTML_TYPE, preferredReturn } from './negotiation.ts';
 
 type Result = { content: unknown; type: string; baseUrl: string };
 
-/** Sends what a procedure returned: as a page, a file, a list that is streamed, or text. */
+/** Sends the result of a procedure: as a page, a file, a streamed list, or text. */
 export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, type, baseUrl }: Result) => {
   const { request } = reply;
   const { status = 200 } = endpoint.rest;
@@ -58,7 +58,7 @@ const sendNoContent = (reply: FastifyReply, content: unknown) => {
   return sendText(reply, 200, 'application/json', JSON.stringify(content));
 };
 
-/** Node would append a longer text to the headers, as a copy. */
+/** Node appends longer texts to the headers, as a copy. */
 const MAX_TEXT_LENGTH = 65_536;
 
 const sendText = (reply: FastifyReply, status: number, type: string, text: string) =>
@@ -70,14 +70,14 @@ const sendText = (reply: FastifyReply, status: number, type: string, text: strin
 /** The URL of another page of the same list. */
 type PageUrl = (number: number) => string;
 
-/** The value of `X-Next` and `X-Previous` at the ends of a list: clients of the replaced system compare with this word. */
+/** The value of `X-Next` and `X-Previous` at the ends of a list: clients of the replaced service compare it with this word. */
 const NO_PAGE = 'None';
 
 /** Sets the number of elements and the links to the other pages (RFC 8288). */
 const setPageHeaders = (reply: FastifyReply, { number, size, count }: Pagination, urlOf: PageUrl): void => {
   const last = Math.max(1, Math.ceil(count / size));
   const next = number < last ? urlOf(number + 1) : undefined;
-  // Past the end, the previous page is the last one with elements.
+  // Beyond the end, the previous page is the last page with elements.
   const previous = number > 1 ? urlOf(Math.min(number - 1, last)) : undefined;
   reply.header('x-count', count).header('x-page', number).header('x-pagesize', size);
   reply.header('x-next', next ?? NO_PAGE).header('x-previous', previous ?? NO_PAGE);
@@ -117,9 +117,8 @@ const locationOf = ({ rest }: Endpoint, status: number, content: unknown): strin
 };
 
 /**
- * Streams a list as fast as the caller reads, or with a `Content-Length` if it is one page. The first page is read before the
- * status is sent, so that its failure has its own status. A later failure aborts the response, which no parser mistakes for
- * the end of the list.
+ * Streams a list as fast as the caller reads; a single page gets a `Content-Length`. The first page is read before the status is sent, so
+ * that its failure has its own status. A later failure aborts the response, which no parser mistakes for the end of the list.
  */
 const sendListStream = async (reply: FastifyReply, { pages }: ListStream, type: string) => {
   const iterator = pages[Symbol.asyncIterator]();
@@ -132,7 +131,7 @@ const sendListStream = async (reply: FastifyReply, { pages }: ListStream, type: 
     return reply.send(Readable.from([]));
   }
   const stream = Readable.from(textsOf(first, iterator), { highWaterMark: 0 });
-  // Stops the source when the caller disconnects, too.
+  // Also stops the source when the caller disconnects.
   stream.once('close', () => void iterator.return?.().catch(() => undefined));
   return reply.send(stream);
 };
@@ -157,7 +156,7 @@ async function* textsOf(
 }
 
 const MAX_NAME_LENGTH = 100;
-/** Path segments that say nothing about the content. */
+/** Path segments without information about the content. */
 const COMMON_SEGMENTS = new Set(['api', 'v1', 'jb', 'hashr']);
 
 /** Names the file after the path: `/api/v1/jb/clients/:id/users/` with id 1 is `clients-1-users.csv`. */

@@ -18,8 +18,8 @@ import { sendResult } from './responses.ts';
 const CSRF_PATHS = '/api/v1/hashr/';
 
 /**
- * Registers a Fastify route for each REST endpoint, so that Fastify handles trailing slashes, decodes parameters and prefers
- * fixed segments to them.
+ * Registers a Fastify route for each REST endpoint, so that Fastify handles trailing slashes, decodes parameters, and prefers fixed
+ * segments to parameters.
  */
 export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   parseBodiesAsBuffers(app);
@@ -55,7 +55,7 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
   const { isEventStream } = endpoint.rest;
   const body = await readBody(endpoint, request);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both to strings
-  // A client of a stream that connects again sends the id of the last event that it has got.
+  // A client of a stream that reconnects sends the id of the last event that it received.
   const { 'last-event-id': lastEventId } = request.headers;
   const sent = isEventStream && lastEventId ? { ...query, lastEventId } : query;
   const { input, contentOf, errors } = readInput(endpoint, { params, query: sent, body });
@@ -84,12 +84,12 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
   }
 };
 
-/** Lists that are shown on a page are not streamed. */
+/** Lists on a page are not streamed. */
 const LIST_FORMATS: Readonly<Record<string, ListFormat>> = { [JSON_TYPE]: 'json', 'text/csv': 'csv' };
 
 /** Below the timeouts of proxies, such as 60 s. */
 const HEARTBEAT_MS = 15_000;
-/** Until a client connects again. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 2_000;
 
 /** What a procedure yields: an id and its event, as tRPC's `tracked` makes them. */
@@ -102,9 +102,11 @@ const disconnectSignal = ({ raw }: FastifyReply): AbortSignal => {
   return disconnected.signal;
 };
 
-/** Sends server-sent events as fast as the caller reads. The first byte is sent at once, so that the caller knows that it listens. */
+/**
+ * Sends server-sent events as fast as the caller reads. The first byte is sent at once, so that the caller knows that the stream is open.
+ */
 const sendEventStream = (reply: FastifyReply, events: AsyncIterable<Tracked>) => {
-  // Proxies such as nginx would collect them.
+  // Prevents proxies such as nginx from buffering.
   reply.type(EVENT_STREAM_TYPE).header('x-accel-buffering', 'no');
   if (reply.request.method === 'HEAD') return reply.send(Readable.from([]));
   return reply.send(Readable.from(textsOf(events), { highWaterMark: 1 }));
@@ -123,12 +125,12 @@ async function* textsOf(events: AsyncIterable<Tracked>): AsyncGenerator<string> 
       yield `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
     }
   } catch (error) {
-    // A shutdown, or a caller who may not listen any more: they connect again, and get the status of that.
+    // After a shutdown, or if the caller may no longer listen, the caller reconnects and gets the status then.
     if (!isAbort(error) && isFault(problemOf(error))) throw error;
   }
 }
 
-/** Without an AbortSignal, whose error would cost as much as all else that an event takes here. */
+/** Without an AbortSignal, whose error would cost as much as all other work on an event. */
 async function* heartbeatsUntil(next: Promise<unknown>): AsyncGenerator<string> {
   let hasArrived = false;
   let wake = (): void => {};

@@ -4,7 +4,7 @@ import { Problem } from '../../lib/problems.ts';
 import { isCalendarDate, readInstant } from '../../lib/typed-text.ts';
 import { unwrapSchema } from './endpoints.ts';
 
-/** The fields of an object, by their names. */
+/** The fields of an object, by name. */
 export type Fields = Readonly<Record<string, z.core.$ZodType | undefined>>;
 
 /** Converts parameters of the URL to the types of the schema. */
@@ -34,10 +34,10 @@ export const isForm = (mediaType: string): boolean => FORM_TYPE.test(mediaType);
 /** The texts of a form by their names, which may be repeated. */
 type Form = ReadonlyMap<string, readonly string[]>;
 
-/** As Django. The platform's parser takes seconds for a million. */
+/** As in Django. The platform's parser takes seconds for a million. */
 const MAX_FORM_FIELDS = 1_000;
 /**
- * Parses both kinds of forms with the platform's own parser. Ignores files: no endpoint takes any.
+ * Parses both kinds of forms with the platform's parser. Ignores files: no endpoint accepts any.
  * @throws Problem `malformed-body`
  */
 export const readForm = async (bytes: Buffer, mediaType: string): Promise<Form> => {
@@ -64,7 +64,7 @@ export const readForm = async (bytes: Buffer, mediaType: string): Promise<Form> 
   }
 };
 
-/** The values of a form as their types: a repeated name is an array, objects are JSON, and an empty text may mean null. */
+/** Converts the values of a form: a repeated name is an array, objects are JSON, and an empty text may mean null. */
 export const parseForm = (fields: Fields, form: Form): Record<string, unknown> =>
   Object.fromEntries(
     Array.from(form, ([key, texts]) => {
@@ -92,7 +92,7 @@ const parseJsonText = (text: string): unknown => {
   try {
     return parseJson(text);
   } catch (error) {
-    // Fails in the schema, which requires an object.
+    // Left as text: the schema, which requires an object, rejects it.
     if (error instanceof SyntaxError || error instanceof RangeError) return text;
     throw error;
   }
@@ -101,7 +101,7 @@ const parseJsonText = (text: string): unknown => {
 const parseBoolean = (text: string): string | boolean =>
   /^(true|false)$/i.test(text) ? text.toLowerCase() === 'true' : text;
 
-/** Text that does not parse is kept as it is, and fails in the schema with a proper message. */
+/** Text that cannot be converted is kept: the schema rejects it with a proper message. */
 const parseText = (type: string, text: unknown): unknown => {
   if (typeof text !== 'string') return text;
   if (type === 'number' && /^-?\d+$/.test(text)) return clampToSafeInteger(Number(text));

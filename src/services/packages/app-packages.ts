@@ -20,8 +20,8 @@ const loadInspection = () => import('./package-inspection.ts');
 
 export const createAppPackages = ({ em, clock, store, audit, logger, idempotency, origin }: Deps) => ({
   /**
-   * Downloads a version (default, or `latest`: the highest that is not a prerelease) from the store, validates it and stages
-   * it for the next load. A package that fails leaves no trace.
+   * Downloads a version from the store, validates it and stages it for the next load. Without a version, or for `latest`, takes the highest
+   * version that is not a prerelease. A package that fails leaves no trace.
    * @throws Problem `not-found`, `invalid-package`, `package-store-unavailable`, `idempotency-key-reused`
    */
   fetch: async (
@@ -53,9 +53,8 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   },
 
   /**
-   * Applies the package that was fetched last: creates or updates the app, its stacks and its `package_info`. If the app
-   * already runs it, nothing changes, including what an admin has edited since.
-   * The client of a new app: see `createApp`.
+   * Applies the package that was fetched last: creates or updates the app, its stacks and its `package_info`. If the app already runs it,
+   * nothing changes, so edits of an admin since then are kept. For the client of a new app, see `createApp`.
    * @throws Problem `not-found`, `invalid-package`
    */
   load: async (actor: Actor, slug: string, host: string): Promise<void> => {
@@ -71,8 +70,8 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   },
 
   /**
-   * Applies the package that was loaded before the current one, or the given version, from the database: the store is not
-   * needed. If the app already runs it, nothing changes.
+   * Applies the package that was loaded before the current one, or the given version, from the database: the store is not needed. If the
+   * app already runs it, nothing changes.
    * @throws Problem `not-found`, `invalid-package`
    */
   rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<PackageName> => {
@@ -90,7 +89,7 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   },
 });
 
-/** The wanted version, or else the highest that is not a prerelease. */
+/** The wanted version; by default the highest that is not a prerelease. */
 const pickVersion = (versions: readonly string[], wanted: string | undefined): string | null => {
   if (wanted !== undefined && wanted !== 'latest') return versions.includes(wanted) ? wanted : null;
   const released = versions.filter((version) => semver.prerelease(version) === null);
@@ -107,8 +106,8 @@ const neverLoaded = (slug: string, wanted: string | undefined): Problem =>
   });
 
 /**
- * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot: a new app has no row
- * yet, and the row of a new fetch is not visible to other transactions.
+ * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot do this: a new app has no row yet,
+ * and the row of a new fetch is not visible to other transactions.
  */
 const lockPackages = async (tx: Em, slug: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(kysely(tx));
@@ -118,7 +117,7 @@ const lockPackages = async (tx: Em, slug: string): Promise<void> => {
 const lastFetched = (tx: Em, slug: string) =>
   tx.findOne(FetchedPackage, { slug }, { orderBy: { id: 'desc' } });
 
-/** The package that was loaded last into an app, among those of `version`, or else of other bytes than `notSha256`. */
+/** The package that was loaded last into an app, among packages of `version`, or among packages with other bytes than `notSha256`. */
 const lastLoaded = async (tx: Em, app: string, version: string | undefined, notSha256: string) => {
   const wanted = version === undefined ? { sha256: { $ne: notSha256 } } : { version };
   const options = { orderBy: { id: 'desc' }, populate: ['package'] } as const;
@@ -149,7 +148,7 @@ const saveFetched = async (tx: Em, fetch: Fetch): Promise<void> => {
   await tx.nativeDelete(FetchedPackage, { id: { $in: former.map(({ id }) => id) } });
 };
 
-/** The store refuses other bytes too, but its files or its bucket may be changed directly. */
+/** The store also refuses other bytes, but its files or its bucket may be changed directly. */
 const requireSameBytes = async (tx: Em, { slug, version, sha256 }: Fetch): Promise<void> => {
   const other = await tx.findOne(FetchedPackage, { slug, version, sha256: { $ne: sha256 } });
   if (!other) return;

@@ -55,7 +55,7 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   return changes;
 };
 
-/** Otherwise a publisher of one client could take over the app of another by its slug. */
+/** Otherwise, a publisher of one client could take over the app of another client by its slug. */
 const requireClient = ({ slug, client: { id } }: LoadableApp, { client }: PackageManifest): void => {
   if (client === undefined || client === id) return;
   throw invalidPackage(`app.yaml names client ${client}, but the app ${slug} is client ${id}'s.`);
@@ -114,7 +114,7 @@ export const createApp = async (
   return app;
 };
 
-/** The one that its package names, else the client of the requested host, else the client of the first site. */
+/** The client that the package names; otherwise the client of the requested host; otherwise the client of the first site. */
 const clientOfNewApp = async (tx: Em, named: number | undefined, host: string): Promise<number> => {
   const clients = kysely(tx)
     .selectFrom('clients')
@@ -143,8 +143,8 @@ type StackChanges = {
 };
 
 /**
- * Replaces the stacks of an app by those of its package. A stack that the package no longer has is not offered any more, but
- * keeps its row, because saved filters belong to it; if it returns, it has the same id.
+ * Replaces the stacks of an app by the stacks of its package. A stack that the package no longer has is not offered any more, but keeps its
+ * row, because saved filters belong to it; if it returns, it has the same id.
  */
 const replaceStacks = async (tx: Em, appId: string, wanted: PackageManifest['stacks']) => {
   const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
@@ -178,7 +178,7 @@ const stacksOf = (tx: Em, appId: string) =>
 
 type Known = ReadonlyMap<string, Awaited<ReturnType<typeof stacksOf>>[number]>;
 
-/** Ids have 32 random bits, so collisions happen on a platform with many stacks: then all new ids are drawn again. */
+/** Ids have 32 random bits, so a platform with many stacks has collisions: then all new ids are drawn again. */
 const withIds = async (
   tx: Em,
   wanted: PackageManifest['stacks'],

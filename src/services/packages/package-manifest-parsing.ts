@@ -1,4 +1,4 @@
-import { isNode, Lexer, type Node, parseDocument, visit } from 'yaml';
+import { Lexer, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { isJsonObject } from '../../lib/json-value.ts';
 import { type FieldErrors, Problem } from '../../lib/problems.ts';
@@ -32,7 +32,7 @@ const TYPES: Record<string, string> = {
   object: 'a mapping',
 };
 
-/** Predicates: a field and its message form a sentence. */
+/** Messages are predicates: a field and its message form a sentence. */
 const describe = (issue: z.core.$ZodRawIssue): string | undefined => {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input === undefined ? 'is required' : `must be ${TYPES[issue.expected] ?? issue.expected}`;
@@ -53,15 +53,10 @@ const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
 export const MAX_YAML_BYTES = 1024 * 1024;
 
 /**
- * Tokens, line ends and escapes. The library blocks the process for some 20 µs per invalid one: a MiB of wrong brackets took
- * 24 s. 200 stacks have about 4,000.
+ * Limit of tokens, line ends and escapes. The library blocks the process for some 20 µs per invalid one: a MiB of wrong brackets took 24 s.
+ * 200 stacks have about 4,000.
  */
 const MAX_TOKENS = 20_000;
-const MAX_ALIASES = 50;
-/** Of one anchor, with nested aliases multiplied. */
-const MAX_REPEATS = 50;
-/** In nodes of the tree: a mapping adds two, itself and the pair. */
-const MAX_DEPTH = 128;
 
 const OPTIONS = {
   schema: 'core',
@@ -76,7 +71,7 @@ const OPTIONS = {
 type Refuse = (why: string, cause?: unknown) => Problem;
 
 /**
- * Parses one YAML 1.2 document (core schema, no custom tags) into plain data without cycles.
+ * Parses one YAML 1.2 document (core schema, no custom tags) into plain data.
  * @throws Problem `invalid-package` that names `file`
  */
 export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
@@ -92,8 +87,7 @@ export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
   if (fault)
     throw refuse(`is not valid YAML at line ${lineAt(text, fault.pos[0])}: ${summaryOf(fault)}`, fault);
 
-  checkDocument(document, refuse);
-  return attempt<unknown>(() => document.toJS({ maxAliasCount: MAX_REPEATS }), refuse);
+  return attempt<unknown>(() => document.toJS(), refuse);
 };
 
 /** The lexer alone is fast, does not validate, and can be stopped. */
@@ -117,21 +111,3 @@ const summaryOf = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n', 1)[0] ?? '').slice(0, 200) : 'unknown error';
 
 const lineAt = (text: string, position: number): number => text.slice(0, position).split('\n').length;
-
-/** Rejects what the parser accepts and this service does not. */
-const checkDocument = (document: ReturnType<typeof parseDocument>, refuse: Refuse): void => {
-  let aliases = 0;
-  visit(document, {
-    Collection: (_key, _node, path) => {
-      if (path.length > MAX_DEPTH) throw refuse('is nested too deeply');
-    },
-    Alias: (_key, { source }, path) => {
-      aliases += 1;
-      if (aliases > MAX_ALIASES) throw refuse(`has more than ${MAX_ALIASES} aliases`);
-      if (path.some((above) => isNode(above) && anchorOf(above) === source))
-        throw refuse('contains itself through an alias');
-    },
-  });
-};
-
-const anchorOf = (node: Node): string | undefined => ('anchor' in node ? node.anchor : undefined);

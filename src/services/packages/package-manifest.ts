@@ -15,7 +15,7 @@ const Text = (maxLength: number) =>
     .max(maxLength, `is longer than ${maxLength} characters`)
     .refine(isStorableText, 'has a NUL or half a character');
 
-/** Whether JSON preserves the value and the database can store it. `value` has no cycles. */
+/** Whether JSON preserves the value and the database can store it. */
 const isPlainData = (value: unknown): boolean => {
   let plain = true;
   const text = JSON.stringify(value, (key, item: unknown) => {

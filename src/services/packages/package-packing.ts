@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createReadStream, createWriteStream, type Dirent } from 'node:fs';
+import { createReadStream, createWriteStream, type Dirent } from 'node:fs';
 import { access, lstat, opendir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Pack } from 'tar';
 import type { PackageStore } from '../../adapters/package-store/package-store.ts';
@@ -12,19 +12,15 @@ import { MANIFEST_FILE } from './package-manifest.ts';
 import { MAX_YAML_BYTES, parseManifest } from './package-manifest-parsing.ts';
 import { checkSize, invalidPackage, MAX_PACKAGE_ENTRIES, quote } from './package-rules.ts';
 
-/** Of all files, so that the same content makes the same archive. Some readers reject 1970 as implausible. */
-const MODIFIED = new Date('1980-01-01T00:00:00Z');
-
 /**
- * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically. The same files always result in
- * the same bytes. The package has passed the inspection of a fetch. `leftOut` lists paths in the folder that are not in it;
- * folders end with a slash.
+ * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically.
+ * The package has passed the inspection of a fetch. `leftOut` lists paths in the folder that are not packed; folders end with a slash.
  * @throws Problem `invalid-package`, `invalid-input` if `outDir` cannot be created
  */
 export const packDirectory = async (dir: string, outDir: string) => {
   const { slug, version } = parseManifest(await readManifest(dir));
   const name = requirePackageFileName(slug, version);
-  const { paths, leftOut } = await listFiles(dir, outDir, slug);
+  const { paths, leftOut } = await listFiles(dir, slug);
 
   await ensureDirectory(outDir);
   const draft = join(outDir, `.${name}.${randomUUID()}.tmp`);
@@ -46,7 +42,7 @@ export const packDirectory = async (dir: string, outDir: string) => {
  */
 export const publishPackageFile = async (store: PackageStore, file: string) => {
   const named = parsePackageFileName(basename(file));
-  // Before the check of its name: a missing file is the likelier mistake.
+  // Before the check of the name: a missing file is the likelier mistake.
   await readOr(access(file), `${file} cannot be read.`);
   if (!named) throw invalidPackage(`${basename(file)} is not named {slug}-{version}.tgz.`);
   await inspectFile(file, named);
@@ -74,41 +70,23 @@ const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
     throw invalidPackage(refusal, cause);
   });
 
-/** A compressed tar stream of files: their content, path and executable bit, without owners and times. */
+/** A compressed tar stream of files. `tar.create` would take a name that starts with @ for an archive to copy. */
 const createArchive = (dir: string, paths: readonly string[]): Pack => {
-  const archive = new Pack({
-    cwd: dir,
-    noDirRecurse: true,
-    preservePaths: true,
-    strict: true,
-    // Also leaves the operating system out of the gzip header.
-    portable: true,
-    mtime: MODIFIED,
-    gzip: { level: 9 },
-    filter: (_path, stat) => {
-      const permissions = Number(stat.mode) & 0o111 ? 0o755 : 0o644;
-      stat.mode = (Number(stat.mode) & constants.S_IFMT) | permissions;
-      // A hard link is packed as a file.
-      if ('nlink' in stat) stat.nlink = 1;
-      return true;
-    },
-  });
+  const archive = new Pack({ cwd: dir, strict: true, portable: true, gzip: true });
   for (const path of paths) archive.add(path);
   return archive.end();
 };
 
-/** A package file, or its temporary file. */
-const PACKAGE_FORM = /^\.?(.+\.tgz)(?:\.[0-9a-f-]{36}\.tmp)?$/;
 /** Not part of an app: version control, installed packages, secrets, desktop metadata. */
 const LEFT_OUT = /^(\.git|\.hg|\.svn|node_modules|\.env.*|\.DS_Store|Thumbs\.db)$/;
 
 /**
- * The regular files below a folder. Leaves out files that do not belong in a package, and packages of the slug in `outDir`,
- * so that a package does not include the previous one.
+ * The regular files below a folder. Omits files that do not belong in a package, and packages of the slug, so that a package does
+ * not include the previous one.
  * @returns paths relative to the folder, in the same order on every file system
  * @throws Problem `invalid-package` for links and other special files, and above the size limits
  */
-export const listFiles = async (dir: string, outDir: string, slug: string) => {
+export const listFiles = async (dir: string, slug: string) => {
   const paths: string[] = [];
   const leftOut: string[] = [];
   let entries = 0;
@@ -119,7 +97,7 @@ export const listFiles = async (dir: string, outDir: string, slug: string) => {
       leftOut.push(entry.isDirectory() ? `${path}/` : path);
       continue;
     }
-    if (isPackageOf(entry, outDir, slug)) continue;
+    if (parsePackageFileName(entry.name)?.slug === slug) continue;
     entries += 1;
     if (entries > MAX_PACKAGE_ENTRIES)
       throw invalidPackage(`${dir} has more than ${MAX_PACKAGE_ENTRIES} files and folders.`);
@@ -132,7 +110,7 @@ export const listFiles = async (dir: string, outDir: string, slug: string) => {
   return { paths: paths.sort(), leftOut: leftOut.sort() };
 };
 
-/** Skips folders that are left out, because they are often the largest. Opens one folder at a time. */
+/** Skips omitted folders, because they are often the largest. Opens one folder at a time. */
 const entriesBelow = async function* (dir: string): AsyncGenerator<Dirent> {
   const folders = [dir];
   for (const folder of folders) {
@@ -148,8 +126,3 @@ const checkType = (entry: Dirent, path: string): void => {
   const kind = entry.isSymbolicLink() ? 'a symbolic link' : 'neither a file nor a folder';
   throw invalidPackage(`${quote(path)} is ${kind}: a package holds files only.`);
 };
-
-const isPackageOf = (entry: Dirent, outDir: string, slug: string): boolean =>
-  !entry.isDirectory() &&
-  resolve(entry.parentPath) === resolve(outDir) &&
-  parsePackageFileName(PACKAGE_FORM.exec(entry.name)?.[1] ?? '')?.slug === slug;

@@ -1,9 +1,9 @@
 import { Problem } from '../../lib/problems.ts';
 
-/** Of an archive, and also of its content: the tar stream including headers. */
+/** Limit of an archive, and also of its content: the tar stream including headers. */
 const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;
 
-/** Files and folders. */
+/** Counts files and folders. */
 export const MAX_PACKAGE_ENTRIES = 10_000;
 
 /** Bounds the set of paths that is kept in memory. */

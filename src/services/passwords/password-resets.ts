@@ -14,14 +14,14 @@ import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './pas
 /** Minutes for which the link to reset a password is valid. */
 export const RESET_LINK_MINUTES = 60;
 
-/** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
+/** Sets passwords through mailed links: forgotten passwords, and the first password of a new user. */
 export const createPasswordResets = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, guessLimits, anonymousLimits, links, audit, origin } = unit;
 
   return {
     /**
-     * Enqueues a mail to the address as given. The mail worker looks up the account and discards the mail if there is
-     * none; no lookup happens here, so neither the response nor its timing reveals whether the account exists.
+     * Enqueues a mail to the address as given. The mail worker looks up the account, and discards the mail if there is none. No lookup
+     * happens here, so neither the response nor its timing reveals whether the account exists.
      * @throws Problem `throttled`
      */
     request: async (email: string): Promise<void> => {

@@ -7,8 +7,7 @@ import { preparePassword } from '../../lib/typed-text.ts';
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
 export const MAX_PASSWORD_LENGTH = 1024;
 
-type Common = Pick<CommonPasswords, 'has'>;
-type Candidate = { policy: PasswordPolicy; password: string; person: Person; common: Common };
+type Candidate = { policy: PasswordPolicy; password: string; person: Person; common: CommonPasswords };
 
 type Rule = {
   rule: string;
@@ -54,20 +53,18 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: 'common',
-    message: ({ allowCommon }) =>
-      !allowCommon && 'Must not be a common password, even with digits or symbols added.',
-    isMet: ({ password, common }) => !common.has(foldText(truncate(password))),
+    message: ({ allowCommon }) => !allowCommon && 'Must not be a common password.',
+    isMet: ({ password, common }) => !common.has(password.toLowerCase()),
   },
   {
     rule: 'personal',
-    message: ({ allowCommon }) =>
-      !allowCommon && 'Must not contain your name or email address, even reversed.',
-    isMet: ({ password, person }) => !containsPersonalData(truncate(password), person),
+    message: ({ allowCommon }) => !allowCommon && 'Must not contain your name or email address.',
+    isMet: ({ password, person }) => !containsPersonalData(password, person),
   },
   {
     rule: 'characters',
     message: () => 'Must not contain invalid characters.',
-    // UTF-8 has no lone surrogates: all would be hashed as the same replacement character.
+    // UTF-8 has no lone surrogates: all of them would be hashed as the same replacement character.
     isMet: ({ password }) => password.isWellFormed() && !password.includes('\0'),
   },
 ];
@@ -77,10 +74,15 @@ export const passwordRules = (policy: PasswordPolicy): { rule: string; message: 
   activeRules(policy).map(({ rule, message }) => ({ rule, message }));
 
 /**
- * Checks a password against every rule of the policy, in display order. It is checked in the form in which it will be
- * hashed; only the comparisons with common passwords and names ignore case and accents.
+ * Checks a password against every rule of the policy, in display order. The password is checked in the form in which it will be hashed;
+ * only the comparisons with common passwords and names ignore case.
  */
-export const checkPassword = (policy: PasswordPolicy, typed: string, person: Person, common: Common) => {
+export const checkPassword = (
+  policy: PasswordPolicy,
+  typed: string,
+  person: Person,
+  common: CommonPasswords,
+) => {
   const password = preparePassword(typed);
   return activeRules(policy).map(({ rule, message, isMet }) => ({
     rule,
@@ -89,12 +91,12 @@ export const checkPassword = (policy: PasswordPolicy, typed: string, person: Per
   }));
 };
 
-/** @throws Problem `invalid-input` on `field`, with the messages of all rules that the password does not meet */
+/** @throws Problem `invalid-input` on `field`, with the messages of all rules that the password breaks */
 export const rejectWeakPassword = (
   policy: PasswordPolicy,
   password: string,
   person: Person,
-  common: Common,
+  common: CommonPasswords,
   field = 'password',
 ): void => {
   const failed = checkPassword(policy, password, person, common).filter(({ passed }) => !passed);
@@ -107,11 +109,6 @@ const activeRules = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message
     return message === false ? [] : [{ ...rule, message }];
   });
 
-/** Limits the work of a check, which anonymous callers may request. A name after so long a text makes it no weaker. */
-const MAX_COMPARED = 256;
-
-const truncate = (password: string): string => password.slice(0, MAX_COMPARED);
-
 const policyRows = (em: Em) =>
   kysely(em)
     .selectFrom('clients')
@@ -119,7 +116,7 @@ const policyRows = (em: Em) =>
     .select(['password_require_numeric as requireNumeric', 'password_require_upper as requireUpper'])
     .select(['password_require_lower as requireLower', 'password_require_special as requireSpecial']);
 
-/** What a password must contain. When it expires is part of its verification. */
+/** The required content of a password. Expiry is checked when the password is verified. */
 export type PasswordPolicy = InferResult<ReturnType<typeof policyRows>>[number];
 
 /** The policy of a new client, and of users without a client. */
@@ -134,7 +131,7 @@ const DEFAULT_POLICY: PasswordPolicy = {
 
 /**
  * Combines policies into one that satisfies all of them, for users of several clients.
- * @param minLength of all passwords: the setting PASSWORD_MIN_LENGTH
+ * @param minLength for all passwords: the setting PASSWORD_MIN_LENGTH
  */
 export const strictestPolicy = (
   policies: readonly PasswordPolicy[],
@@ -174,66 +171,15 @@ export const readPolicyOfUser = async (
 /** The owner of a password. Names may be empty. */
 export type Person = { email: string; firstName: string; lastName: string };
 
-/**
- * Parts of this length match only as separate words: Tom may use `tomorrow`, but not `Tom1234`. Shorter parts are
- * ignored, or Al and Jo could hardly find a password.
- */
-const SHORT_PART_LENGTH = 3;
+/** Shorter names are ignored, or Al and Jo could hardly find a password. */
+const MIN_NAME_LENGTH = 3;
 
-/** Letters that Unicode does not decompose into a base letter and a mark. */
-const UNDECOMPOSED: Record<string, string> = {
-  Ł: 'L',
-  Ø: 'O',
-  Đ: 'D',
-  Ð: 'D',
-  Æ: 'AE',
-  Œ: 'OE',
-  Þ: 'TH',
-  ẞ: 'SS',
+const containsPersonalData = (password: string, { email, firstName, lastName }: Person): boolean => {
+  const text = password.toLowerCase();
+  return [email, firstName, lastName].some(
+    (part) => part.length >= MIN_NAME_LENGTH && text.includes(part.toLowerCase()),
+  );
 };
-
-/**
- * Removes accents, invisible characters, case and width, so that texts that look alike compare equal. Upper case,
- * because lower case depends on the next letter (Σ) and keeps ß distinct from ss.
- */
-export const foldText = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}]/gu, '')
-    .toUpperCase()
-    .replace(/[ŁØĐÐÆŒÞẞ]/g, (letter) => UNDECOMPOSED[letter] ?? letter);
-
-/** Whether a password contains its owner's name or address, forwards or reversed, with any separators. */
-export const containsPersonalData = (password: string, person: Person): boolean => {
-  const text = normalizeWords(password);
-  const directions = [text, [...text].reverse().join('')];
-  return personalParts(person).some((part) => directions.some((direction) => containsPart(direction, part)));
-};
-
-const containsPart = (text: string, part: string): boolean => {
-  if (countCodePoints(part) > SHORT_PART_LENGTH) return text.includes(part);
-  // A part has only letters, digits and spaces, so it needs no escaping.
-  return new RegExp(`(?<!\\p{L})${part}(?!\\p{L})`, 'u').test(text);
-};
-
-/** Names and address as given, without spaces, and word by word. */
-const personalParts = ({ email, firstName, lastName }: Person): string[] => {
-  const [local = '', domain = ''] = email.split('@');
-  const names = [firstName, lastName, `${firstName} ${lastName}`, `${lastName} ${firstName}`];
-  const phrases = [...names, local, domain, email].map(normalizeWords);
-  const joined = phrases.map((phrase) => phrase.replaceAll(' ', ''));
-  // The top-level domain, such as com or shop, is not personal.
-  const identifying = [firstName, lastName, local, domain.replace(/\.[^.]*$/, '')].map(normalizeWords);
-  const words = identifying.flatMap((text) => text.split(' '));
-  const parts = new Set([...phrases, ...joined, ...words]);
-  return [...parts].filter((part) => countCodePoints(part) >= SHORT_PART_LENGTH);
-};
-
-/** Words separated by one space, so that `Ada.Lovelace` and `ada_lovelace` are equal. */
-const normalizeWords = (text: string): string =>
-  foldText(text)
-    .replace(/[^\p{L}\p{Nd}]+/gu, ' ')
-    .trim();
 
 /** Unlike `length`, counts an emoji, or a letter of a rare script, as one character. */
 const countCodePoints = (text: string): number => [...text].length;

@@ -55,7 +55,7 @@ export const createPasswords = (unit: UnitOfWork) => {
 
   return {
     /**
-     * Changes the actor's own password and revokes all their other credentials.
+     * Changes the actor's own password, and revokes all their other credentials.
      * @returns the new secret of a session, or null
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
@@ -66,7 +66,7 @@ export const createPasswords = (unit: UnitOfWork) => {
       idempotencyKey: IdempotencyKey | null,
     ): Promise<string | null> => {
       const request = { actor, idempotencyKey, operation: 'passwords.change', input: [current, next] };
-      // Responses are stored for a key, and secrets are not.
+      // Not part of the response, because responses are stored for an idempotency key, and secrets must not be.
       let renewed: string | null = null;
       const { credential } = actor;
       await idempotency.runOnce<null>(request, async (transact) => {
@@ -96,7 +96,7 @@ export const createPasswords = (unit: UnitOfWork) => {
       await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
     },
 
-    /** Checks a password against the actor's own policy, or against that of the client of this host. */
+    /** Checks a password against the actor's own policy, or without an actor against the policy of the client of this host. */
     check: async (actor: Actor | null, host: string, password: string, person: Person) => {
       const policy = actor
         ? await readPolicyOfUser(unit, actor.id)
@@ -106,9 +106,9 @@ export const createPasswords = (unit: UnitOfWork) => {
     },
 
     /**
-     * Lists active members of a client whose passwords would be expired if they were valid for this many days, oldest
-     * password first. 0 days means no expiry: no member is affected. Of accounts that were shared, admins see neither whether they have a password
-     * nor when it was set.
+     * Lists active members of a client whose passwords would be expired if they were valid for this many days, oldest password first. 0
+     * days means no expiry: no member is affected. For accounts that were shared, admins see neither whether there is a password nor when
+     * it was set.
      * @throws Problem `not-found`
      */
     previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {

@@ -28,7 +28,7 @@ files('are limited to 10,000 including folders', async ({ folder }) => {
   const names = Array.from({ length: 9_998 }, (_, i) => `${i}`);
   await mkdir(folder.join('app', 'many'));
   await Promise.all(names.map((name) => writeFile(folder.join('app', 'many', name), '')));
-  assert.is((await listFiles(folder.join('app'), folder.join('out'), 'sales')).paths.length, 9_999);
+  assert.is((await listFiles(folder.join('app'), 'sales')).paths.length, 9_999);
 
   await mkdir(folder.join('app', 'one-more'));
   await refusesToBegin(folder, /more than 10000 files and folders/);

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import * as tar from 'tar';
 import { suite } from 'uvu';
@@ -78,7 +77,6 @@ files('are limited to 100 MiB in total', async ({ folder }) => {
 files('must have an app.yaml that is a regular file, not an endless device', async ({ folder }) => {
   const manifest = folder.join('app', 'app.yaml');
   const made: [what: string, make: () => Promise<unknown>][] = [
-    ['a pipe', () => promisify(execFile)('mkfifo', [manifest])],
     ['a link to a device', () => symlink('/dev/zero', manifest)],
     ['a folder', () => mkdir(manifest)],
   ];
@@ -88,14 +86,6 @@ files('must have an app.yaml that is a regular file, not an endless device', asy
     await refusesToBegin(folder, /no app\.yaml in .* that is a file|"app\.yaml" is not a file/);
     assert.ok(what);
   }
-});
-
-files('must have an app.yaml that is not a socket', async ({ folder }) => {
-  await promisify(execFile)('rm', [folder.join('app', 'app.yaml')]);
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(folder.join('app', 'app.yaml'), resolve));
-
-  await refusesToBegin(folder, /no app\.yaml in .* that is a file/).finally(() => server.close());
 });
 
 files('must have a small app.yaml; a larger one is not read', async ({ folder }) => {

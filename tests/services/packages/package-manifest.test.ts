@@ -177,17 +177,10 @@ const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = 
   ['an unknown tag', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
   ['a tag of YAML 1.1', `${manifestText()}metadata: {a: !!binary aGk=}`, /Unresolved tag/],
   ['an alias of nothing', `${manifestText()}metadata: *a`, /Unresolved alias/],
-  ['an alias of itself', `${manifestText()}metadata: &a {b: [*a]}`, /contains itself/],
-  ['many aliases', `${manifestText()}metadata: {a: &a x, b: [${'*a,'.repeat(51)}]}`, /more than 50 aliases/],
   [
     'aliases of aliases',
-    `${manifestText()}metadata: {a: &a [x], b: &b [${'*a,'.repeat(8)}], c: [${'*b,'.repeat(8)}]}`,
+    `${manifestText()}metadata: {a: &a [x], b: &b [${'*a,'.repeat(11)}], c: [${'*b,'.repeat(11)}]}`,
     /alias count/,
-  ],
-  [
-    'deep nesting',
-    `${manifestText()}metadata: {a: ${'['.repeat(200)}${']'.repeat(200)}}`,
-    /nested too deeply/,
   ],
 ];
 
@@ -221,32 +214,12 @@ const refusalOf = (text: string): string => {
   return 'none';
 };
 
-/** Without limits, a MiB of each of these takes the library seconds or all memory. */
-const COSTLY: [unit: string, before?: string, behind?: string][] = [
-  ['[}'],
-  [']'],
-  ['['],
-  ['- '],
-  ['a: b\n'],
-  ['}\n'],
-  ['"'],
-  ['%A\n'],
-  ['a: @x\n'],
-  ['\\q', 'a: "', '"'],
-  ['a\n', 'a: "'],
-  ['`,', '[', ']'],
-  [',', '[', ']'],
-  ['1,', 'a: [', ']'],
-  ['{},', '[', ']'],
-  ['!a x,', '[', ']'],
-];
+/** Without the limit, a MiB of each of these takes the library many seconds, or more memory or stack than there is. */
+for (const unit of ['[', '[}', 'a: b\n']) {
+  yaml(`refuses a MiB of ${JSON.stringify(unit)} before it is parsed`, () => {
+    const text = unit.repeat(Math.floor(MIB / unit.length));
 
-for (const [unit, before = '', behind = ''] of COSTLY) {
-  const times = (count: number) => before + unit.repeat(count) + behind;
-  const most = Math.floor((MIB - before.length - behind.length) / unit.length);
-
-  yaml(`refuses a MiB of ${JSON.stringify(before + unit)} before it is parsed`, () => {
-    assert.is(refusalOf(times(most)), 'app.yaml has more than 20000 tokens and lines.');
+    assert.is(refusalOf(text), 'app.yaml has more than 20000 tokens and lines.');
   });
 }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -58,76 +58,15 @@ packing('writes a package with every file, which passes inspection', async () =>
   }
 });
 
-packing('writes the same bytes for the same files, independent of time, folder and user', async () => {
-  const [first, second] = [
-    await folderOf(),
-    await folderOf(Object.fromEntries(Object.entries(APP).reverse())),
-  ];
-  await utimes(join(second, 'app.yaml'), 1, 1);
-  await chmod(join(second, 'noise.bin'), 0o600);
-
-  const one = await packDirectory(first, fresh());
-  const two = await packDirectory(second, fresh());
-
-  assert.is(one.sha256, two.sha256);
-});
-
-packing('packs in the same order, independent of the file system', async () => {
-  const paths = ['z', 'b/z', 'b/a/c', 'b-c', 'a/z', 'app.yaml', 'B'];
-  const dir = await folderOf({
-    ...Object.fromEntries(paths.map((path) => [path, ''])),
-    'app.yaml': manifestText(),
-  });
-  const packed: string[] = [];
-
-  const { file } = await packDirectory(dir, fresh());
-
-  await tar.list({ file, onReadEntry: ({ path }) => packed.push(path) });
-  assert.equal(packed, ['B', 'a/z', 'app.yaml', 'b-c', 'b/a/c', 'b/z', 'z']);
-});
-
-packing('keeps only the executable bit of the mode', async () => {
-  const dir = await folderOf({ 'app.yaml': manifestText(), run: '#!/bin/sh\n' });
-  await chmod(join(dir, 'run'), 0o700);
-  const modes: Record<string, number | undefined> = {};
-  const { file } = await packDirectory(dir, fresh());
-
-  await tar.list({
-    file,
-    onReadEntry: ({ path, mode, uid, uname, mtime }) => {
-      modes[path] = mode;
-      assert.equal([uid, uname, mtime?.getUTCFullYear()], [undefined, '', 1980]);
-    },
-  });
-
-  assert.equal(modes, { 'app.yaml': 0o644, run: 0o755 });
-});
-
-packing('writes no operating system to the gzip header', async () => {
-  const { file } = await packDirectory(await folderOf(), fresh());
-
-  assert.equal([...(await readFile(file)).subarray(0, 10)], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255]);
-});
-
 packing('excludes its own output in the packed folder', async () => {
   const dir = await folderOf();
-  const elsewhere = await packDirectory(dir, fresh());
+  const packed: string[] = [];
 
-  const first = await packDirectory(dir, dir);
-  const second = await packDirectory(dir, dir);
+  await packDirectory(dir, dir);
+  const { file } = await packDirectory(dir, dir);
 
-  assert.equal([first.sha256, second.sha256], [elsewhere.sha256, elsewhere.sha256]);
-});
-
-packing('packs hard links as files', async () => {
-  const dir = await folderOf({ 'app.yaml': manifestText(), a: 'same' });
-  await link(join(dir, 'a'), join(dir, 'b'));
-
-  const { file } = await packDirectory(dir, fresh());
-
-  const kinds: string[] = [];
-  await tar.list({ file, onReadEntry: ({ path, type, size }) => kinds.push(`${path} ${type} ${size}`) });
-  assert.equal(kinds, ['a File 4', `app.yaml File ${manifestText().length}`, 'b File 4']);
+  await tar.list({ file, onReadEntry: ({ path }) => packed.push(path) });
+  assert.equal(packed, Object.keys(APP).sort());
 });
 
 packing('refuses links and special files, naming the first', async () => {

@@ -50,24 +50,17 @@ const EXAMPLES: [rule: string, policy: Partial<PasswordPolicy>, accepted: string
   [
     'common',
     { allowCommon: false },
-    ['correct horse battery staple'],
-    ['Password1!', 'DRAGON', 'pässwörd', 'ｐａｓｓｗｏｒｄ', 'pass\u200bword'],
+    ['correct horse battery staple', 'sunshine over dragons', ''],
+    ['dragon', 'DRAGON', 'Password123'],
   ],
   [
     'personal',
     { allowCommon: false },
-    ['correct horse battery staple'],
-    ['my-lovelace-99', 'ecalevol-my-99'],
+    ['correct horse battery staple', 'acme.test'],
+    ['my-lovelace-99', 'LOVELACE', 'Ada1234!', 'My ADA.L@acme.test'],
   ],
   ['characters', {}, ['é😀\n\t\x07', ''], ['a\0b', 'a\ud83d', '\ude00a', '\ude00\ud83d']],
 ];
-
-rules('look for names and common passwords in the first 256 characters only', () => {
-  const noise = 'x9'.repeat(128);
-
-  assert.ok(failedRules(`${noise.slice(20)}lovelace`, { allowCommon: false }).includes('personal'));
-  assert.not.ok(failedRules(`${noise}lovelace`, { allowCommon: false }).includes('personal'));
-});
 
 for (const [rule, policy, accepted, rejected] of EXAMPLES) {
   rules(`accept and reject passwords by the rule ${rule}`, () => {
@@ -75,6 +68,17 @@ for (const [rule, policy, accepted, rejected] of EXAMPLES) {
     for (const password of rejected) assert.ok(failedRules(password, policy).includes(rule), password);
   });
 }
+
+rules('ignore names of one or two letters', () => {
+  for (const [firstName, lastName] of [
+    ['Al', 'Wu'],
+    ['', ''],
+  ] as const) {
+    const person = { email: 'al@x.test', firstName, lastName };
+    const checked = checkPassword({ ...LENIENT, allowCommon: false }, 'the walls of Wuhan', person, common);
+    assert.ok(checked.every(({ passed }) => passed));
+  }
+});
 
 rules('list every rule of the policy in a fixed order, each with its message', () => {
   const checked = check('Tea4Two, or Earl Grey?', FULL);
@@ -92,12 +96,12 @@ rules('list every rule of the policy in a fixed order, each with its message', (
     },
     {
       rule: 'common',
-      message: 'Must not be a common password, even with digits or symbols added.',
+      message: 'Must not be a common password.',
       passed: true,
     },
     {
       rule: 'personal',
-      message: 'Must not contain your name or email address, even reversed.',
+      message: 'Must not contain your name or email address.',
       passed: true,
     },
     { rule: 'characters', message: 'Must not contain invalid characters.', passed: true },
@@ -125,7 +129,7 @@ rules('are the same before and after a password is entered', () => {
 rules('report all failed rules at once', () => {
   assert.equal(failedRules('', FULL), ['min_length', 'numeric', 'upper', 'lower', 'special']);
   assert.equal(failedRules('letmein\0', { ...FULL, requireLower: false }), [
-    ...(['min_length', 'numeric', 'upper', 'special', 'common', 'characters'] as const),
+    ...(['min_length', 'numeric', 'upper', 'special', 'characters'] as const),
   ]);
   assert.equal(failedRules(`lovelace${'a'.repeat(2000)}\ud800`, FULL), [
     ...(['max_length', 'numeric', 'upper', 'special', 'personal', 'characters'] as const),
