@@ -54,7 +54,7 @@ export const factorPolicyProcedures = {
     summary: 'Change who needs a second factor for a client',
     description:
       '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. `passkey` demands that it is a passkey. No session ends. Unless `factor_mails` is false, members without one are mailed, and reminded three days before the grace ends. Admins without a second factor cannot demand it at once.',
-    problems: ['throttled', 'passkeys-unavailable'],
+    problems: ['passkeys-unavailable'],
     resourceQuery: 'clients.factorPolicy',
     example: { factor_policy: 'required', factor_grace_days: 14 },
   })

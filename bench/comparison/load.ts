@@ -6,7 +6,7 @@ export type HttpRequest = Pick<autocannon.Request, 'method' | 'path' | 'headers'
 export const UNIQUE_TOKEN = 'unique-0000';
 
 /** Replaces all tokens of a body by one number, the time in microseconds. */
-export const fillUniqueTokens = (body: string): string => {
+const fillUniqueTokens = (body: string): string => {
   const microseconds = String(process.hrtime.bigint() / 1000n);
   const token = microseconds.slice(-UNIQUE_TOKEN.length).padStart(UNIQUE_TOKEN.length, '0');
   return body.replaceAll(UNIQUE_TOKEN, token);

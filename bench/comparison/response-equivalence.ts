@@ -12,7 +12,7 @@ const ATTEMPTS = 5;
 const MAX_VALUE_LENGTH = 120;
 
 /** Peers that respond differently cannot be compared. */
-export class ResponsesDiffer extends OperatorError {}
+class ResponsesDiffer extends OperatorError {}
 
 type Deps = { samples: Samples; state: Pick<DatabaseState, 'changes' | 'restore'>; token: string };
 
@@ -57,7 +57,7 @@ export const compareResponses = async (
  * Finds where two JSON values first differ, ignoring the order of keys.
  * @returns a path with both values, or null if they are equal
  */
-export const findDifference = (a: unknown, b: unknown, path = ''): string | null => {
+const findDifference = (a: unknown, b: unknown, path = ''): string | null => {
   if (Object.is(a, b)) return null;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return describe(path, a, b);
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);

@@ -149,11 +149,7 @@ export const writeTables = async (lines: readonly string[], command = 'npm run b
   writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines, command));
 
 /** Replaces the text of a document between the two markers of the command. */
-export const replaceTables = (
-  document: string,
-  lines: readonly string[],
-  command = 'npm run bench',
-): string => {
+const replaceTables = (document: string, lines: readonly string[], command = 'npm run bench'): string => {
   const begin = `<!-- begin: ${command} -- --write -->`;
   const end = `<!-- end: ${command} -- --write -->`;
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];

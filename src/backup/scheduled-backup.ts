@@ -55,8 +55,8 @@ export const runScheduledBackup = async (deps: ScheduledBackupDeps, signal: Abor
 const placeOf = ({ store }: ScheduledBackupDeps): string => store.locate('');
 
 const isBackupDue = async (deps: ScheduledBackupDeps): Promise<boolean> => {
-  const now = deps.clock.now();
-  return isDue(now, await readBackupHistory(deps.fork(), placeOf(deps), now), deps.schedule);
+  const history = await readBackupHistory(deps.fork(), placeOf(deps));
+  return isDue(deps.clock.now(), history, deps.schedule);
 };
 
 /** If the process was killed after the archive was complete, the backup is good; otherwise its draft is removed. */
@@ -159,8 +159,7 @@ export const isDue = (
 };
 
 /**
- * The archives that the retention removes: beyond the newest `keep`, and older than `keepDays`. The newest always stays. An
- * archive is at least as old as the next newer one, even if the clock was ahead when it was made.
+ * The archives that the retention removes: beyond the newest `keep`, and older than `keepDays`. The newest always stays.
  * @param archives newest first
  */
 export const expiredArchives = <T extends { startedAt: Date }>(
@@ -169,9 +168,7 @@ export const expiredArchives = <T extends { startedAt: Date }>(
   now: Date,
 ): T[] => {
   const oldest = now.getTime() - keepDays * DAY_MS;
-  let latest = now.getTime();
-  return archives.filter(({ startedAt }, index) => {
-    latest = Math.min(latest, startedAt.getTime());
-    return index >= Math.max(keep, 1) && latest < oldest;
-  });
+  return archives.filter(
+    ({ startedAt }, index) => index >= Math.max(keep, 1) && startedAt.getTime() < oldest,
+  );
 };

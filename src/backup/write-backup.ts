@@ -9,7 +9,6 @@ import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession } from '../db/client.ts';
 import { UnfinishedRestore } from '../db/database-errors.ts';
 import { readSchemaState } from '../db/migrate.ts';
-import { latestPossible } from '../lib/clock.ts';
 import { packageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
 import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-months.ts';
@@ -33,17 +32,14 @@ import { quoted, readSequences, readTables, summarizeTable, TEXT_SETTINGS } from
 export const newBackupName = (now: Date): string =>
   `steward-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}.tar`;
 
-const NAME = /^steward-(\d{8}T\d{6})Z-[0-9a-f]{6}\.tar$/;
+const NAME = /^steward-\d{8}T\d{6}Z-[0-9a-f]{6}\.tar$/;
 
-/**
- * The newest backup among these file names; null if there is none. Names with a time in the future come last, because the
- * clock was ahead.
- */
-export const newestBackup = (names: readonly string[], now: Date): string | null => {
-  const latest = newBackupName(latestPossible(now)).slice(0, -'-000000.tar'.length);
-  const backups = names.filter((name) => NAME.test(name)).sort();
-  return backups.findLast((name) => name.slice(0, latest.length) <= latest) ?? backups.at(-1) ?? null;
-};
+/** The newest backup among these file names; null if there is none. */
+export const newestBackup = (names: readonly string[]): string | null =>
+  names
+    .filter((name) => NAME.test(name))
+    .sort()
+    .at(-1) ?? null;
 
 type Options = {
   packages: Pick<PackageStore, 'list' | 'open'>;

@@ -91,7 +91,7 @@ type OpenBackup = () => Promise<Readable>;
 const findBackup = async (config: Config, named: string): Promise<OpenBackup> => {
   if (named.startsWith('s3:') ? !named.endsWith('.tar') : await isFolder(named)) {
     const store = await openTarget(config, named);
-    const name = newestBackup(await store.list(), systemClock.now());
+    const name = newestBackup(await store.list());
     if (name === null) throw invalidInput(`${named} holds no backup: no file is named steward-TIME-ID.tar.`);
     process.stdout.write(`The newest backup is ${store.locate(name)}.\n`);
     return () => store.open(name);

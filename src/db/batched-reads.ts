@@ -30,7 +30,7 @@ export const createRead = (pool: pg.Pool): Read => {
 
   return <Row>(query: Compilable<Row>) => {
     const statement = query.compile();
-    const span = tracing.startStatements(() => [statement.sql]);
+    const span = tracing.startStatement(() => statement.sql);
     const rows = new Promise<Row[]>((resolve, reject) => {
       // The rows have the type of the statement, which Kysely compiled.
       requested.push({ statement, resolve: resolve as Requested['resolve'], reject });

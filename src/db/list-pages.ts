@@ -182,7 +182,7 @@ const copyLines = async (
   onLines: OnLines,
 ): Promise<number> => {
   telemetry.roundTrip.publish(() => ({ statements: 1 }));
-  const span = tracing.startStatements(() => [query.compile().sql]);
+  const span = tracing.startStatement(() => query.compile().sql);
   const client = await pool.connect();
   const [copied] = await Promise.allSettled([
     endWith(span, copyFrom(client, toLiteralSql(query), encoding, onLines)),

@@ -35,7 +35,7 @@ export const pooledClientClass = ({ preparesStatements = true }: Connection): ty
       const { values = [], isBatched, ...config } = configOf(first, rest);
       const named = { name: nameOf(config.text, values), ...config, values };
       if (!isBatched) telemetry.roundTrip.publish(() => ({ statements: 1 }));
-      const span = isBatched ? null : tracing.startStatements(() => [config.text]);
+      const span = isBatched ? null : tracing.startStatement(() => config.text);
       const settle = (error?: unknown): void => {
         span?.end(error ? { error: errorTypeOf(error) } : {});
         if (error) this.emit(QUERY_FAILED, error);

@@ -11,7 +11,6 @@ import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signi
 import { type OperationalState, readOperationalState } from '../services/operational-state.ts';
 import { countUnreadableConnections } from '../services/sso/connections.ts';
 import { countUnreadableWebhooks } from '../services/webhooks/webhooks.ts';
-import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, failure, findingsOf, ok, type Result, warning } from './finding.ts';
 
 /**
@@ -29,7 +28,7 @@ const MAX_MAIL_AGE_S = 60 * 60;
 
 const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Finding[]> => {
   const state = await readOperationalState(em, now);
-  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes, sinks } = state;
+  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, sinks } = state;
   const waiting = formatCount(unsentMails, 'mail waits', 'mails wait');
   const mails =
     oldestUnsentMailSeconds > MAX_MAIL_AGE_S
@@ -51,7 +50,6 @@ const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Find
     ...findingsOf('usage log', log),
     ...findingsOf('backups', judgeBackups(state, backup.target && backup.intervalHours)),
     ...findingsOf('event sinks', sinks.map(judgeSink)),
-    ...findingsOf('clock', [judgeStoredTimes(futureTimes)]),
   ];
 };
 

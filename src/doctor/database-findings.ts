@@ -208,14 +208,6 @@ export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Result
   );
 };
 
-/** Reports only a problem: stored times may be in the future although the clock is right now. */
-export const judgeStoredTimes = (futureTimes: number): Result | false =>
-  futureTimes > 0 &&
-  warning(
-    `${formatCount(futureTimes, 'backup, usage window or mail has', 'backups, usage windows and mails have')} a time in the future: the clock of the database was ahead.`,
-    'Synchronize it with NTP, then start the service: it makes the next backup at once, and corrects the rest within an hour.',
-  );
-
 type MigrationLevel = { pending: string[]; unknown: string[] } | null;
 
 export const judgeMigrations = (level: MigrationLevel): Result => {

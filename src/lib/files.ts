@@ -5,34 +5,24 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { causeInWords, errorCodeOf, nullIfMissing, withRemedy } from './errno.ts';
+import { causeInWords, nullIfMissing, withRemedy } from './errno.ts';
 import { invalidInput } from './problems.ts';
 
 /**
- * Creates a folder and its parents unless they exist. Node's recursive `mkdir` never returns if the file system fails with
- * ENOENT, as /proc does.
+ * Creates a folder and its parents unless they exist.
  * @param mode of all created folders; the default is `0o777` without the umask
  * @throws Problem `invalid-input`
  */
 export const ensureDirectory = async (dir: string, mode?: number): Promise<void> => {
   if (dir === '') throw invalidInput('The name of a folder is empty.');
-  if (await isFolder(dir)) return;
-  const parent = dirname(dir);
-  if (parent !== dir) await ensureDirectory(parent, mode);
   try {
-    await mkdir(dir, { mode });
+    await mkdir(dir, { recursive: true, mode });
   } catch (error) {
-    // Another process may have created it.
-    if (await isFolder(dir)) return;
-    const reason = REASONS[errorCodeOf(error) ?? ''] ?? causeInWords(error);
-    throw invalidInput(withRemedy(`The folder ${dir} cannot be created: ${reason}.`, error), error);
+    throw invalidInput(
+      withRemedy(`The folder ${dir} cannot be created: ${causeInWords(error)}.`, error),
+      error,
+    );
   }
-};
-
-/** For codes whose words in the system explain too little. */
-const REASONS: Record<string, string> = {
-  EEXIST: 'a file or a broken link has this name',
-  ENOENT: 'the file system does not allow it',
 };
 
 /** Whether the path is a folder. */

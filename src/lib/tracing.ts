@@ -34,8 +34,8 @@ export type Tracer = {
   startLinked(details: SpanDetails, traceparent: string | null): Span;
   /** Starts a child of the current span; null without one, or if its trace is not sampled. */
   startChild(details: () => SpanDetails): Span | null;
-  /** Like `startChild`, for statements sent together. Only their operations and tables are recorded. */
-  startStatements(texts: () => readonly string[]): Span | null;
+  /** Like `startChild`, for a statement, of which only the operation is recorded. */
+  startStatement(text: () => string): Span | null;
   current(): Span | null;
   /** Runs work outside of all spans. */
   detach<T>(work: () => T): T;
@@ -59,7 +59,7 @@ export const tracing = {
   startLinked: (details: () => SpanDetails, traceparent: string | null): Span | null =>
     tracer?.startLinked(details(), traceparent) ?? null,
   start: (details: () => SpanDetails): Span | null => tracer?.startChild(details) ?? null,
-  startStatements: (texts: () => readonly string[]): Span | null => tracer?.startStatements(texts) ?? null,
+  startStatement: (text: () => string): Span | null => tracer?.startStatement(text) ?? null,
   current: (): Span | null => tracer?.current() ?? null,
   /** Runs work in a span, or outside of all spans. */
   runIn: <T>(span: Span | null, work: () => T): T => {

@@ -4,21 +4,12 @@
 export const preparePassword = (password: string): string =>
   password.replaceAll(/\p{Zs}/gu, ' ').normalize('NFC');
 
-/** A code without spaces, dashes and invisible characters, and with the digits of any script as ASCII. */
+/** A code without spaces, dashes and invisible characters. */
 export const prepareCode = (code: string): string =>
   code
     .normalize('NFKC')
     .replaceAll(/[\s\p{Pd}\p{Cf}\u2212]/gu, '')
-    .replaceAll(/\p{Nd}/gu, asciiDigit)
     .toLowerCase();
-
-/** The digits of each script are consecutive, from 0 to 9. */
-const asciiDigit = (digit: string): string => {
-  const code = digit.codePointAt(0) ?? 0;
-  let value = 0;
-  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value += 1;
-  return String(value);
-};
 
 /** Accepts a space instead of the `T`, as Python writes it, and instead of the `+`, which a URL turns into a space. */
 const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+ -]\d\d(?::?\d\d)?)$/i;

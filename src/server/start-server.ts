@@ -49,7 +49,7 @@ const start = async ({ config: settings, host, logger }: ServerDeps): Promise<St
     await traces?.stop();
   };
   try {
-    traces = await startTraces(app, config, logger);
+    traces = await startTraces(config, logger);
     demoApps?.serveDemoApps(app.server, {
       issuer: config.baseUrl,
       steward: localUrl(config),
@@ -87,11 +87,10 @@ const describeNewerSchema = async ({ orm }: App): Promise<string[]> => {
 };
 
 /** The packages are loaded only if traces are on. */
-const startTraces = async ({ orm }: App, { tracing: config }: Config, logger: Logger) => {
+const startTraces = async ({ tracing: config }: Config, logger: Logger) => {
   if (!config) return null;
   const { startTracing } = await import('../adapters/opentelemetry/start-tracing.ts');
-  const tables = new Set([...orm.getMetadata().getAll().values()].map(({ tableName }) => tableName));
-  return startTracing({ config, version: manifest.version, tables, logger });
+  return startTracing({ config, version: manifest.version, logger });
 };
 
 const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {

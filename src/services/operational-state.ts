@@ -1,42 +1,20 @@
 import { sql } from 'kysely';
 import { Backup } from '../../entities/backup.ts';
 import { condition, countIn, type Em, kysely } from '../db/kysely.ts';
-import { latestPossible } from '../lib/clock.ts';
-import { dayOf, isFutureWindow } from './apps/usage-windows.ts';
 import { findLastGood } from './backups/backup-history.ts';
 import { isWaiting } from './events/enqueue-deliveries.ts';
-import { isDueTooLate } from './mail/outbox-claims.ts';
 import { readSinkLags } from './sinks/sink-queue.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 
 /** The last good backup, and the number of failures since; null before the first backup. */
 const readBackups = async (em: Em, now: Date) => {
-  const last = await findLastGood(em, now);
+  const last = await findLastGood(em);
   return {
     backupAgeSeconds: last && secondsSince(last.startedAt, now),
     backupDurationSeconds: last?.finishedAt ? secondsSince(last.startedAt, last.finishedAt) : null,
     backupSizeBytes: last?.sizeBytes ?? null,
     backupFailures: await em.count(Backup, { failedAt: { $ne: null }, id: { $gt: last?.id ?? 0 } }),
   };
-};
-
-/**
- * Counts values that were stored while the clock was ahead and are not corrected yet: usage windows and unsent mails, which the hourly
- * maintenance corrects, and the last good backup, until the next one.
- */
-const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
-  const isNewestBackup = condition`id = (select max(id) from backups where finished_at is not null)`;
-  const { windows, mails, backups } = await kysely(em)
-    .selectNoFrom([
-      countIn('usage_windows', isFutureWindow(dayOf(now))).as('windows'),
-      countIn('outbox_mails', isDueTooLate(now)).as('mails'),
-      countIn(
-        'backups',
-        condition`${isNewestBackup} and started_at > ${latestPossible(now)}::timestamptz`,
-      ).as('backups'),
-    ])
-    .executeTakeFirstOrThrow();
-  return windows + mails + backups;
 };
 
 export type OperationalState = Awaited<ReturnType<typeof readOperationalState>>;
@@ -66,7 +44,6 @@ export const readOperationalState = async (em: Em, now: Date) => {
     oldestUnsentMailSeconds: oldest ? secondsSince(oldest, now) : 0,
     ...(await readBackups(em, now)),
     usageMonthsAhead: months.filter((month) => month >= nextMonth).length,
-    futureTimes: await countFutureTimes(em, now),
     sinks: await readSinkLags(em, now),
   };
 };

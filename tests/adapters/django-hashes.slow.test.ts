@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher, type PasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { reasonAgainstHash } from '../../src/adapters/hashing/password-hashes.ts';
@@ -127,32 +126,6 @@ hashes('are accepted with any cost up to the limits', () => {
   ]) {
     assert.is(reasonAgainstHash(hash), null, hash);
   }
-});
-
-hashes('never throw and never verify another password after random changes', async ({ hasher }) => {
-  // One more digit raises the cost of these only by a factor that a test can wait for.
-  const damaged = fc
-    .tuple(
-      fc.constantFrom(argon2, bcrypt, scrypt, pbkdf2.replace('$100$', '$1$')),
-      fc.nat(),
-      fc.nat(2),
-      fc.string(),
-    )
-    .map(([hash, at, cut, put]) => {
-      const start = at % hash.length;
-      return `${hash.slice(0, start)}${put.replaceAll(/\d{3,}/g, '')}${hash.slice(start + cut)}`;
-    })
-    .filter((hash) => !/\$1[2-5]\$/.test(hash));
-
-  await fc.assert(
-    fc.asyncProperty(damaged, async (hash) => {
-      // All others behave the same and take 40 ms each.
-      if (reasonAgainstHash(hash) !== null) return;
-      assert.is(await hasher.verify(hash, 'q'), false);
-      assert.is(hasher.isOutdated(hash), true);
-    }),
-    { numRuns: 100 },
-  );
 });
 
 hashes('do not block the event loop while they are verified', async ({ hasher }) => {

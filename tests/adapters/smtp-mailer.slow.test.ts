@@ -140,19 +140,6 @@ smtp(
   },
 );
 
-smtp('uses another connection if the server has closed the pooled one', async ({ server }) => {
-  const mailer = createSmtpMailer({ url: server.url, concurrency: 1 });
-  assert.is((await mailer.send(MAIL)).outcome, 'taken');
-  let tries = 0;
-  server.faults.sender = () => (++tries === 1 ? 'die' : undefined);
-
-  assert.is((await mailer.send(MAIL)).outcome, 'taken');
-
-  assert.is(tries, 2);
-  assert.is(server.taken.length, 2);
-  mailer.close();
-});
-
 smtp('opens at most `concurrency` connections, and none after it is closed', async ({ server }) => {
   const mailer = createSmtpMailer({ url: server.url, concurrency: 3 });
   const deliveries = await Promise.all(Array.from({ length: 30 }, () => mailer.send(MAIL)));

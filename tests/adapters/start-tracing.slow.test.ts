@@ -34,7 +34,7 @@ const start = async ({ settings }: OtlpReceiver, { settings: more, limits }: Sta
   if (!config) throw new Error('the settings enable traces');
   const warnings: unknown[] = [];
   const logger = { warn: (fields: unknown) => warnings.push(fields) };
-  const started = await startTracing({ config, version: '1.0.0', tables: new Set(), logger, ...limits });
+  const started = await startTracing({ config, version: '1.0.0', logger, ...limits });
   return { ...started, warnings };
 };
 

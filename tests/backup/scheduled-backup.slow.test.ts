@@ -198,35 +198,6 @@ backups('removes nothing while backups fail, or when the newest archive is missi
   assert.match(backup.lines.join(), 'the newest backup is missing');
 });
 
-backups('is made and kept although the clock was ahead during the last ones', async (context) => {
-  context.clock.advance(40 * DAY_MS);
-  await runScheduledBackup(instance(context, { keep: 2 }), RUNNING);
-  context.clock.advance(DAY_MS);
-  await runScheduledBackup(instance(context, { keep: 2 }), RUNNING);
-  context.clock.advance(-41 * DAY_MS);
-  await runScheduledBackup(instance(context, { keep: 2 }), RUNNING);
-  await runScheduledBackup(instance(context, { keep: 2 }), RUNNING);
-  context.clock.advance(DAY_MS);
-  await runScheduledBackup(instance(context, { keep: 2 }), RUNNING);
-
-  const rows = await rowsOf(context);
-  assert.is(rows.length, 4);
-  assert.equal(
-    await archivesOf(context),
-    rows.slice(-2).map(({ name }) => name),
-  );
-});
-
-backups('is retried soon although it failed while the clock was ahead', async (context) => {
-  context.clock.advance(40 * DAY_MS);
-  const failing = failingStore(context, new Error('the disk is full'));
-  await runScheduledBackup(instance(context, { store: failing }), RUNNING);
-  context.clock.advance(-40 * DAY_MS);
-  await runScheduledBackup(instance(context), RUNNING);
-
-  assert.is((await archivesOf(context)).length, 1);
-});
-
 backups('has failed if it exceeds its limit', async (context) => {
   const store = createFolderBackupStore(context.folder.join('backups'));
   const late = new AbortController();

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { openView, setApp, ticketOf } from '../support/access-views.ts';
+import { setApp, ticketOf } from '../support/access-views.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import { ACME, ADA, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, ADA, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const views = browserSuite('access views in the console');
@@ -58,31 +58,6 @@ views('an admin creates a view, opens the app as it, sees the use, and revokes i
     [view?.is_active, view?.data_permissions, view?.usages_cnt],
     [false, { region: ['North'] }, 1],
   );
-});
-
-views('staff see views and their uses, without links and without changing them', async ({ app, browser }) => {
-  await setApp(app, { launch_url: LAUNCH_URL });
-  const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
-  await openView(app, key);
-  const email = 'inactive-link@acme.test';
-  await app.as(ACME).users.create({ email, apps: [SALES] });
-  await app.as(ACME).accessViews.create({ app: 'sales', user: email });
-  await app.as(ACME).users.deactivate({ email });
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/apps/${SALES}`, STAFF);
-  await page.getByRole('link', { name: /^Share links/ }).click();
-  await waitForHeading(page, 'Share links of Sales');
-  await page.getByRole('row', { name: email }).getByText('Person inactive').waitFor();
-  await page.getByRole('button', { name: `Show the view for ${ADA}` }).click();
-  const dialog = page.getByRole('dialog', { name: `Share link for ${ADA}` });
-  await dialog.getByText('Used up, used 1 of 1.').waitFor();
-  await dialog.getByText('127.0.0.1').waitFor();
-  await dialog.getByText('only those who manage it see the link').waitFor();
-  assert.is(await dialog.getByRole('button', { name: 'Revoke' }).count(), 0);
-  assert.is(await dialog.getByRole('link').count(), 0);
-  assert.is(await dialog.getByRole('textbox').count(), 0);
-  assert.is(await page.getByRole('button', { name: 'New share link' }).count(), 0);
 });
 
 views(

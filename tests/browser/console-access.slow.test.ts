@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { goTo, openConsole, resizeTo } from '../support/console.ts';
+import { openConsole, resizeTo } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
@@ -181,23 +181,6 @@ access('keys, and clicks with Shift, change cells and ranges of them', async ({ 
     return before - link.getBoundingClientRect().x;
   });
   assert.ok(moved < 30, 'the names stay in view');
-});
-
-access('an admin of the client has all of its apps on each screen', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openMatrix(page);
-  assert.ok(await boxOf(page, `All apps for ${ACME}`).isChecked());
-  const note = 'Has all apps of the client as its admin';
-  assert.ok(await page.getByRole('row').filter({ hasText: 'Admin' }).getByTitle(note).first().isVisible());
-  await goTo(page, `/console/people/${ACME}`);
-  await page.getByText('Has all apps of Acme Analytics as its admin.').waitFor();
-  await page.getByRole('region', { name: 'Apps' }).getByText('As an admin of the client').first().waitFor();
-  assert.is(await page.getByRole('button', { name: 'Grant an app' }).count(), 0);
-  await goTo(page, '/console/');
-  const tiles = page.locator('a[href^="/launch/"]');
-  await tiles.first().waitFor();
-  assert.is(await tiles.count(), (await app.as(ACME).apps.list({})).length);
 });
 
 access.run();

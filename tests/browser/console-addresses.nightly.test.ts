@@ -95,32 +95,19 @@ addresses('of a person are changed by a superuser at once', async ({ app, browse
   await restore(app, to, ADA);
 });
 
-addresses(
-  'of a person are requested by a client admin, and taken ones are refused to superusers',
-  async (context) => {
-    const { app, browser } = context;
-    const to = 'ada.byron@acme.test';
-    await using visit = await browser.open(/status of 4/);
-    const { page } = visit;
-    const dialog = await openDialog(page, ACME, ADA, 'Ada Lovelace');
-    await dialog.getByText('takes effect when it is confirmed there').waitFor();
-    await dialog.getByLabel('New email address').fill(to);
-    await dialog.getByRole('button', { name: 'Send the link' }).click();
-    await page.getByText(`Sent a link to ${to}.`).waitFor();
-    assert.is((await app.as(ACME).users.get({ email: ADA })).email, ADA);
-    assert.ok(await mailedEmailToken(app, to, 'confirm'));
-    await page.getByRole('status').getByText(`The change to ${to} is not confirmed yet`).waitFor();
-    await page.getByRole('button', { name: 'Cancel the change' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the change' }).click();
-    await page.getByText(`The change to ${to}`).waitFor({ state: 'detached' });
-    assert.is((await app.as(ACME).users.screen({ email: ADA })).account?.pending_email, null);
-
-    const again = await openDialog(page, ROOT, ADA, 'Ada Lovelace');
-    await again.getByLabel('New email address').fill(GRACE);
-    await again.getByRole('button', { name: 'Change the address' }).click();
-    await again.locator('input[aria-invalid=true]').waitFor();
-  },
-);
+addresses('of a person are requested by a client admin', async ({ app, browser }) => {
+  const to = 'ada.byron@acme.test';
+  await using visit = await browser.open();
+  const { page } = visit;
+  const dialog = await openDialog(page, ACME, ADA, 'Ada Lovelace');
+  await dialog.getByText('takes effect when it is confirmed there').waitFor();
+  await dialog.getByLabel('New email address').fill(to);
+  await dialog.getByRole('button', { name: 'Send the link' }).click();
+  await page.getByText(`Sent a link to ${to}.`).waitFor();
+  assert.is((await app.as(ACME).users.get({ email: ADA })).email, ADA);
+  assert.ok(await mailedEmailToken(app, to, 'confirm'));
+  await page.getByRole('status').getByText(`The change to ${to} is not confirmed yet`).waitFor();
+});
 
 addresses('are not offered for the own account, nor of admins to admins', async ({ app, browser }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });

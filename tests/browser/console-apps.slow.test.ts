@@ -172,18 +172,4 @@ apps('get another version by staff, who roll back to the one before', async ({ a
   await alert('The package is invalid').waitFor();
 });
 
-apps('offer no packages to client admins, and no changes to members', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, VERSIONS, ACME);
-  await page.getByRole('heading', { name: 'Versions' }).waitFor();
-  assert.is(await page.getByRole('button', { name: 'Fetch' }).count(), 0);
-  await openConsole(page, SALES_SCREEN, ADA);
-  const open = page.getByRole('link', { name: 'Open Sales' });
-  await open.waitFor();
-  assert.is(await open.getAttribute('href'), '/launch/sales/');
-  assert.is(await page.getByRole('button', { name: /^Save/ }).count(), 0);
-  assert.is(await page.getByRole('heading', { name: 'Versions' }).count(), 0);
-});
-
 apps.run();

@@ -5,7 +5,7 @@ import { browserSuite } from '../support/browser.ts';
 import { goTo, hearNothing, openConsole, waitForData } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { eventually, until } from '../support/time.ts';
+import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const home = browserSuite('Home and requests in the console');
@@ -57,25 +57,6 @@ home('a line for each kind leads to what needs attention, and sends invitations 
   await page.waitForURL('**/apps?in_maintenance=true');
   await page.locator('h1:focus', { hasText: 'Apps' }).waitFor();
   await page.getByRole('table').getByRole('link', { name: 'Sales' }).waitFor();
-});
-
-home('the figures are those of four weeks, with the change against the four before', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, '/console/', ROOT);
-  const { actions, previous_actions, users, used_apps } = await app.as(ROOT).usage.summary({});
-  const number = (value: number) => value.toLocaleString('en-US');
-  const shown = (label: string) =>
-    page.locator('dl > div').filter({ has: page.getByText(label, { exact: true }) });
-  await eventually(async () => {
-    assert.match(await shown('Actions').innerText(), number(actions));
-    assert.match(await shown('Active people').innerText(), number(users));
-    assert.match(await shown('Apps in use').innerText(), number(used_apps));
-  });
-  await shown('Actions')
-    .getByTitle(`${number(previous_actions)} in the 28 days before`)
-    .waitFor();
 });
 
 home('requests are allowed on the screen of the app, which lists them', async ({ app, browser }) => {

@@ -52,26 +52,6 @@ mails('failed ones are found by the filters of the address, and sent again', asy
   assert.is((await mailTo(app, refused)).failed_at, null);
 });
 
-mails('a sent mail keeps its texts when those of the client change', async ({ app, browser }) => {
-  await app.as(ACME).clients.update({ id: 1, invitation_body: 'Welcome to the first edition.' });
-  const { taken } = await sendAndRefuse(app);
-  await app.as(ACME).clients.update({ id: 1, invitation_body: 'Welcome to the second edition.' });
-  const { id } = await mailTo(app, taken);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/mails/${id}`);
-  const content = page.frameLocator('iframe');
-  const notKept = page.getByText('were not kept');
-  await content.getByText('Welcome to the first edition.').waitFor();
-  await page.getByRole('heading', { name: 'As it was sent' }).waitFor();
-  assert.is(await notKept.count(), 0);
-  await app.db().updateTable('outbox_mails').set({ variables: null }).where('id', '=', id).execute();
-  await page.reload();
-  await content.getByText('Welcome to the second edition.').waitFor();
-  await notKept.waitFor();
-  await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
-});
-
 mails(
   'one of a revoked invitation is shown in a frame without permissions, and not sent',
   async (context) => {

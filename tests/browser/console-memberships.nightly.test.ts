@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const memberships = browserSuite('memberships in the console');
@@ -154,24 +154,6 @@ memberships('are removed after a preview, and the person leaves the list', async
   );
 });
 
-memberships('that are the last ones say that the account is deactivated', async ({ app, browser }) => {
-  const { email, path } = await addShared(app);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openPerson(page, path, ROOT);
-  await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove from client' }).click();
-  await rowOf(page, 'Acme Analytics').waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Remove from Globex Data' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('They belong to no other client: the account is deactivated').waitFor();
-  await dialog.getByRole('button', { name: 'Remove and deactivate' }).click();
-  await page.getByText('This person belongs to no client.').waitFor();
-  await page.locator('main').getByText('Inactive', { exact: true }).waitFor();
-
-  assert.is((await app.as(ROOT).users.get({ email })).is_active, false);
-});
-
 memberships('of all clients are shown to superusers, with links, and change one by one', async (context) => {
   const { app, browser } = context;
   const { email, path } = await addSuspended(app, 'Bo');
@@ -195,34 +177,6 @@ memberships('of all clients are shown to superusers, with links, and change one 
   await waitForHeading(page, 'Globex Data');
 });
 
-memberships('are suspended and reactivated with the keyboard alone', async ({ app, browser }) => {
-  const { email, path } = await addShared(app);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openPerson(page, path, ACME);
-  const isFocused = (name: string) =>
-    page.getByRole('button', { name, exact: true }).and(page.locator(':focus'));
-  await rowOf(page, 'Acme Analytics').getByRole('link').focus();
-  await page.keyboard.press('Tab');
-  await isFocused('Suspend in Acme Analytics').waitFor();
-  await page.keyboard.press('Enter');
-  await isFocused('Cancel').waitFor();
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await page.getByText('Suspended in Acme Analytics.').waitFor();
-  await isFocused('Reactivate in Acme Analytics').waitFor();
-  assert.is((await app.as(ACME).users.get({ email })).is_active, false);
-  await page.keyboard.press('Enter');
-  await page.getByText('Reactivated in Acme Analytics.').waitFor();
-  await isFocused('Suspend in Acme Analytics').waitFor();
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await isFocused('Cancel').waitFor();
-  await page.keyboard.press('Escape');
-
-  await isFocused('Remove from Acme Analytics').waitFor();
-});
-
 memberships('of an inactive account are only removed, and the switch says why', async ({ app, browser }) => {
   const { email, path } = await addShared(app);
   await app.as(ROOT).users.deactivate({ email });
@@ -234,21 +188,6 @@ memberships('of an inactive account are only removed, and the switch says why', 
   await showTab(page, 'Access');
   await clientsOf(page).waitFor();
   assert.equal(await clientsOf(page).getByRole('button').allInnerTexts(), ['Remove']);
-});
-
-memberships('of admins, and of the user, are not offered to admins', async ({ app, browser }) => {
-  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
-  await using visit = await browser.open();
-  const { page } = visit;
-  for (const [email, name] of [
-    [GRACE, 'Grace Hopper'],
-    [ACME, 'Alex Acme'],
-  ] as const) {
-    await openConsole(page, `/console/people/${email}`, ACME);
-    await waitForHeading(page, name);
-    await clientsOf(page).getByText('Client admin', { exact: true }).waitFor();
-    assert.is(await clientsOf(page).getByRole('button').count(), 0, email);
-  }
 });
 
 memberships.run();

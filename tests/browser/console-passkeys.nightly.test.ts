@@ -11,7 +11,7 @@ import {
   enrollPasskey,
 } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 
 const passkeys = browserSuite('passkeys in the console');
 
@@ -98,36 +98,6 @@ passkeys(
     await waitForHeading(page, 'Hello Ada');
   },
 );
-
-passkeys('are created once for a device, which says so', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
-  await addVirtualAuthenticator(page);
-  await openAccount(page, STAFF);
-  await enrollInBrowser(page, app, STAFF);
-  const dialog = await openDialog(page);
-  await dialog.getByRole('button', { name: 'Create' }).click();
-  // The session is older than the passkey.
-  await page.getByRole('button', { name: 'Use your passkey' }).click();
-  await dialog.getByText('This device already has a passkey of your account.').waitFor();
-
-  assert.is((await app.as(STAFF).mfa.list({})).factors.length, 1);
-});
-
-passkeys('are added with the keyboard alone', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await addVirtualAuthenticator(page);
-  await openAccount(page, ACME);
-  await page.getByRole('button', { name: ADD }).focus();
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: ADD }).getByLabel('Name').waitFor();
-  await page.locator('input:focus').waitFor();
-  await page.keyboard.press('Enter');
-  await page.getByRole('list', { name: 'Recovery codes' }).waitFor();
-
-  assert.is((await app.as(ACME).mfa.list({})).factors.length, 1);
-});
 
 testAppearance(
   passkeys,

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
-import { ACME, GRACE, ROOT } from '../support/test-app.ts';
+import { GRACE, ROOT } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const permissions = browserSuite('permissions in the console');
@@ -40,21 +40,5 @@ permissions(
     assert.equal(found, [false, true]);
   },
 );
-
-permissions('a person of other clients offers no logins, and the page says why', async ({ app, browser }) => {
-  const email = 'shared@acme.test';
-  await app.as(ROOT).users.create({ email, first_name: 'Sam', apps: [SALES, FLEET] });
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, `/console/people/${email}`, ACME);
-  await waitForHeading(page, 'Sam');
-  await page.getByText('What you change here counts in Acme Analytics only.').waitFor();
-  await page.getByRole('button', { name: 'Grant an app' }).waitFor();
-  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['', 'Grant an app']);
-  assert.is(await page.getByRole('tab', { name: 'Security' }).count(), 0);
-  await page.getByRole('tab', { name: 'Profile' }).click();
-  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save']);
-  assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
-});
 
 permissions.run();

@@ -3,15 +3,14 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite } from '../support/browser.ts';
-import { hearNothing, openConsole, waitForData } from '../support/console.ts';
+import { openConsole, waitForData } from '../support/console.ts';
 import { endGrants, forgetReminders, remindersIn } from '../support/reminders.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import { ACME, ADA, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 
 const reminders = browserSuite('reminders of a client in the console');
 
 const TAB = '/console/clients/1?tab=reminders';
-const REFUSAL = /responded with a status of 4/;
 const SAVED = {
   access_days: 7,
   access_admins: true,
@@ -87,29 +86,6 @@ reminders('a client admin turns them on, sees who gets which mail, and reads the
   await isSaved(page);
   const off = { ...SAVED, inactive_days: 0, suspend_days: 0 };
   assert.equal(await read(), off, 'no suspension without a warning');
-});
-
-reminders('the second of two admins chooses between both settings, and staff read them', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
-  await hearNothing(page);
-  await openConsole(page, TAB);
-  await switchOf(page, 'Access that ends').check();
-  await page.getByLabel('Days before the end').fill('9');
-  await app.as(ROOT).reminders.update({ id: 1, access_days: 5 });
-  await save(page);
-  const versions = page.getByRole('dialog').getByRole('radiogroup', { name: 'Days before access ends' });
-  await versions.getByLabel('Yours').check();
-  assert.is((await app.as(ACME).reminders.get({ id: 1 })).access_days, 5);
-  await page.getByRole('button', { name: 'Save my choice' }).click();
-  await isSaved(page);
-  assert.is((await app.as(ACME).reminders.get({ id: 1 })).access_days, 9);
-
-  await openConsole(page, TAB, STAFF);
-  const form = page.getByRole('form', { name: 'Reminders' });
-  await form.getByText('Client admins and superusers change this.').waitFor();
-  assert.is(await form.getByRole('switch').count(), 0);
 });
 
 reminders.run();

@@ -20,8 +20,6 @@ const openPerson = async (page: Page): Promise<void> => {
   await waitForData(page);
 };
 
-const LOAD_FAILURE = { name: 'This page could not be loaded' };
-
 restart('says that the service is away, and goes on without a reload when it is back', async () => {
   await using folder = await makeDataDir();
   const PORT = String(await freePort());
@@ -54,24 +52,6 @@ restart('says that the service is away, and goes on without a reload when it is 
   await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
   await waitForHeading(page, 'Audit trail');
   assert.is(await page.evaluate('globalThis.isSamePage'), true);
-});
-
-restart('shows why a screen that was never open cannot be loaded, and opens it when it is back', async () => {
-  await using folder = await makeDataDir();
-  const PORT = String(await freePort());
-  const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
-  const before = await startService('demo', settings);
-  await using chromium = await launchChromium();
-  const page = await openTab(chromium, { baseURL: settings.BASE_URL });
-  await openPerson(page);
-
-  await before.kill('SIGTERM');
-  await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
-  await page.getByRole('heading', LOAD_FAILURE).waitFor();
-
-  await using _after = await startService('demo', settings);
-  await bannerOf(page).waitFor({ state: 'detached' });
-  await waitForHeading(page, 'Audit trail');
 });
 
 restart.run();

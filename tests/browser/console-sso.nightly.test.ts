@@ -101,27 +101,6 @@ sso('a member without a password confirms an action by another login at the prov
   await page.getByRole('textbox', { name: 'Token', exact: true }).waitFor();
 });
 
-sso('a member logs out in the console, and then at the provider', async ({ browser }) => {
-  await using visit = await browser.open(/status of 403/);
-  const { page } = visit;
-  await page.goto('/login/?next=/console/account');
-  await page.getByLabel('Email address').fill(EMAIL);
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await waitForHeading(page, 'Account');
-  await page.getByRole('button', { name: `account of ${EMAIL}` }).click();
-  await page.getByRole('menuitem', { name: 'Log out' }).click();
-  await page.getByRole('link', { name: 'Log out at your provider, too' }).click();
-  await page.getByRole('button', { name: 'Log out there' }).click();
-  await page.waitForURL((url) => url.pathname === '/login/');
-  assert.is(new URL(page.url()).search, '');
-
-  provider.state.subject = null;
-  await page.getByLabel('Email address').fill(EMAIL);
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await waitForHeading(page, 'Single sign-on failed');
-  provider.state.subject = 'browser';
-});
-
 sso('an admin sees at which provider a person logs in, and unlinks it', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
@@ -131,20 +110,6 @@ sso('an admin sees at which provider a person logs in, and unlinks it', async ({
   await page.getByText('The account was unlinked.').waitFor();
 
   assert.equal(await app.as(ACME).users.identities({ email: EMAIL }), []);
-});
-
-sso('the keyboard opens the form of a connection, and returns to its button', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, TAB, ACME);
-  const button = page.getByRole('button', { name: 'Connect a provider' });
-  await button.press('Enter');
-  const name = page.getByRole('textbox', { name: 'Name', exact: true });
-  await name.and(page.locator(':focus')).waitFor();
-  await page.keyboard.type('Other ID');
-  assert.is(await name.inputValue(), 'Other ID');
-  await page.keyboard.press('Escape');
-  await button.and(page.locator(':focus')).waitFor();
 });
 
 sso('an admin deactivates a connection after a confirmation', async ({ app, browser }) => {

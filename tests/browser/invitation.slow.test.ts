@@ -45,26 +45,6 @@ invitation('accepts an invitation with the keyboard alone', async ({ app, browse
   await waitForHeading(page, 'Hello Mary');
 });
 
-invitation('is accepted once, also on a double click and in a second browser', async ({ app, browser }) => {
-  const { path } = await inviteByLink(app, { email: 'used@acme.test' });
-  await using first = await browser.open();
-  await using second = await browser.open();
-  for (const { page } of [first, second]) {
-    await page.goto(path);
-    await page.getByLabel('First name').fill('Una');
-    await page.getByLabel('Choose a password').fill('a fine new one');
-  }
-  await first.page.getByRole('button', { name: 'Accept and log in' }).dblclick();
-  await first.page
-    .getByRole('heading', { level: 1, name: /^(Hello Una|Invitation already accepted)$/ })
-    .waitFor();
-  await second.page.getByRole('button', { name: 'Accept and log in' }).click();
-  await waitForHeading(second.page, 'Invitation already accepted');
-  await second.page.goto(path);
-  await waitForHeading(second.page, 'Invitation already accepted');
-  await assertLooksGood(second.page, 'invitation-accepted');
-});
-
 testAppearance(invitation, {
   'invitation-login': async (page, app) => {
     await page.goto((await inviteByLink(app, { email: ADA, client: 2, by: GLOBEX })).path);

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite, fillLogin, logIn, waitForHeading } from '../support/browser.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
-import { assertLooksGood } from '../support/screenshots.ts';
+import { assertLooksGood, testAppearance } from '../support/screenshots.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
 
 const login = browserSuite('login and password pages in Chromium');
@@ -25,37 +25,6 @@ login('logs in, shows the home page and logs out', async ({ browser }) => {
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
   await waitForHeading(page, 'Welcome to Acme Analytics');
   assert.not.ok((await visit.cookies()).includes('steward_session'));
-});
-
-login('ends another session by its button', async ({ browser }) => {
-  await using first = await browser.open();
-  await using second = await browser.open();
-  for (const { page } of [first, second]) {
-    await page.goto('/login/');
-    await fillLogin(page, ADA, DEMO_PASSWORD);
-    await waitForHeading(page, 'Hello Ada');
-  }
-  await assertLooksGood(second.page, 'home');
-  await second.page.getByRole('button', { name: /^Log out Chrome on Linux/ }).click();
-  await second.page.getByText('This browser').waitFor();
-  await first.page.reload();
-  await waitForHeading(first.page, 'Welcome to Acme Analytics');
-});
-
-login('replaces an expired password', async ({ app, browser }) => {
-  await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 2).execute();
-  app.clock.advance(31 * DAY_MS);
-  await using visit = await browser.open();
-  const { page } = visit;
-  await page.goto('http://globex.localhost:8000/login/?next=/password/change/');
-  await fillLogin(page, EDSGER, DEMO_PASSWORD);
-  await waitForHeading(page, 'Your password has expired');
-  await assertLooksGood(page, 'password-expired');
-  await page.getByLabel('Current password').fill(DEMO_PASSWORD);
-  await page.getByLabel('New password').fill(NEW);
-  await page.getByRole('button', { name: 'Change password and log in' }).click();
-  await waitForHeading(page, 'Change your password');
-  await assertLooksGood(page, 'password-change');
 });
 
 login('follows redirects to a home on another host', async ({ app, browser }) => {
@@ -116,6 +85,26 @@ login('sets a new password once by a mailed link, and the new password logs in',
   await page.goto(path);
   await waitForHeading(page, 'This link is no longer valid');
   await assertLooksGood(page, 'reset-invalid');
+});
+
+testAppearance(login, {
+  home: async (page) => {
+    await logIn(page, ADA);
+    await logIn(page, ADA);
+    await page.goto('/');
+    await page.getByRole('button', { name: /^Log out Chrome on Linux/ }).waitFor();
+  },
+  'password-change': async (page) => {
+    await logIn(page, ADA);
+    await page.goto('/password/change/');
+  },
+  'password-expired': async (page, app) => {
+    await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 2).execute();
+    app.clock.advance(31 * DAY_MS);
+    await page.goto('http://globex.localhost:8000/login/');
+    await fillLogin(page, EDSGER, DEMO_PASSWORD);
+    await waitForHeading(page, 'Your password has expired');
+  },
 });
 
 login.run();

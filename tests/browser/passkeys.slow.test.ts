@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { addVirtualAuthenticator, disableConditionalUi, enrollInBrowser } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
@@ -58,29 +57,6 @@ passkeys('are offered by the browser in the field for the email address', async 
   await waitForHeading(page, 'Hello Ada');
 });
 
-passkeys('ignore the button while the passkey from the field is being checked', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await addVirtualAuthenticator(page);
-  await page.goto(WITHOUT_OFFERS);
-  await enrollInBrowser(page, app, ADA);
-  const { promise: isPressed, resolve: press } = Promise.withResolvers<void>();
-  let answers = 0;
-  await page.route('**/api/v1/session/passkey/', async (route) => {
-    answers += 1;
-    await isPressed;
-    await route.continue();
-  });
-  const answered = page.waitForRequest('**/api/v1/session/passkey/');
-  await page.goto('/login/');
-  await answered;
-  await page.getByRole('button', { name: SIGN_IN }).click();
-  press();
-  await waitForHeading(page, 'Hello Ada');
-
-  assert.is(answers, 1);
-});
-
 passkeys('follow the password, beside the code of an app', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
@@ -129,19 +105,6 @@ passkeys('say in one sentence why they failed, and keep the focus', async ({ app
   await button.click();
   await page.getByRole('alert').getByText(REFUSAL).waitFor();
   assert.is(await page.evaluate('document.activeElement.textContent'), SIGN_IN);
-});
-
-passkeys('lead back to the login when the time for the second step is over', async ({ browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
-  await addVirtualAuthenticator(page);
-  await enterPassword(page, GRACE, '/login/?next=/console/account');
-  await waitForHeading(page, 'Enter your code');
-  await browser.advance(6 * MINUTE_MS);
-  await page.getByRole('button', { name: 'Use a passkey' }).click();
-  await page.getByText('The time for the code is over').waitFor();
-
-  assert.match(page.url(), 'next=%2Fconsole%2Faccount');
 });
 
 testAppearance(

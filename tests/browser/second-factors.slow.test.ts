@@ -8,7 +8,7 @@ import { loseResponses, openConsole, waitForData } from '../support/console.ts';
 import { OATHTOOL } from '../support/environment.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { enroll, WRONG_CODE } from '../support/second-factors.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const factors = browserSuite('second factors in Chromium');
 
@@ -191,24 +191,6 @@ factors('asks for a new login if the response to the first code was lost', async
   await page.waitForURL(/\/login\//);
 
   assert.is((await app.as(email).mfa.list({})).factors.length, 1);
-});
-
-factors('is set up with the keyboard alone', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openAccount(page, ACME);
-  await page.getByRole('button', { name: SET_UP }).focus();
-  await page.keyboard.press('Enter');
-  const { code } = await enrolmentIn(page, app);
-  for (let steps = 0; steps < 10; steps += 1) {
-    if (await page.evaluate(`document.activeElement.labels?.[0]?.textContent === 'Code'`)) break;
-    await page.keyboard.press('Tab');
-  }
-  await page.keyboard.type(code);
-  await page.keyboard.press('Enter');
-  await page.getByRole('list', { name: 'Recovery codes' }).waitFor();
-
-  assert.is((await app.as(ACME).mfa.list({})).recovery_codes, 10);
 });
 
 factors('of a person is reset in the console, with a reason', async ({ app, browser }) => {

@@ -109,16 +109,6 @@ writing('creates no invitation if one of 1,000 lines is invalid, and names the l
   assert.equal(await everything(app), before);
 });
 
-writing('reports every error, even if each column of each line has one', async ({ app }) => {
-  const cells = { apps: 'fleet', is_demo_user: 'maybe', extra: '7' };
-  const rows = Array.from({ length: 2000 }, (_, index) => rowOf(index + 2, `bad ${index}`, cells));
-
-  const { faults } = await invite(app, rows);
-
-  assert.is(faults.length, 8000);
-  assert.is(new Set(faults.map(({ line, field }) => `${line} ${field}`)).size, 8000);
-});
-
 writing('reports the same errors as the API', async ({ app }) => {
   const items = [
     { email: 'no address', client: 1 },

@@ -10,7 +10,6 @@ import {
   judgePrivileges,
   judgeSearch,
   judgeServer,
-  judgeStoredTimes,
   judgeTls,
 } from '../../src/doctor/database-findings.ts';
 import type { Result } from '../../src/doctor/finding.ts';
@@ -162,12 +161,5 @@ for (const [days, status, message] of [
     assert.equal([finding.status, finding.message], [status, message]);
   });
 }
-
-findings('stored times in the future: warning', () => {
-  assert.is(judgeStoredTimes(0), false);
-  const result = judgeStoredTimes(1) || null;
-  assert.is(result?.status, 'warning');
-  assert.match(result?.message ?? '', /^1 backup, usage window or mail has a time in the future/);
-});
 
 findings.run();

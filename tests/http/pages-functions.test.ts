@@ -1,10 +1,8 @@
-import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formActionSources, homeUrl, localPath, loginPath } from '../../src/http/pages/page-layout.ts';
 import { formatDateTime, formatWait, userMessage } from '../../src/http/pages/parts.ts';
 import { Problem } from '../../src/lib/problems.ts';
-import { anyCharacter } from '../support/any-character.ts';
 
 const displayText = suite('display text of pages');
 
@@ -38,45 +36,6 @@ displayText('formatDateTime names the month and the zone', () => {
 displayText.run();
 
 const redirects = suite('redirects of pages');
-
-const HERE = 'https://steward.example';
-
-const hostilePath = fc
-  .array(
-    fc.constantFrom(
-      '/',
-      '\\',
-      '//',
-      '.',
-      '..',
-      '@',
-      ':',
-      '%2f',
-      '%5c',
-      '\t',
-      '\n',
-      '\r',
-      '\0',
-      ' ',
-      '?',
-      '#',
-      'é',
-    ),
-  )
-  .map((parts) => `/${parts.join('')}evil.test`);
-
-redirects('localPath never returns a path that leads to another host', () => {
-  const inputs = fc.oneof(fc.string({ unit: anyCharacter }), fc.webUrl(), fc.webPath(), hostilePath);
-  fc.assert(
-    fc.property(inputs, (input) => {
-      const path = localPath(input);
-      if (path === null) return;
-      assert.is(new URL(path, `${HERE}/login/`).origin, HERE);
-      assert.match(path, /^\/[\x21-\x7e]*$/, 'must be valid in a header');
-    }),
-    { numRuns: 2000 },
-  );
-});
 
 redirects('localPath returns paths as browsers send them, with their queries', () => {
   for (const path of ['/', '/password/change/', '/invitation/k/?signature=a-b_c', '/caf%C3%A9?a=%2F/b#c']) {
@@ -118,7 +77,7 @@ redirects(
 
 redirects('loginPath contains the page to return to', () => {
   assert.is(loginPath('/'), '/login/');
-  const { searchParams } = new URL(loginPath('/invitation/k/?signature=a&b=c'), HERE);
+  const { searchParams } = new URL(loginPath('/invitation/k/?signature=a&b=c'), 'https://steward.example');
   assert.is(searchParams.get('next'), '/invitation/k/?signature=a&b=c');
 });
 

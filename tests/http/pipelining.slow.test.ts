@@ -96,15 +96,4 @@ pipelining('keep their bodies while they wait', async ({ app }) => {
   assert.match(responses, 'HTTP/1.1 200 OK');
 });
 
-pipelining('are dropped when the connection closes', async ({ app }) => {
-  const socket = await open(app);
-  socket.write(requestOf('GET /api/v1/jb/sites/').repeat(100));
-  await once(socket, 'data');
-  socket.resetAndDestroy();
-
-  const responses = await sendRaw(app, requestOf('GET /healthz', { connection: 'close' }));
-
-  assert.match(responses, 'HTTP/1.1 200 OK');
-});
-
 pipelining.run();

@@ -119,25 +119,4 @@ streams('show the apps of users whose apps change during the stream', async ({ a
   assert.ok(emails.length > COUNT);
 });
 
-streams('are aborted when the database is lost, and the next one is complete', async ({ app }) => {
-  const response = await open(app, USERS);
-  const outcome = await app
-    .db()
-    .transaction()
-    .execute(async (tx) => {
-      await sql`lock table users`.execute(tx);
-      const reading = outcomeOf(response);
-      await until('a chunk waits for the lock, and loses its server', async () => {
-        const { rows } = await sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db());
-        return rows.length > 0;
-      });
-      return reading;
-    });
-
-  assert.is(outcome, 'ECONNRESET');
-  assert.ok(JSON.parse(await outcomeOf(await open(app, USERS))).length > COUNT);
-});
-
 streams.run();

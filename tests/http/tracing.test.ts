@@ -35,10 +35,8 @@ traces(
       const children = recorder.childrenOf(procedure).map(({ name }) => name);
       assert.ok(children.includes('batched lookup'), children.join());
     }
-    const [statement] = recorder.spans().filter(({ name }) => name.includes('api_tokens'));
-    const parentId = statement?.parentSpanContext?.spanId;
-    const lookup = recorder.spans().find((span) => span.spanContext().spanId === parentId);
-    assert.is(lookup?.name, 'batched lookup');
+    const lookups = recorder.spans().filter(({ name }) => name === 'batched lookup');
+    assert.ok(lookups.some((lookup) => recorder.childrenOf(lookup).some(({ name }) => name === 'SELECT')));
   },
 );
 
@@ -48,16 +46,7 @@ traces('show the pages of a streamed list', async ({ app }) => {
   await app.send('GET /jb/users/', { as: ROOT });
   await until('the request has ended', () => recorder.named('GET /api/v1/jb/users/') !== undefined);
 
-  const pages = recorder
-    .spans()
-    .filter(({ name }) => name.startsWith('SELECT users') || name.startsWith('WITH users'));
-  assert.ok(
-    pages.length > 0,
-    recorder
-      .spans()
-      .map(({ name }) => name)
-      .join(', '),
-  );
+  assert.ok(recorder.named('WITH'));
   const [traceId] = recorder.spans().map((span) => span.spanContext().traceId);
   for (const span of recorder.spans()) assert.is(span.spanContext().traceId, traceId, span.name);
 });
@@ -103,8 +92,8 @@ traces(
     assert.is(span?.status.code, SpanStatusCode.ERROR);
     assert.is(span?.attributes['error.type'], '500');
     assert.is(recorder.named('sites.list')?.attributes['error.type'], 'internal-error');
-    const failed = recorder.spans().find(({ name }) => name.startsWith('SELECT sites'));
-    assert.is(failed?.attributes['error.type'], '42P01');
+    const failed = recorder.childrenOf(recorder.named('sites.list')).filter(({ name }) => name === 'SELECT');
+    assert.is(failed.at(-1)?.attributes['error.type'], '42P01');
     assert.not.match(
       JSON.stringify(recorder.spans().map(({ attributes, events }) => [attributes, events])),
       'relation',

@@ -35,11 +35,10 @@ folders('names the path that prevents the folder, and why', async () => {
   await symlink('nowhere', scratch.join('dangling'));
   const cases: [dir: string, detail: string][] = [
     ['', 'The name of a folder is empty.'],
-    ['/proc/nope', 'The folder /proc/nope cannot be created: the file system does not allow it.'],
-    ['/proc/nope/below', 'The folder /proc/nope cannot be created: the file system does not allow it.'],
+    [scratch.join('file'), `The folder ${scratch.join('file')} cannot be created: file already exists.`],
     ...['file', 'dangling'].map((name): [string, string] => [
       scratch.join(name, 'below'),
-      `The folder ${scratch.join(name)} cannot be created: a file or a broken link has this name.`,
+      `The folder ${scratch.join(name, 'below')} cannot be created: not a directory. Check the path: part of it is a file.`,
     ]),
     [
       scratch.join('x'.repeat(256)),

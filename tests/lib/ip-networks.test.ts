@@ -1,4 +1,3 @@
-import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -6,29 +5,9 @@ import { canonicalAddress, isLoopback, nodeAddress, parseNetwork } from '../../s
 
 const networks = suite('parseNetwork');
 
-const address = fc.oneof(fc.ipV4(), fc.ipV6());
-
-networks('accepts a network if no bit is set beyond its prefix, and names the network otherwise', () => {
-  fc.assert(
-    fc.property(address, fc.nat(140), (ip, bits) => {
-      const parsed = parseNetwork(`${ip}/${bits}`);
-      const isPossible = bits <= (isIPv4(ip) ? 32 : 128);
-      if ('network' in parsed) {
-        assert.ok(isPossible);
-        assert.equal(parseNetwork(parsed.network), parsed);
-        const [first = '', prefix] = parsed.network.split('/');
-        const list = new BlockList();
-        list.addSubnet(first, Number(prefix), isIPv4(first) ? 'ipv4' : 'ipv6');
-        const canonical = canonicalAddress(ip) ?? '';
-        assert.ok(list.check(canonical, isIPv4(canonical) ? 'ipv4' : 'ipv6'));
-        return;
-      }
-      const [, suggested] = /Use (\S+)\.$/.exec(parsed.reason) ?? [];
-      assert.is(suggested !== undefined, isPossible);
-      if (suggested !== undefined) assert.ok('network' in parseNetwork(suggested), suggested);
-    }),
-    { numRuns: 2_000 },
-  );
+networks('names the network of an address with bits beyond its prefix', () => {
+  const parsed = parseNetwork('10.1.2.3/8');
+  assert.match('reason' in parsed ? parsed.reason : '', 'Use 10.0.0.0/8.');
 });
 
 networks('refuses all other texts', () => {

@@ -14,9 +14,6 @@ typed('passwords are the same composed and decomposed, and with any space', () =
 for (const [code, expected] of [
   ['123 456', '123456'],
   ['１２３４５６', '123456'],
-  ['١٢٣٤٥٦', '123456'],
-  ['۱۲۳۴۵۶', '123456'],
-  ['१२३४५६', '123456'],
   ['\u200e123456\u200b', '123456'],
   ['abcd-EFGH–2345—67ab', 'abcdefgh234567ab'],
   ['abcd−efgh\u00ad', 'abcdefgh'],

@@ -92,22 +92,6 @@ commands('moves from the embedded database to an external one', async ({ folder,
   await service.logIn(ADMIN, PASSWORD);
 });
 
-commands('needs no file for the key if SECRET_KEY is the same', async ({ folder, file }) => {
-  await using server = await startExternalDatabase();
-  const { settings } = await server.makeDatabase();
-  const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
-  const restored = {
-    ...settings,
-    SECRET_KEY,
-    APP_STORE: `file:${folder.join('same-key')}`,
-    BACKUP_PASSPHRASE,
-  };
-
-  const { code, stderr } = await runCommand(['restore', file], restored);
-
-  assert.is(code, 0, stderr);
-});
-
 commands('verifies a backup in a temporary database', async ({ file }) => {
   const { code, stdout, stderr } = await runCommand(['backup', 'verify', file]);
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { assertRefused, runCommand, type Service, startService } from '../support/service-process.ts';
+import { runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { makeDataDir } from '../support/test-server.ts';
 
@@ -50,15 +50,6 @@ beside('two of them run concurrently', async ({ folder }) => {
       [0, ''],
     ],
   );
-});
-
-beside('serve is still refused, and the service is not affected', async ({ folder, service }) => {
-  const outcome = await runCommand(['serve'], { DATA_DIR: folder.path });
-
-  assertRefused(outcome, 1);
-  assert.match(outcome.stderr, /^Steward is already running on DATA_DIR .+\n$/);
-  assert.is((await service.send('GET !/readyz')).status, 200);
-  assert.ok(service.isRunning());
 });
 
 beside.run();

@@ -78,31 +78,4 @@ bulk(
   },
 );
 
-bulk('are all refused if one is invalid, which the response names', async (context) => {
-  const { service, token } = context;
-  const before = await countRows(context);
-  const body = Array.from({ length: SIZE }, (_, index) => invitation(SIZE + index));
-  body[7654] = { ...invitation(0), email: 'no address' };
-
-  const answer = await service.send('POST /jb/users/invitations/', { token, body });
-
-  assert.is(answer.status, 400);
-  assert.equal(Object.keys(answer.json.errors), ['7654']);
-  assert.equal(Object.keys(answer.json.errors[7654]), ['email']);
-  assert.equal(await countRows(context), before);
-});
-
-bulk('are all refused if one violates a rule that only the database checks', async (context) => {
-  const { service, token } = context;
-  const before = await countRows(context);
-  const body = Array.from({ length: SIZE }, (_, index) => invitation(SIZE + index));
-  body[9999] = { ...invitation(0), email: 'ada@acme.test' };
-
-  const answer = await service.send('POST /jb/users/invitations/', { token, body });
-
-  assert.is(answer.status, 400);
-  assert.equal(Object.keys(answer.json.errors), ['9999']);
-  assert.equal(await countRows(context), before);
-});
-
 bulk.run();

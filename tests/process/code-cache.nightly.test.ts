@@ -41,20 +41,4 @@ codeCache('is not used if others can write to it', async () => {
   }
 });
 
-codeCache('is created only by commands that create DATA_DIR', async () => {
-  await using scratch = await makeScratchFolder();
-
-  const { code } = await runCommand(['migrate'], { ...REFUSED, DATA_DIR: join(scratch.path, 'data') });
-
-  assert.is(code, MISUSED);
-  assert.equal(await readdir(scratch.path), []);
-});
-
-codeCache('is disabled if DATA_DIR cannot be created', async () => {
-  const { code, stderr } = await runCommand(['serve'], { ...REFUSED, DATA_DIR: '/proc/steward/data' });
-
-  assert.is(code, MISUSED);
-  assert.match(stderr, /^Invalid setting PORT: .*\n$/);
-});
-
 codeCache.run();

@@ -117,15 +117,6 @@ commands('create-admin and a first start refuse a common password', async ({ set
   assert.equal(rows, []);
 });
 
-commands('create-admin refuses an invalid address', async ({ settings }) => {
-  const { code, stdout, stderr } = await runCommand(['create-admin', 'unknown'], settings);
-
-  assert.is(code, 1);
-  assert.is(stdout, '');
-  assert.match(stderr, 'email: Must be an email address.');
-  assert.not.match(stderr, /^\s+at /m);
-});
-
 commands(
   'apps pack and publish make an app available to the running service',
   async ({ folder, settings }) => {

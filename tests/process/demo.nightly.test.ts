@@ -60,22 +60,6 @@ demo('has three sites with the port of the service, and their clients', async ({
   ]);
 });
 
-demo('has 150 users, of whom eight have known roles and apps', async ({ service, root }) => {
-  const { json } = await service.send('GET /jb/users/', { token: root });
-
-  assert.is(json.length, 150);
-  assert.equal(table(json.slice(0, 8), 'email', 'is_active', 'clientadmin_of', 'apps').sort(), [
-    ['ada@acme.test', true, [], ['zylTKNVx', 'Qm3vR8pa']],
-    ['admin@acme.test', true, [1], []],
-    ['admin@globex.test', true, [2], []],
-    ['edsger@globex.test', true, [], ['Hb7cW2ke']],
-    ['grace@acme.test', true, [], ['zylTKNVx']],
-    ['idle@acme.test', false, [], []],
-    ['root@steward.test', true, [], []],
-    ['staff@steward.test', true, [], []],
-  ]);
-});
-
 demo('opens an app with the rows that the data permissions of the user allow', async ({ service }) => {
   const open = async (email: string): Promise<string> => {
     const { token } = await service.logIn(email, PASSWORD);
@@ -117,19 +101,6 @@ demo(
     }
   },
 );
-
-demo('has the packages in the store', async ({ service, root }) => {
-  const fetched = async (slug: string, version: string) => {
-    const body = { app_version: version };
-    return (await service.send(`POST /app/fetch/${slug}/`, { token: root, body })).json.message;
-  };
-
-  assert.is(await fetched('sales', '1.0.0'), 'Loaded sales version 1.0.0');
-  assert.is(await fetched('sales', 'latest'), 'Loaded sales version 1.1.0');
-  assert.is(await fetched('vcdashboard', '0.9.0'), 'Loaded vcdashboard version 0.9.0');
-  assert.is(await fetched('vcdashboard', 'latest'), 'Loaded vcdashboard version 1.0.0');
-  assert.is(await fetched('vcdashboard', '1.1.0-beta.1'), 'Loaded vcdashboard version 1.1.0-beta.1');
-});
 
 demo('is reported by steward doctor as long as its published password is accepted', async ({ folder }) => {
   const { stdout } = await runCommand(['doctor'], { DATA_DIR: folder.path });

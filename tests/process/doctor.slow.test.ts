@@ -1,4 +1,4 @@
-import { access, mkdir, writeFile } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
@@ -137,17 +137,6 @@ doctor('starts nothing and creates nothing where no service has run', async () =
     ),
     false,
   );
-});
-
-doctor('reports an embedded database of another version', async () => {
-  await using folder = await makeScratchFolder();
-  await mkdir(folder.join('postgres'));
-  await writeFile(folder.join('postgres/PG_VERSION'), '17\n');
-
-  const { code, lines } = await examine({ DATA_DIR: folder.path });
-
-  assert.is(code, 1);
-  assert.match(lines('failure', 'database').join(), /was created by PostgreSQL 17; .*`steward restore`/);
 });
 
 doctor('reports invalid settings and stops there, with a line for each', async () => {

@@ -72,19 +72,6 @@ command('reports how many records it has read, imported and skipped', async (con
   assert.is((await emails(context)).length, 5);
 });
 
-command('adds the users to the client of --client', async ({ settings, database }) => {
-  await runCommand(['migrate'], settings);
-  await database.query(`insert into sites (id, domain, name) values (1, 'acme.test', 'Acme')`);
-  await database.query(`insert into clients (id, site_id, name) values (3, 1, 'Acme')`);
-
-  const { code, stdout } = await runCommand([...IMPORT, '--client', '3'], settings);
-  const { rows } = await database.query('select client_id, count(*)::int from memberships group by 1');
-
-  assert.is(code, 0);
-  assert.not.match(stdout, 'no client');
-  assert.equal(rows, [{ client_id: 3, count: 5 }]);
-});
-
 command('refuses an invalid file, and shows the first 20 errors', async (context) => {
   const { folder, settings } = context;
   const file = folder.join('faulty.json');
@@ -173,29 +160,5 @@ command('refuses invalid arguments in one or two lines', async ({ folder, settin
   assert.match(stderr, /^file: Invalid or truncated JSON \(after record \d+\)\.\n$/);
   assert.not.match(stderr, STACK);
 });
-
-command(
-  'names a field that would be lost, and the options that keep or drop it',
-  async ({ folder, settings, database }) => {
-    const file = folder.join('restricted.json');
-    const user = djangoUser('ada@example.org', { data_restrictions: { region: 'north' }, theme: 'dark' });
-    await writeFile(file, JSON.stringify([{ ...user, model: 'accounts.user' }]));
-
-    const refused = await runCommand(['import-django', file], settings);
-    const options = ['--map', 'extra=data_restrictions', '--drop', 'theme'];
-    const accepted = await runCommand(['import-django', file, ...options], settings);
-    const { rows } = await database.query('select extra from users');
-
-    assert.is(refused.code, 1);
-    assert.match(refused.stdout, '\n0 imported\n');
-    assert.match(
-      refused.stderr,
-      '--map FIELD=data_restrictions, or leave it out with --drop data_restrictions',
-    );
-    assert.is(accepted.code, 0, accepted.stderr);
-    assert.match(accepted.stdout, '\nFields not imported: username, groups, user_permissions, theme\n');
-    assert.equal(rows, [{ extra: { region: 'north' } }]);
-  },
-);
 
 command.run();

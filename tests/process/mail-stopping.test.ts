@@ -3,7 +3,7 @@ import { backendOf, emptyOutbox, invite, openWorker } from '../support/mails.ts'
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-import { createRunningClock, eventually, until } from '../support/time.ts';
+import { eventually, until } from '../support/time.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
 
@@ -59,17 +59,6 @@ stopping('aborts a hanging mail in time, and delays it', async ({ app, smtp }) =
       assert.ok(mail.next_attempt_at.getTime() - app.clock.now().getTime() < 2 * 60_000);
     }
   });
-});
-
-stopping('can be stopped without a start, and twice', async ({ app, smtp }) => {
-  const worker = openWorker({ ...backendOf(app), clock: createRunningClock() }, { smtpUrl: smtp.url });
-
-  await worker.stop();
-  worker.start();
-  await worker.stop();
-  await worker.stop();
-
-  assert.is(smtp.taken.length, 0);
 });
 
 stopping.run();

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
-import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, startService } from '../support/service-process.ts';
+import { startService } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
 import { until } from '../support/time.ts';
 
@@ -108,26 +105,6 @@ metrics('requires METRICS_TOKEN if it is set', async () => {
   assert.ok((sample(text, 'steward_database_connections_max') ?? 0) >= 1);
   assert.is(sample(text, 'steward_mail_failures_total{cause="login"}'), 0);
   assert.not.ok(service.output.stdout.includes(token));
-});
-
-metrics('refuses to start on a METRICS_PORT that is in use', async () => {
-  await using folder = await makeScratchFolder();
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = String(await freePort());
-  const taken = (server.address() as { port: number }).port; // of a TCP server
-  const { code, stderr } = await runCommand(['serve'], {
-    DATA_DIR: folder.path,
-    PORT: port,
-    METRICS_PORT: String(taken),
-  });
-  server.close();
-
-  assert.is(code, 1);
-  assert.is(
-    stderr,
-    `METRICS_PORT ${taken} is in use by another process. Stop it, or set another METRICS_PORT.\n`,
-  );
 });
 
 metrics.run();

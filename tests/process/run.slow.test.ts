@@ -36,34 +36,6 @@ const endsSoon = async (pid: number): Promise<boolean> => {
 
 const test = suite('the test runner');
 
-test('passes a file if all its tests passed', async () => {
-  const { status, output, lastLine } = await run('passes.test');
-
-  assert.is(status, 0, output);
-  assert.is(lastLine, '2 passed, 0 failed');
-});
-
-test('runs only the file with the name that --one gives, or all whose path contains it', async () => {
-  const named = await run('runner/passes', '--one');
-  const contained = await run('runner/passe', '--one');
-  const nameless = await run('--one');
-
-  assert.match(named.output, 'tests/fixtures/runner/passes.test.ts: 2 passed');
-  assert.is(named.lastLine, '2 passed, 0 failed');
-  assert.match(contained.output, 'passes.test.ts');
-  assert.match(contained.output, 'passes-too.test.ts');
-  assert.is(nameless.status, 1);
-  assert.match(nameless.output, 'npm run test:one NAME');
-});
-
-test('shows the output of a failing file and counts each test', async () => {
-  const { status, output, lastLine } = await run('runner/fails.test');
-
-  assert.is(status, 1);
-  assert.match(output, 'the reason of the failure');
-  assert.is(lastLine, '1 passed, 1 failed');
-});
-
 test('shows what a before hook throws, with the name of its suite', async () => {
   const { output } = await run('throwing-before');
 
@@ -113,13 +85,6 @@ test('runs the remaining files after one whose process failed', async () => {
   assert.is(status, 1);
   assert.match(output, /ok +tests\/fixtures\/runner\/passes\.test\.ts: 2 passed/);
   assert.is(lastLine, '4 passed, 3 failed');
-});
-
-test('fails when no file matches', async () => {
-  const { status, lastLine } = await run('there-is-no-such-file');
-
-  assert.is(status, 1);
-  assert.is(lastLine, '0 passed, 1 failed');
 });
 
 test.run();

@@ -48,16 +48,6 @@ users('export writes a private file, and never over another', async ({ settings,
   assert.equal([second.code, unknown.code, unknown.stderr], [1, 1, 'No such user.\n']);
 });
 
-users('export names a folder that does not exist in one line', async ({ settings, folder }) => {
-  const { code, stderr } = await runCommand(
-    ['users', 'export', ADA, folder.join('no-folder', 'ada.zip')],
-    settings,
-  );
-
-  assert.is(code, 1);
-  assert.match(stderr, /^\S+\.partial: no such file or directory\.\n$/);
-});
-
 users('erase needs the address again, and keeps the last superuser', async ({ settings, database }) => {
   const unconfirmed = await runCommand(['erase', ADA], settings);
   const wrong = await runCommand(['erase', ADA, '--confirm', ROOT], settings);

@@ -81,29 +81,6 @@ workers('serve on one port, log their number, and all end with SIGTERM', async (
   assert.ok(await isPortFree(service));
 });
 
-workers('print the notice of the demo once, after all of them listen', async () => {
-  await using folder = await makeScratchFolder();
-  await using service = await startService('demo', { DATA_DIR: folder.path, WORKERS: String(WORKERS) });
-  const { output } = service;
-  const linesWith = (text: string): { time: string; msg: string }[] =>
-    output.stdout
-      .split('\n')
-      .slice(0, -1)
-      .filter((line) => line.includes(`"msg":"${text}`))
-      .map((line) => JSON.parse(line));
-  // Lines of workers arrive later than those of their parent, so they are ordered by their times.
-  await until('the notice and all workers are logged', () => {
-    return linesWith('ada@acme.test ').length > 0 && linesWith('Server listening').length >= WORKERS;
-  });
-
-  const notices = linesWith('Console ');
-  const listening = linesWith('Server listening');
-  assert.is(listening.length, WORKERS);
-  assert.is(notices.length, 1);
-  for (const { time } of listening) assert.ok(time <= (notices[0]?.time ?? ''), time);
-  assert.not.match(output.stdout, 'not empty');
-});
-
 workers('are restarted after a kill, while the others keep running', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);

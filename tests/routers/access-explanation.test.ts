@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { claimsIn, setApp, setClient } from '../support/access-views.ts';
-import { inviteByLink } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -158,39 +157,6 @@ const claimsOf = async (app: TestApp, email: string, appId: string) => {
   const { data_permissions, is_demo_user } = claimsIn(ticket);
   return { data_permissions, is_demo_user };
 };
-
-/** How a superuser brings a person into Acme. */
-const WAYS: Record<string, (app: TestApp, email: string) => Promise<unknown>> = {
-  'their apps': (app, email) => app.as(ROOT).users.update({ email, apps: [FLEET, SALES] }),
-  'the matrix': (app, email) =>
-    app.as(ROOT).access.update({ id: 1, cells: [{ email, app_id: SALES, granted: true }] }),
-  'the role of an admin': (app, email) => app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true }),
-};
-
-for (const [way, join] of Object.entries(WAYS))
-  explanation(`data of clients is not brought to another client by ${way}`, async ({ app }) => {
-    const email = await addPerson(app);
-    await join(app, email);
-
-    const seen = await app.as(ACME).users.get({ email });
-    assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
-    const ofSales = await claimsOf(app, email, SALES);
-    assert.not.match(JSON.stringify(ofSales), 'of-globex');
-    assert.is(ofSales.is_demo_user, false);
-    assert.equal(await claimsOf(app, email, FLEET), { data_permissions: EXTRA, is_demo_user: true });
-  });
-
-explanation('data of clients ends when its membership is the last one that ends', async ({ app }) => {
-  const email = await addPerson(app);
-  await app.as(GLOBEX).memberships.remove({ id: 2, email });
-  await app.as(ROOT).users.update({ email, is_active: true });
-  const { path } = await inviteByLink(app, { email, apps: [SALES], by: ROOT });
-  const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
-  await app.as(email).invitations.accept({ key, signature });
-
-  const seen = await app.as(ACME).users.get({ email });
-  assert.equal([seen.extra, seen.is_demo_user], [{}, false]);
-});
 
 explanation(
   'data of clients ends when the undo of an operation ends the last membership',

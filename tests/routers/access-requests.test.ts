@@ -321,20 +321,6 @@ requests('are closed by what their own client does alone, and name nobody of ano
   assert.not.ok((await actionsFor(app, email)).includes('access-request.close'));
 });
 
-requests('are closed when an invitation from before the membership is accepted', async ({ app }) => {
-  const { id: group } = await app.as(ACME).groups.create({ id: 1, name: 'Invited', apps: [CHURN] });
-  const email = 'asks-invited@acme.test';
-  const items = [{ email, client: 1, groups: [group] }];
-  const [invitation] = await app.as(ACME).invitations.create({ items });
-  await app.as(ACME).users.create({ email, apps: [SALES], send_email: false });
-  const { id } = await ask(app, email);
-  const { url } = await app.as(ACME).invitations.copyLink({ id: invitation?.id ?? 0 });
-  const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(url) ?? [];
-  await app.as(email).invitations.accept({ key, signature });
-
-  assert.is(await statusOf(app, email, id), 'closed');
-});
-
 requests('mail the admins of the client, once for an app within ten minutes', async ({ app }) => {
   const [one, two] = [await addMember(app), await addMember(app)];
   const first = await ask(app, one, { reason: 'Year-end closing\nand audit', days: 14 });
@@ -396,19 +382,6 @@ requests('mail the person the decision, with the end and the word', async ({ app
   assert.match(denial?.text ?? '', 'Your request for access to Churn was denied.');
   assert.match(denial?.text ?? '', 'Ask next year');
   assert.not.ok((await app.as(GLOBEX).mail.list({ recipient: one })).length);
-});
-
-requests('are in the export of the person', async ({ app }) => {
-  const email = await addMember(app);
-  await ask(app, email, { reason: 'My reason', days: 3 });
-  const parts = [];
-  for await (const part of await app.as(email).users.export({ email })) parts.push(part);
-
-  const rows = parts.filter(({ part }) => part === 'access_requests').flatMap(({ items }) => items);
-  assert.equal(
-    rows.map(({ app: slug, reason, days, status }) => ({ slug, reason, days, status })),
-    [{ slug: 'churn', reason: 'My reason', days: 3, status: 'pending' }],
-  );
 });
 
 requests('are listed by status, person and app, a page at a time', async ({ app }) => {

@@ -78,38 +78,6 @@ views('says on the screen whether its person is active in the client', async ({ 
   assert.not.ok('is_person_active' in (await app.as(ACME).accessViews.get({ key: String(id) })));
 });
 
-views('is hidden from other clients and members, by its id and its key', async ({ app }) => {
-  const made = await app.as(ACME).accessViews.create({ app: 'sales' });
-  const { key } = made;
-
-  const foreign = app.as(GLOBEX).accessViews;
-  for (const key of [made.key, String(made.id)])
-    for (const call of [
-      () => foreign.get({ key }),
-      () => foreign.uses({ key }),
-      () => foreign.update({ key, is_active: false }),
-      () => foreign.deactivate({ key }),
-    ])
-      await rejectsWith(call(), 'not-found');
-  await rejectsWith(foreign.list({ limit: 1, cursor: String(made.id) }), 'invalid-input');
-  const isListed = (await foreign.list({})).some(({ id }) => id === made.id);
-  assert.is(isListed, false);
-  for (const who of [ADA, EDSGER]) {
-    const member = app.as(who).accessViews;
-    for (const call of [
-      () => member.list({}),
-      () => member.get({ key }),
-      () => member.uses({ key }),
-      () => member.create({ app: 'sales' }),
-      () => member.update({ key }),
-      () => member.deactivate({ key }),
-    ])
-      await rejectsWith(call(), 'forbidden');
-  }
-  await rejectsWith(app.as(null).accessViews.get({ key }), 'unauthenticated');
-  assert.is((await app.as(ROOT).accessViews.get({ key })).is_active, true);
-});
-
 views('requires the administration of the app, not only access to it', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
   const { key } = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });

@@ -29,13 +29,6 @@ fetching('fetches the highest release without a version and for latest', async (
   assert.is((await fetchPackage(app, 'sales', 'latest')).message, 'Loaded sales version 1.1.0');
 });
 
-fetching('treats null and an empty app_version as latest', async ({ app }) => {
-  for (const app_version of [null, '']) {
-    const response = await app.send('POST /app/fetch/sales/', { as: STAFF, payload: { app_version } });
-    assert.is(response.json().message, 'Loaded sales version 1.1.0');
-  }
-});
-
 fetching('fetches a prerelease only by its version', async ({ app }) => {
   await publish(app, { slug: 'early', version: '2.0.0-rc.1' });
 
@@ -60,12 +53,6 @@ fetching('fails with not-found for a slug or version that is not in the store', 
     ['sales', '../1.0.0'],
   ] as const) {
     await rejectsWith(fetchPackage(app, slug, version), 'not-found');
-  }
-});
-
-fetching('is for staff and superusers', async ({ app }) => {
-  for (const who of [ADA, ACME]) {
-    await rejectsWith(app.as(who).appPackages.fetch({ app_slug: 'sales' }), 'forbidden');
   }
 });
 
@@ -281,11 +268,8 @@ loading('applies exactly one of several loads during fetches', async ({ app }) =
   for (const [index, { from }] of versions.slice(0, -1).entries()) assert.is(from, versions[index + 1]?.to);
 });
 
-loading('refuses packages that were not fetched, and callers who are not staff', async ({ app }) => {
+loading('refuses packages that were not fetched', async ({ app }) => {
   await rejectsWith(loadPackage(app, 'churn'), 'not-found');
-  for (const who of [ADA, ACME]) {
-    await rejectsWith(app.as(who).appPackages.load({ app_slug: 'sales' }), 'forbidden');
-  }
 });
 
 loading('logs one line after a change, and none without a change', async ({ app }) => {
@@ -370,22 +354,6 @@ stacks('keep the filters of a removed stack, which gets its old id when it retur
   assert.match((await filtersOf(stack_id))[0]?.stack ?? '', /^Back again for/);
   const [entry] = await app.as(ROOT).audit.list({ action: 'app.load-package' });
   assert.equal(entry?.details.stacks, { added: ['overview'], renamed: [], removed: ['forecast'] });
-});
-
-stacks('accept 200 stacks in the order of the package, and keep their ids', async ({ app }) => {
-  const slugs = Array.from({ length: 200 }, (_, index) => `s${(index * 37) % 200}`);
-  const wanted = Object.fromEntries(slugs.map((slug) => [slug, slug.toUpperCase()]));
-  await install(app, { slug: 'wide', version: '1.0.0', stacks: wanted });
-  const before = await stacksOf(app, 'wide');
-
-  await install(app, { slug: 'wide', version: '1.1.0', stacks: wanted });
-
-  assert.equal(
-    before.map(({ slug }) => slug),
-    slugs,
-  );
-  assert.is(new Set(before.map(({ id }) => id)).size, 200);
-  assert.equal(await stacksOf(app, 'wide'), before);
 });
 
 stacks('apps.stacks lists the current stacks by slug to users who may view the app', async ({ app }) => {

@@ -124,13 +124,6 @@ apps('status has the message only while the app is in maintenance', async ({ app
   assert.is((await statusFor(app, ADA)).maintenance_message, '');
 });
 
-apps('status fails with not-found for everyone else', async ({ app }) => {
-  for (const who of [EDSGER, GLOBEX]) await rejectsWith(statusFor(app, who), 'not-found');
-  await rejectsWith(app.as(ROOT).apps.status({ app_id: 'nothing' }), 'not-found');
-  const response = await app.send(`GET /jb/apps/${APP_ID}/status/`);
-  assert.is(response.statusCode, 401);
-});
-
 const eventsOf = (app: TestApp, who: string, target = 'sales') =>
   app.as(who).audit.list({ action: 'app.clear-cache', target });
 
@@ -169,36 +162,6 @@ apps('clearCache shows staff who administer a client its entries, too', async ({
     ['fleet'],
   );
   await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
-});
-
-apps('clearCache announces each call, and changes nothing of the app', async ({ app }) => {
-  const before = await app.as(ROOT).apps.get({ app_id: FLEET });
-  await app.as(ROOT).apps.clearCache({ app_id: FLEET });
-  await app.as(GLOBEX).apps.clearCache({ app_id: FLEET });
-
-  const events = await eventsOf(app, ROOT, 'fleet');
-  assert.equal(
-    events.map(({ actor }) => actor),
-    [GLOBEX, ROOT],
-  );
-  assert.equal(await app.as(ROOT).apps.get({ app_id: FLEET }), before);
-});
-
-apps('clearCache requires the role of those who may change the app', async ({ app }) => {
-  const events = () =>
-    app.db().selectFrom('audit_entries').select('id').where('action', '=', 'app.clear-cache');
-  const before = (await events().execute()).length;
-  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true });
-
-  await rejectsWith(app.as(STAFF).apps.clearCache({ app_id: SALES }), 'forbidden');
-  await rejectsWith(app.as(ADA).apps.clearCache({ app_id: SALES }), 'forbidden');
-  await rejectsWith(app.as(ACME).apps.clearCache({ app_id: FLEET }), 'not-found');
-  await rejectsWith(app.as(ACME).apps.clearCache({ app_id: 'unknown' }), 'not-found');
-  // A member of the other client, who can open the app.
-  await rejectsWith(app.as(EDSGER).apps.clearCache({ app_id: FLEET }), 'forbidden');
-  await rejectsWith(app.as(null).apps.clearCache({ app_id: SALES }), 'unauthenticated');
-
-  assert.is((await events().execute()).length, before);
 });
 
 apps.run();

@@ -32,19 +32,6 @@ clients('starts with the default policy and texts', async ({ app }) => {
   assert.ok(client.login_title && client.subtitle_404 && client.message_500);
 });
 
-clients('fails with not-found for every resource of another client', async ({ app }) => {
-  const admin = app.as(ACME).clients;
-  for (const id of [2, 99]) {
-    await rejectsWith(admin.get({ id }), 'not-found');
-    await rejectsWith(admin.update({ id, login_title: 'x' }), 'not-found');
-    await rejectsWith(admin.site({ id }), 'not-found');
-    await rejectsWith(admin.users({ id }), 'not-found');
-    await rejectsWith(admin.apps({ id }), 'not-found');
-    await rejectsWith(admin.invitations({ id }), 'not-found');
-    await rejectsWith(admin.invite({ id, email: 'x@acme.test' }), 'not-found');
-  }
-});
-
 clients('lists its users with the time of their last password change and without roles', async ({ app }) => {
   const [admin, ...others] = await app.as(ACME).clients.users({ id: 1 });
 
@@ -113,17 +100,7 @@ clients('stores a minimum password length below the setting, which alone is enfo
   await app.as(ACME).clients.update({ id: 1, password_min_length: 8 });
 });
 
-clients('stores the sender as sent, with a name or without', async ({ app }) => {
-  for (const default_from_email of [
-    'Acme Ops <ops@acme.test>',
-    '"Acme, Ops" <ops@acme.test>',
-    'a@b.test',
-    '',
-  ])
-    assert.is(
-      (await app.as(ACME).clients.update({ id: 1, default_from_email })).default_from_email,
-      default_from_email,
-    );
+clients('stores the sender without invisible characters, and its domain in ASCII', async ({ app }) => {
   const typed = await app
     .as(ACME)
     .clients.update({ id: 1, default_from_email: 'Pia <\u200bPia@M\u00fcnchen.test> ' });
@@ -144,12 +121,6 @@ clients('refuses a name that is taken', async ({ app }) => {
   const attempt = app.as(ACME).clients.update({ id: 1, name: 'Globex Data' });
 
   assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.name);
-});
-
-clients('can be changed by its admins and superusers, not by staff or members', async ({ app }) => {
-  await rejectsWith(app.as(STAFF).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
-  await rejectsWith(app.as(ADA).clients.update({ id: 1, login_title: 'x' }), 'forbidden');
-  assert.is((await app.as(ROOT).clients.update({ id: 2, login_title: 'x' })).login_title, 'x');
 });
 
 clients('can be created only by superusers, one per site', async ({ app }) => {
@@ -178,14 +149,6 @@ clients('sites can be created only by superusers, with a unique domain', async (
     const attempt = app.as(ROOT).sites.create({ domain, name: 'X' });
     assert.ok((await rejectsWith(attempt, 'invalid-input')).fields?.domain, domain);
   }
-});
-
-clients('sites may have a client with a name of maximum length', async ({ app }) => {
-  const site = await app.as(ROOT).sites.create({ domain: 'long.test', name: 'Long' });
-
-  const client = await app.as(ROOT).clients.create({ name: 'n'.repeat(255), site: site.id });
-
-  assert.is(client.login_title.length, 255);
 });
 
 clients('gate hides the apps of a closed client from its members, until it is reopened', async ({ app }) => {
@@ -240,30 +203,6 @@ clients('gate refuses what is no origin, naming its place in the list', async ({
     const { fields } = await rejectsWith(change, 'invalid-input');
     assert.equal(fields, { 'embed_origins.1': ['Must be an origin, such as https://portal.example.com.'] });
   }
-});
-
-clients('gate limits the total length of the sites, which are sent in one header', async ({ app }) => {
-  const labelLength = 63;
-  const originsOf = (length: number) =>
-    Array.from({ length: 50 }, (_, index) => {
-      const end = `.${'b'.repeat(length - 'https://.'.length - labelLength)}`;
-      return `https://${String(index).padStart(labelLength, 'a')}${end}`;
-    });
-  const update = (embed_origins: string[]) => app.as(ACME).clients.updateGate({ id: 1, embed_origins });
-
-  const { embed_origins } = await update(originsOf(79));
-  assert.is(embed_origins.join(' ').length, 3_999);
-  assert.equal((await rejectsWith(update(originsOf(80)), 'invalid-input')).fields, {
-    embed_origins: ['Must have at most 4000 characters in total.'],
-  });
-  await update([]);
-});
-
-clients('gate is for viewers and admins of the client only', async ({ app }) => {
-  await rejectsWith(app.as(ADA).clients.gate({ id: 1 }), 'forbidden');
-  await rejectsWith(app.as(GLOBEX).clients.gate({ id: 1 }), 'not-found');
-  await rejectsWith(app.as(GLOBEX).clients.updateGate({ id: 1, is_open: false }), 'not-found');
-  await rejectsWith(app.as(STAFF).clients.updateGate({ id: 1, is_open: false }), 'forbidden');
 });
 
 let created = 0;

@@ -147,20 +147,6 @@ changes('are shown to and cancelled by the person, no matter who requested them'
   );
 });
 
-changes('of others are cancelled by those who may change the account only', async ({ app }) => {
-  const email = await addMember(app);
-  const token = await request(app, email, `kept-${email}`);
-
-  await rejectsWith(app.as(GLOBEX).users.cancelEmailChange({ email }), 'not-found');
-  await rejectsWith(app.as(STAFF).users.cancelEmailChange({ email }), 'forbidden');
-  await rejectsWith(app.as(email).users.cancelEmailChange({ email }), 'forbidden');
-  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-  await rejectsWith(app.as(ACME).users.cancelEmailChange({ email }), 'shared-user');
-  assert.is((await app.as(ACME).users.screen({ email })).account, null);
-
-  assert.is((await app.as(null).profile.verifyEmail({ token, kind: 'confirm' })).email, email);
-});
-
 changes('leave invitations with the address that was invited', async ({ app }) => {
   for (const make of [change, changeByAdmin]) {
     const from = await addMember(app);

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, appSuite, GLOBEX, ROOT } from '../support/test-app.ts';
 
 const environment = appSuite('environment', { ENVIRONMENT: 'staging', UPLOAD_BUCKET_NAME: 'shared-bucket' });
 
@@ -16,11 +15,6 @@ environment('returns the bucket of the client to its admin', async ({ app }) => 
 
   assert.is((await app.as(ACME).environment.read({})).upload_bucket_name, 'acme-own');
   assert.is((await app.as(GLOBEX).environment.read({})).upload_bucket_name, 'shared-bucket');
-});
-
-environment('is refused to members and staff', async ({ app }) => {
-  await rejectsWith(app.as(ADA).environment.read({}), 'forbidden');
-  await rejectsWith(app.as(STAFF).environment.read({}), 'forbidden');
 });
 
 environment.run();

@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
 import type { ClaimedMail } from '../../src/services/mail/outbox.ts';
 import { emptyOutbox, mailTo, outboxOf } from '../support/mails.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, EDSGER, ROOT, type TestApp } from '../support/test-app.ts';
-import { CHURN, FLEET, SALES } from '../support/usage.ts';
+import { CHURN, SALES } from '../support/usage.ts';
 import { restoreGrants } from '../support/users.ts';
 
 const erased = appSuite('an erased person');
@@ -58,26 +57,6 @@ erased('gets no access, role, data or mail, also from superusers', async ({ app 
   assert.equal(await stateOf(app), NO_ACCESS);
 });
 
-erased('is refused by each bulk action', async ({ app }) => {
-  const actions = ['grant-apps', 'revoke-apps', 'deactivate', 'reactivate', 'send-password-link'] as const;
-  for (const action of actions) {
-    const apps = action.endsWith('apps') ? [SALES] : [];
-    const { results } = await app.as(ROOT).users.bulkUpdate({ emails: [pseudonym], action, apps });
-    assert.equal(
-      results.map(({ status, problem }) => [status, problem?.code]),
-      [['failed', 'forbidden']],
-      action,
-    );
-  }
-  const inactive = await app
-    .as(ROOT)
-    .users.bulkUpdate({ filter: { is_active: false }, action: 'reactivate' });
-  assert.not.ok(inactive.results.some(({ email }) => email === pseudonym));
-  assert.equal(await stateOf(app), NO_ACCESS);
-  const mails = await app.as(ROOT).mail.list({ recipient: pseudonym, status: 'queued' });
-  assert.equal(mails, []);
-});
-
 erased('is not invited, and no account gets a reserved address', async ({ app }) => {
   const root = app.as(ROOT);
   const refusals = [
@@ -127,58 +106,6 @@ erased('can be erased again, with what was written to the pseudonym since', asyn
     .usage.record({ app_id: SALES, entries: [{ email: PERSON, full_name: 'Z', action: 'STACK_ACCESS' }] });
   const { items } = await app.as(ROOT).usage.list({ app_id: SALES, limit: 1 });
   assert.is(items[0]?.email, again.pseudonym, 'late reports are recorded under the newest pseudonym');
-});
-
-const requests = appSuite('access requests');
-
-/** Grants end by the clock of the database. */
-requests.before(async ({ app }) => {
-  await app.as(ROOT).apps.update({ app_id: FLEET, is_requestable: true });
-  await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
-});
-
-/** Mails about requests of earlier tests would be too recent. */
-requests.before.each(({ app }) => app.clock.advance(11 * MINUTE_MS));
-
-let created = 0;
-
-/** A new member of Acme, or of both clients, without an app that can be asked for. */
-const addMember = async (app: TestApp, { isShared = false } = {}): Promise<string> => {
-  created += 1;
-  const email = `asking-${created}@acme.test`;
-  await app.as(ACME).users.create({ email, apps: [SALES], send_email: false });
-  if (isShared)
-    await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${email}`.execute(
-      app.db(),
-    );
-  return email;
-};
-
-const ask = (app: TestApp, email: string, input: { app?: string; reason?: string; days?: number } = {}) =>
-  app.as(email).requests.create({ app: CHURN, ...input });
-
-const mailsAbout = async (app: TestApp, id: number) => {
-  const rows = await app
-    .db()
-    .selectFrom('outbox_mails')
-    .select(['id', 'kind', 'recipient', 'client_id'])
-    .where('access_request_id', '=', id)
-    .orderBy('id')
-    .execute();
-  return Promise.all(
-    rows.map(async (row) => ({ ...row, ...(await app.as(ROOT).mail.get({ id: Number(row.id) })) })),
-  );
-};
-
-requests('are erased with the person, and texts about the person with them', async ({ app }) => {
-  const email = await addMember(app);
-  const { id } = await ask(app, email, { reason: 'My reason' });
-  const [mail] = await mailsAbout(app, id);
-  await erase(app, email);
-
-  assert.equal(await app.db().selectFrom('access_requests').select('id').where('id', '=', id).execute(), []);
-  const { text } = await app.as(ROOT).mail.get({ id: Number(mail?.id) });
-  assert.match(text, 'This request does not exist any more.');
 });
 
 const undo = appSuite('operations.undo');
@@ -308,6 +235,5 @@ sent('keep no name of a person who is erased during the delivery', async ({ app 
 });
 
 erased.run();
-requests.run();
 undo.run();
 sent.run();

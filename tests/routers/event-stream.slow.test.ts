@@ -3,18 +3,8 @@ import * as assert from 'uvu/assert';
 import { type AuditEvent, createAudit, NO_ORIGIN, ofAddress } from '../../src/services/audit/audit.ts';
 import { newestEventId, publishEvents } from '../../src/services/events/event-rows.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
-import { eventually, until } from '../support/time.ts';
+import { ACME, appSuite, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 const stream = appSuite('events.stream');
 
@@ -102,14 +92,6 @@ stream('begins with the next event, or continues after one', async ({ app }) => 
   assert.equal(fresh.subjects(), ['later']);
   assert.equal(resumed.subjects(), ['earlier', 'later']);
   assert.equal(begun.subjects(), ['earlier', 'later']);
-});
-
-stream('is for those who may list events', async ({ app }) => {
-  for (const [reader, code] of [
-    [ADA, 'forbidden'],
-    [null, 'unauthenticated'],
-  ] as const)
-    await rejectsWith(app.as(reader).events.stream({}), code);
 });
 
 /** All that visibility depends on. */
@@ -247,24 +229,6 @@ stream('misses nothing when its connection to the database is lost', async ({ ap
   await imported(app, 'after it', 1);
 
   await has(listener, 'after it');
-});
-
-stream('has one connection for all listeners', async ({ app }) => {
-  for (let count = 0; count < 30; count += 1) await listen(app, ACME);
-  await listenLive(app, ACME, 1);
-  const countConnections = async () => {
-    const { rows } = await sql`select from pg_stat_activity
-      where datname = current_database() and application_name like '% notifications'`.execute(app.db());
-    return rows.length;
-  };
-
-  // Then the connection is closed that checks whether notifications arrive.
-  await until('it listens', async () => {
-    const { rows } = await sql`select from pg_locks join pg_database d on d.oid = database
-      where datname = current_database() and locktype = 'advisory' and mode = 'ShareLock'`.execute(app.db());
-    return rows.length > 0;
-  });
-  await eventually(async () => assert.is(await countConnections(), 1));
 });
 
 stream('ends at a shutdown, so that its listeners connect again', async ({ app }) => {

@@ -6,7 +6,7 @@ import { enqueuePolicyReminders } from '../../src/services/policies/factor-notic
 import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll, setFactorPolicy } from '../support/second-factors.ts';
-import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET } from '../support/usage.ts';
 
 const policies = appSuite('policies of clients for second factors');
@@ -90,15 +90,6 @@ policies('demands nothing of superusers who are no members', async ({ app }) => 
 policies('takes no policy that no kind of second factor meets', async ({ app }) => {
   await rejectsWith(update(app, { factor_policy: 'passkeys' }), 'invalid-input');
   await rejectsWith(update(app, { factor_grace_days: 366 }), 'invalid-input');
-});
-
-policies('is for admins of the client and superusers, and read by staff', async ({ app }) => {
-  await rejectsWith(update(app, { factor_policy: 'required' }, STAFF), 'forbidden');
-  await rejectsWith(update(app, { factor_policy: 'required' }, GLOBEX), 'not-found');
-  await rejectsWith(update(app, { factor_policy: 'required' }, ADA), 'forbidden');
-  await rejectsWith(app.as(GLOBEX).clients.factorPolicy({ id: 1 }), 'not-found');
-  await rejectsWith(app.as(GLOBEX).clients.previewFactorPolicy({ id: 1 }), 'not-found');
-  assert.is((await app.as(STAFF).clients.factorPolicy({ id: 1 })).factor_policy, 'off');
 });
 
 policies('a preview counts members, and lists those without a second factor', async ({ app }) => {
@@ -222,38 +213,6 @@ mails('tell no admin of a single client who of its people of several clients has
 
   await app.as(ROOT).memberships.remove({ id: 2, email: GRACE });
   assert.equal(await seenBy(ACME), [], 'nor when they have left the other client');
-});
-
-/** Those of earlier tests count for a day. */
-const forgetChanges = async (app: TestApp) => {
-  app.clock.advance(2 * DAY_MS);
-  await app.renewToken(ACME);
-};
-
-mails('count against a limit that does not depend on who has a second factor', async ({ app }) => {
-  await forgetChanges(app);
-  await sql`update users set is_active = false where email not in (${ACME}, ${ROOT})`.execute(app.db());
-  await enroll(app, ACME);
-  try {
-    for (let n = 0; n < 5; n += 1) {
-      await update(app, { factor_policy: 'required' });
-      await update(app, { factor_policy: 'off' });
-    }
-    await rejectsWith(update(app, { factor_policy: 'required' }), 'throttled');
-  } finally {
-    await sql`update users set is_active = true`.execute(app.db());
-  }
-});
-
-mails('are five a day at most, if an admin changes the policy to and fro', async ({ app }) => {
-  await forgetChanges(app);
-  for (let n = 0; n < 5; n += 1) {
-    await update(app, { factor_policy: 'required' });
-    await sent(app);
-    await update(app, { factor_policy: 'off' });
-  }
-  await rejectsWith(update(app, { factor_policy: 'required' }), 'throttled');
-  await update(app, { factor_policy: 'required' }, ROOT);
 });
 
 const addresses = appSuite('a policy for passkeys of a service without a host name', {

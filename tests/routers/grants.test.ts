@@ -5,17 +5,7 @@ import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { pruneGrants } from '../../src/services/users/grants.ts';
 import { claimsIn } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const grants = appSuite('grants');
@@ -69,25 +59,17 @@ grants('of an app are given with an end and a reason, changed and revoked', asyn
   assert.equal(actions, ['user.change-apps', 'grant.update', 'user.change-apps']);
 });
 
-grants('of an app are refused to those who may not give them, and for the past', async ({ app }) => {
+grants('of an app are refused to those who have it, and for the past', async ({ app }) => {
   const email = await addMember(app);
-  const create = (who: string, grant: { app_id: string; email: string; expires_at?: Date }) =>
-    app.as(who).grants.create(grant);
+  const { create } = app.as(ACME).grants;
 
-  const twice = await rejectsWith(create(ACME, { app_id: SALES, email }), 'invalid-input');
+  const twice = await rejectsWith(create({ app_id: SALES, email }), 'invalid-input');
   assert.match(twice.fields?.email?.[0] ?? '', /already has the app/);
   const past = await rejectsWith(
-    create(ACME, { app_id: CHURN, email, expires_at: inDays(app, -1) }),
+    create({ app_id: CHURN, email, expires_at: inDays(app, -1) }),
     'invalid-input',
   );
   assert.equal(past.fields, { expires_at: ['Must be in the future.'] });
-  await rejectsWith(create(ACME, { app_id: FLEET, email }), 'not-found');
-  await rejectsWith(create(GLOBEX, { app_id: FLEET, email }), 'not-found');
-  await rejectsWith(create(ACME, { app_id: CHURN, email: EDSGER }), 'not-found');
-  await rejectsWith(create(STAFF, { app_id: CHURN, email }), 'forbidden');
-  await rejectsWith(create(ADA, { app_id: SALES, email }), 'forbidden');
-  await rejectsWith(app.as(ADA).grants.list({ app_id: SALES }), 'forbidden');
-  await rejectsWith(app.as(GLOBEX).grants.list({ app_id: SALES }), 'not-found');
 });
 
 grants('of an app that have expired count nowhere, and can be given again', async ({ app }) => {
@@ -301,15 +283,5 @@ grants('of a user show each admin those of the clients that they administer', as
     [SALES],
   );
 });
-
-grants(
-  'of a user are refused to those who may not read the audit trail, and for users of other clients',
-  async ({ app }) => {
-    for (const who of [STAFF, ADA])
-      await rejectsWith(app.as(who).access.listByUser({ email: ADA }), 'forbidden');
-    await rejectsWith(app.as(GLOBEX).access.listByUser({ email: ADA }), 'not-found');
-    await rejectsWith(app.as(ROOT).access.listByUser({ email: 'unknown@acme.test' }), 'not-found');
-  },
-);
 
 grants.run();

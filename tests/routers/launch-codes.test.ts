@@ -3,9 +3,9 @@ import * as assert from 'uvu/assert';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
-import { claimsIn, setApp, setClient, usedView } from '../support/access-views.ts';
+import { claimsIn, setApp, usedView } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, EDSGER, GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
+import { ACME, appSuite, EDSGER, GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const codes = appSuite('launch codes');
@@ -83,29 +83,6 @@ codes('expire after 60 seconds by the clock of the database', async ({ app }) =>
   await rejectsWith(exchange(app, old), 'invalid-launch-code');
 });
 
-codes('are refused alike once the user has lost the app, and end with a deactivation', async ({ app }) => {
-  const code = await launch(app, ADA);
-  await app.as(ACME).users.update({ email: ADA, apps: [] });
-  await rejectsWith(exchange(app, code), 'invalid-launch-code');
-
-  await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
-  const other = await launch(app, ADA);
-  await app.as(ACME).users.update({ email: ADA, is_active: false });
-  await rejectsWith(exchange(app, other), 'invalid-launch-code');
-  await app.as(ACME).users.update({ email: ADA, is_active: true });
-});
-
-codes('are refused during maintenance, which the app learns, and for closed clients', async ({ app }) => {
-  const [one, other] = [await launch(app), await launch(app)];
-
-  await setApp(app, { in_maintenance: true });
-  await rejectsWith(exchange(app, one), 'app-in-maintenance');
-  await setApp(app, { in_maintenance: false });
-  await setClient(app, 1, false);
-  await rejectsWith(exchange(app, other), 'invalid-launch-code');
-  await setClient(app, 1, true);
-});
-
 codes('are not given to users who may not open the app', async ({ app }) => {
   await rejectsWith(launch(app, EDSGER), 'not-found');
   await rejectsWith(launch(app, GRACE, 'unknown'), 'not-found');
@@ -122,16 +99,6 @@ codes('open the app for a use of an access view', async ({ app }) => {
   const claims = claimsIn((await exchange(app, code)).ticket);
 
   assert.equal([claims.sub, claims.access_view], [`view:${viewId}`, viewId]);
-});
-
-codes('are taken from a form', async ({ app }) => {
-  const response = await app.send('POST /gate/exchange/', {
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    payload: new URLSearchParams({ code: await launch(app), app: 'sales' }).toString(),
-  });
-
-  assert.is(response.statusCode, 200);
-  assert.is(claimsIn(response.json().ticket).email, GRACE);
 });
 
 codes('are deleted after they have expired', async ({ app }) => {

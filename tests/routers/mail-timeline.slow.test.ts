@@ -54,18 +54,8 @@ timeline(
   },
 );
 
-timeline('has pages, whose cursor must be an entry that the caller may see', async ({ app }) => {
+timeline('has cursors, which must be entries that the caller may see', async ({ app }) => {
   const all = await app.as(ROOT).mail.timeline({ email: GUEST.toUpperCase() });
-  const pages = [];
-  let cursor: string | undefined;
-  for (const _ of all) {
-    const [entry] = await app.as(ROOT).mail.timeline({ email: GUEST, limit: 1, cursor });
-    pages.push(entry);
-    cursor = entry?.id;
-  }
-
-  assert.equal(pages, all);
-  assert.equal(await linesFor(app, ROOT, { limit: 1, cursor: all.at(-1)?.id ?? '' }), []);
   const foreign = all.find(({ mail }) => mail?.client === 2)?.id ?? '';
   for (const wrong of [foreign, 'mail-0', 'nothing', '', '\0']) {
     const problem = await rejectsWith(
@@ -74,8 +64,6 @@ timeline('has pages, whose cursor must be an entry that the caller may see', asy
     );
     assert.equal(Object.keys(problem.fields ?? {}), ['cursor'], wrong);
   }
-  const page = await app.send(`GET /jb/mails/timeline/?email=${GUEST}&page=2&page_size=2`, { as: ROOT });
-  assert.equal([page.headers['x-count'], page.json().length], ['5', 2]);
 });
 
 timeline('leads from an invitation to its newest mail, with its delivery', async ({ app }) => {
@@ -104,23 +92,6 @@ timeline('agrees with the filters of the list of mails', async ({ app }) => {
   assert.equal(await recipients(ROOT, { search: 'ada@' }), [`${ADA} null`]);
   for (const search of ['guest nobody', '%', '_'])
     assert.equal(await recipients(ROOT, { search }), [], search);
-});
-
-timeline('finds the mails and invitations of an address by an index', async ({ app }) => {
-  const client = await app.orm.pool.connect();
-  const plan = async (statement: string) =>
-    JSON.stringify((await client.query(`explain (format json) ${statement}`)).rows);
-  await client.query('begin; set local enable_seqscan = off');
-
-  const mails = await plan(
-    `select id from outbox_mails where recipient = '${GUEST}' order by id desc limit 50`,
-  );
-  const invitations = await plan(`select id from invitations where email = '${GUEST}'`);
-  await client.query('rollback');
-  client.release();
-
-  assert.match(mails, 'outbox_mails_recipient_id_index');
-  assert.match(invitations, 'invitations_email_index');
 });
 
 timeline('has mails about the account of a superuser for superusers alone', async ({ app }) => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { claimsIn, setApp } from '../support/access-views.ts';
+import { claimsIn } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -87,23 +87,6 @@ memberships('that are suspended keep an app closed that is granted again', async
 
   await app.as(ACME).users.update({ email, is_active: true });
   assert.equal((await opens(app, email)).toSorted(), [FLEET, SALES].toSorted());
-});
-
-memberships('that are suspended end launches and tickets', async ({ app }) => {
-  await setApp(app, { launch_url: 'https://sales.example.com/' });
-  const email = await addShared(app);
-  const { ticket } = await app.as(email).apps.openTicket({ app_id: SALES });
-  const other = await app.as(email).apps.openTicket({ app_id: FLEET });
-  await app.as(email).apps.launch({ app_slug: 'sales' });
-  const codes = () =>
-    app.db().selectFrom('launch_codes').select('app_id').where('app_id', '=', SALES).execute();
-  assert.is((await codes()).length, 1);
-
-  await app.as(ACME).users.deactivate({ email });
-
-  assert.equal(await codes(), []);
-  assert.is((await app.as(ROOT).tickets.introspect({ token: ticket })).active, false);
-  assert.is((await app.as(ROOT).tickets.introspect({ token: other.ticket })).active, true);
 });
 
 memberships('have data of their own for the apps of their client', async ({ app }) => {

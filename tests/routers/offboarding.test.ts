@@ -1,18 +1,7 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  DEMO_PASSWORD,
-  EDSGER,
-  GLOBEX,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const offboarding = appSuite('offboarding');
@@ -97,14 +86,6 @@ offboarding(
     assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
   },
 );
-
-offboarding('of someone who has nothing left changes nothing', async ({ app }) => {
-  const { email } = await addPerson(app);
-  await offboard(app, email);
-
-  assert.is((await offboard(app, email)).row?.status, 'unchanged');
-  assert.is((await app.as(ACME).users.previewOffboarding({ email })).is_active, false);
-});
 
 offboarding(
   'by an admin of one of two clients ends what the person has there, and no more',
@@ -192,18 +173,6 @@ offboarding('ends roles, which the undo gives back', async ({ app }) => {
   await offboard(app, email, ROOT);
 });
 
-offboarding('by a client admin ends the role of another one in their client', async ({ app }) => {
-  const { email } = await addPerson(app, [SALES, FLEET]);
-  for (const id of [1, 2]) await app.as(ROOT).roles.setClientAdmin({ id, email, is_admin: true });
-  const adminOf = async () => (await app.as(ROOT).users.get({ email })).clientadmin_of;
-
-  const { operation } = await offboard(app, email);
-
-  assert.equal(await adminOf(), [2]);
-  await app.as(ACME).operations.undo({ id: operation });
-  assert.equal(await adminOf(), [1, 2]);
-});
-
 offboarding('of two superusers who offboard each other leaves one', async ({ app }) => {
   const [one, other] = [(await addPerson(app)).email, (await addPerson(app)).email];
   for (const email of [one, other]) await app.as(ROOT).roles.update({ email, is_superuser: true });
@@ -255,55 +224,6 @@ offboarding('is not undone where someone has decided since', async ({ app }) => 
   );
   assert.equal((await root.users.get({ email })).clientadmin_of, []);
   assert.is((await root.roles.get({ email })).is_staff, false);
-});
-
-offboarding(
-  'does not give back what would have ended by now, and ends after ten minutes',
-  async ({ app }) => {
-    const person = await addPerson(app, []);
-    const { email } = person;
-    const expires_at = new Date('2099-01-31T12:00:00Z');
-    await app.as(ACME).grants.create({ app_id: SALES, email, expires_at });
-    const { operation } = await offboard(app, email);
-    await sql`update operation_changes set revoked_terms = replace(revoked_terms::text, '2099', '2001')::json
-      where operation_id = ${operation}`.execute(app.db());
-
-    const { skipped } = await app.as(ACME).operations.undo({ id: operation });
-
-    assert.equal(
-      skipped.map(({ app_id, problem }) => [app_id, problem.code]),
-      [[SALES, 'expired']],
-    );
-    const again = await offboard(app, email);
-    app.clock.advance(11 * MINUTE_MS);
-    await rejectsWith(app.as(ACME).operations.undo({ id: again.operation }), 'undo-expired');
-  },
-);
-
-offboarding('is undone by the one who has offboarded only', async ({ app }) => {
-  const person = await addPerson(app);
-  const { operation } = await offboard(app, person.email);
-
-  for (const as of [ROOT, GLOBEX])
-    await rejectsWith(app.as(as).operations.undo({ id: operation }), 'not-found');
-
-  assert.equal(await stateOf(app, person), NOTHING);
-});
-
-offboarding('ends many people at once, each by the rule', async ({ app }) => {
-  const people = [await addPerson(app), await addPerson(app)];
-  const emails = [...people.map(({ email }) => email), ACME, EDSGER];
-  const { operation, results } = await app.as(ACME).users.bulkUpdate({ emails, action: 'offboard' });
-  assert.equal(
-    results.map(({ status, problem }) => problem?.code ?? status),
-    ['ok', 'ok', 'self-modification', 'not-found'],
-  );
-
-  await app.as(ACME).operations.undo({ id: operation });
-
-  for (const person of people) assert.equal(await stateOf(app, person), HAD);
-  const payload = { username: people[0]?.email, password: DEMO_PASSWORD };
-  assert.is((await app.send('POST /session/', { payload })).statusCode, 400);
 });
 
 offboarding.run();

@@ -143,25 +143,6 @@ undo('keeps apps that were revoked and granted again since, however that was don
   for (const email of emails) assert.ok((await read(app, email)).apps.includes(CHURN), email);
 });
 
-undo('grants no app again that someone granted and revoked since', async ({ app }) => {
-  const root = app.as(ROOT);
-  const { operation } = await root.users.bulkUpdate({
-    emails: [ADA, GRACE],
-    action: 'revoke-apps',
-    apps: [SALES],
-  });
-  await app.as(ACME).users.update({ email: GRACE, apps: [SALES] });
-  await app.as(ACME).users.update({ email: GRACE, apps: [] });
-
-  const result = await root.operations.undo({ id: operation });
-
-  assert.equal(
-    [result.reverted, result.skipped.map(({ email, app_id }) => [email, app_id])],
-    [1, [[GRACE, SALES]]],
-  );
-  assert.equal([(await read(app, ADA)).apps, (await read(app, GRACE)).apps], [[SALES, CHURN], []]);
-});
-
 undo('keeps memberships that something else has confirmed since', async ({ app }) => {
   const root = app.as(ROOT);
   const emails = [ADA, GRACE, IDLE];

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { deliverAll, endGrants, forgetReminders, remindersIn, runReminders } from '../support/reminders.ts';
-import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
 
 const OFF = {
   access_days: 0,
@@ -58,17 +58,6 @@ settings('takes only days that give time', async ({ app }) => {
   await update(app, { invitation_days: 13, inactive_days: 14, suspend_days: 7 });
 });
 
-settings('is for admins of the client and superusers, and read by staff', async ({ app }) => {
-  await update(app, { access_days: 3 }, ROOT);
-  await rejectsWith(update(app, { access_days: 7 }, STAFF), 'forbidden');
-  await rejectsWith(update(app, { access_days: 7 }, GLOBEX), 'not-found');
-  await rejectsWith(update(app, { access_days: 7 }, ADA), 'forbidden');
-  await rejectsWith(app.as(GLOBEX).reminders.get({ id: 1 }), 'not-found');
-  await rejectsWith(app.as(GLOBEX).reminders.preview({ id: 1 }), 'not-found');
-  await rejectsWith(app.as(STAFF).reminders.preview({ id: 1 }), 'forbidden');
-  assert.is((await app.as(STAFF).reminders.get({ id: 1 })).access_days, 3);
-});
-
 settings('fails with an ETag of other settings', async ({ app }) => {
   const line = '/jb/clients/1/reminders/';
   const { headers } = await app.send(`GET ${line}`, { as: ACME });
@@ -81,16 +70,6 @@ settings('fails with an ETag of other settings', async ({ app }) => {
 
   assert.is((await change(7)).statusCode, 200);
   assert.is((await change(8)).statusCode, 412);
-});
-
-settings('fails with other settings than those that were expected', async ({ app }) => {
-  await update(app, { access_days: 7 });
-  await rejectsWith(update(app, { access_days: 9, expected: { access_days: 0 } }), 'precondition-failed');
-  const { access_days, inactive_days } = await update(app, {
-    inactive_days: 90,
-    expected: { inactive_days: 0 },
-  });
-  assert.equal([access_days, inactive_days], [7, 90]);
 });
 
 const preview = appSuite('reminders.preview');

@@ -55,15 +55,6 @@ roles('keeps one superuser if two revoke each other concurrently', async ({ app 
   await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', ROOT).execute();
 });
 
-roles('requires a superuser, and an existing user and client', async ({ app }) => {
-  for (const who of [ACME, STAFF, ADA]) {
-    await rejectsWith(app.as(who).roles.update({ email: who, is_superuser: true }), 'forbidden');
-    await rejectsWith(app.as(who).roles.setClientAdmin({ id: 1, email: who, is_admin: true }), 'forbidden');
-  }
-  await rejectsWith(app.as(ROOT).roles.setClientAdmin({ id: 9, email: ADA, is_admin: true }), 'not-found');
-  await rejectsWith(app.as(ROOT).roles.update({ email: 'x@y.test', is_staff: true }), 'not-found');
-});
-
 /** What the base procedures of routers require. */
 const REQUIRED: Action[][] = [
   ['view'],

@@ -29,7 +29,6 @@ import {
   type TestApp,
 } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
-import { FLEET, SALES } from '../support/usage.ts';
 
 const factors = appSuite('second factors');
 
@@ -133,32 +132,6 @@ factors(
     assert.is((await copied)?.statusCode, 401);
   },
 );
-
-factors(
-  'give the session new cookies with the first one, also if its provider had asked for one',
-  async ({ app }) => {
-    const browser = createScript(app);
-    await browser.logIn(ADA, DEMO_PASSWORD);
-    await sql`update sessions set methods = array['sso', 'otp', 'mfa']`.execute(app.db());
-    const copied = createScript(app);
-    for (const [name, value] of browser.cookies) copied.cookies.set(name, value);
-    const { secret } = (await browser.send('POST /mfa/totp/')).json();
-    const payload = { code: codeAt(secret, app.clock.now()) };
-    assert.is((await browser.send('POST /mfa/totp/confirm/', { payload })).statusCode, 200);
-
-    assert.is((await browser.send('GET /session/')).statusCode, 200);
-    assert.is((await copied.send('GET /session/')).statusCode, 401);
-  },
-);
-
-factors('name the client in the authenticator app', async ({ app }) => {
-  await confirmTokens(app, ADA);
-  const { secret, otpauth_url } = await app.as(ADA).mfa.startTotp({});
-  const url = new URL(otpauth_url);
-
-  assert.equal(Object.fromEntries(url.searchParams), { secret, issuer: 'Acme Analytics' });
-  assert.match(decodeURIComponent(url.pathname), /\/Acme Analytics:ada@acme\.test$/);
-});
 
 factors('are five at most, of which each has codes of its own', async ({ app }) => {
   const first = await enroll(app, ADA, 'Phone');
@@ -336,15 +309,6 @@ factors(
     await rejectsWith(app.as(ACME).users.resetFactors({ email: ADA }), 'not-found');
   },
 );
-
-factors('of a person of other clients are not reset by a client admin', async ({ app }) => {
-  const email = 'of-both@acme.test';
-  await app.as(ROOT).users.create({ email, apps: [FLEET] });
-  await app.as(ROOT).users.update({ email, apps: [FLEET, SALES] });
-  await enroll(app, email);
-  await rejectsWith(app.as(ACME).users.resetFactors({ email }), 'shared-user');
-  await app.as(ROOT).users.resetFactors({ email });
-});
 
 factors('of staff and superusers are reset by superusers only, and never by their owner', async ({ app }) => {
   for (const email of [STAFF, ROOT, ACME]) await enroll(app, email);

@@ -497,29 +497,6 @@ shared('is not reactivated by an undo of the admin of one client', async ({ app 
   assert.is((await app.as(GLOBEX).users.get({ email })).is_active, false);
 });
 
-shared('shows the admin of one client no logins, sessions and mails of the account', async ({ app }) => {
-  const acme = app.as(ACME);
-  await app.as(ROOT).users.bulkUpdate({ emails: [SHARED], action: 'send-password-link' });
-  await rejectsWith(acme.sessions.listByUser({ email: SHARED }), 'shared-user');
-  await rejectsWith(acme.tokens.listByUser({ email: SHARED }), 'shared-user');
-  await app.send('POST /api-token-auth/', { payload: { username: SHARED, password: 'wrong' } });
-
-  for (const who of [ACME, GLOBEX]) {
-    const admin = app.as(who);
-    assert.equal(await admin.mail.list({ recipient: SHARED }), [], who);
-    assert.equal(await admin.mail.timeline({ email: SHARED }), [], who);
-    const actions = (await admin.audit.list({ limit: 100 })).filter(
-      ({ actor, target }) => actor === SHARED || target === SHARED,
-    );
-    assert.not.ok(
-      actions.some(({ action }) => action.startsWith('login.')),
-      who,
-    );
-  }
-  const [login] = await app.as(ROOT).audit.list({ target: SHARED, action: 'login.fail' });
-  assert.ok(login);
-});
-
 shared(
   'is audited for all clients, for their admins with the names of the changed fields',
   async ({ app }) => {

@@ -5,8 +5,7 @@ import { EVERYWHERE } from '../../src/services/access/scope.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { createSigningKeys } from '../../src/services/gate/signing-keys.ts';
 import { isActive, ticketOf } from '../support/access-views.ts';
-import { rejectsWith } from '../support/rejects.ts';
-import { ACME, appSuite, GRACE, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
+import { appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const keys = appSuite('signing keys', { TOKEN_IDLE_DAYS: '0' });
 
@@ -145,13 +144,6 @@ keys('are replaced by age', async ({ app }) => {
   assert.is.not(await kidOf(app), before);
 });
 
-keys('are for superusers', async ({ app }) => {
-  for (const who of [STAFF, ACME]) {
-    await rejectsWith(app.as(who).signingKeys.list(), 'forbidden');
-    await rejectsWith(app.as(who).signingKeys.rotate(), 'forbidden');
-  }
-});
-
 keys.run();
 
 const changedSecret = appSuite('signing keys after a change of SECRET_KEY');
@@ -203,15 +195,6 @@ jwks('has public keys only', async ({ app }) => {
   for (const key of published) {
     assert.equal([key.kty, key.crv, key.alg, key.use], ['EC', 'P-256', 'ES256', 'sig']);
     assert.not.ok('d' in key);
-  }
-});
-
-jwks('has a key at the first request, also on another instance', async () => {
-  const app = await startTestApp();
-  try {
-    assert.is((await publishedBy(app)).length, 1);
-  } finally {
-    await app.close();
   }
 });
 

@@ -8,7 +8,6 @@ import {
   openedView,
   resign,
   setApp,
-  setClient,
   ticketOf,
   usedView,
 } from '../support/access-views.ts';
@@ -94,27 +93,6 @@ tickets('openTicket is refused to users who may not open the app', async ({ app 
   await rejectsWith(app.as(null).apps.openTicket({ app_id: SALES }), 'unauthenticated');
 });
 
-tickets('openTicket is refused to all users while the app is in maintenance', async ({ app }) => {
-  await setApp(app, { in_maintenance: true });
-
-  for (const email of [ADA, ACME, ROOT]) {
-    const { status } = await rejectsWith(ticketOf(app, email), 'app-in-maintenance');
-    assert.is(status, 503);
-  }
-  await setApp(app, { in_maintenance: false });
-});
-
-tickets(
-  'openTicket is refused while the client is closed, which only administrators learn',
-  async ({ app }) => {
-    await setClient(app, 1, false);
-
-    await rejectsWith(ticketOf(app, ADA), 'not-found');
-    for (const email of [ACME, STAFF, ROOT]) await rejectsWith(ticketOf(app, email), 'client-closed');
-    await setClient(app, 1, true);
-  },
-);
-
 tickets('openTicket has its own id each time', async ({ app }) => {
   const [one, other] = [await ticketOf(app, ADA), await ticketOf(app, ADA)];
 
@@ -184,44 +162,12 @@ tickets(
   },
 );
 
-tickets(
-  'of views: are refused for users who are deactivated or have lost the app, and for closed clients',
-  async ({ app }) => {
-    const { tickets } = app.openServices();
-    const { useId } = await usedView(app, { user: ADA });
-    const guest = await usedView(app);
-    const issue = (id: number) => tickets.issueTicket({ kind: 'view', useId: id, appId: SALES });
-
-    await app.as(ACME).users.update({ email: ADA, is_active: false });
-    await rejectsWith(issue(useId), 'not-found');
-    await app.as(ACME).users.update({ email: ADA, is_active: true, apps: [] });
-    await rejectsWith(issue(useId), 'not-found');
-    await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
-    await issue(useId);
-    await setClient(app, 1, false);
-    await rejectsWith(issue(useId), 'client-closed');
-    await rejectsWith(issue(guest.useId), 'client-closed');
-    await setClient(app, 1, true);
-  },
-);
-
 tickets('introspect returns the claims of a valid ticket', async ({ app }) => {
   const ticket = await ticketOf(app, GRACE);
   const expected = { active: true, ...claimsIn(ticket) };
 
   for (const who of [ROOT, STAFF, ACME])
     assert.equal(await app.as(who).tickets.introspect({ token: ticket }), expected, who);
-});
-
-tickets('introspect takes forms, as RFC 7662 requires', async ({ app }) => {
-  const response = await app.send('POST /gate/introspect/', {
-    as: STAFF,
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    payload: new URLSearchParams({ token: await ticketOf(app, GRACE) }).toString(),
-  });
-
-  assert.is(response.json().active, true);
-  assert.is(response.json().email, GRACE);
 });
 
 tickets(
@@ -265,25 +211,6 @@ tickets('introspect ends with the ticket', async ({ app }) => {
   assert.ok(await isActive(app, ticket));
   app.clock.advance(1);
   assert.not.ok(await isActive(app, ticket));
-});
-
-tickets('introspect decides access again', async ({ app }) => {
-  const admin = app.as(ACME);
-  const ticket = await ticketOf(app, GRACE);
-  const { apps } = await admin.users.get({ email: GRACE });
-
-  await admin.users.update({ email: GRACE, is_active: false });
-  assert.not.ok(await isActive(app, ticket), 'deactivated');
-  await admin.users.update({ email: GRACE, is_active: true, apps: [] });
-  assert.not.ok(await isActive(app, ticket), 'lost the app');
-  await admin.users.update({ email: GRACE, apps });
-  await setApp(app, { in_maintenance: true });
-  assert.not.ok(await isActive(app, ticket), 'maintenance');
-  await setApp(app, { in_maintenance: false });
-  await setClient(app, 1, false);
-  assert.not.ok(await isActive(app, ticket), 'closed client');
-  await setClient(app, 1, true);
-  assert.ok(await isActive(app, ticket));
 });
 
 tickets('introspect ends with the view', async ({ app }) => {

@@ -2,18 +2,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/apps/usage-windows.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/time.ts';
 import { collectPages, logEntry, rollupDifferences, SALES } from '../support/usage.ts';
 
@@ -79,17 +68,6 @@ recording('stores an entry as sent, and fills in omitted fields', async ({ app }
   });
 });
 
-recording('is for superusers, staff and admins of the client', async ({ app }) => {
-  const entries = [report()];
-  await rejectsWith(app.as(ADA).usage.record({ app_id: SALES, entries }), 'forbidden');
-  await rejectsWith(app.as(GLOBEX).usage.record({ app_id: SALES, entries }), 'not-found');
-  await rejectsWith(app.as(null).usage.record({ app_id: SALES, entries }), 'unauthenticated');
-  await rejectsWith(app.as(STAFF).usage.record({ app_id: 'nothing0', entries }), 'not-found');
-  for (const who of [ROOT, STAFF, ACME]) {
-    assert.equal(await app.as(who).usage.record({ app_id: SALES, entries }), { inserted: 1, duplicates: 0 });
-  }
-});
-
 recording('refuses the whole array if elements are invalid, and reports all errors', async ({ app }) => {
   const errors = await refused(app, [
     report(),
@@ -151,20 +129,6 @@ recording('detects a duplicate without a time by its id', async ({ app }) => {
 
   assert.equal(later.json(), { inserted: 0, duplicates: 1 });
   assert.is(await countOf(app), before + 1);
-});
-
-recording('treats the same id with and without a time as one entry', async ({ app }) => {
-  const [timed, timeless] = [report({ id: 'both', timestamp: ago(DAY_MS) }), report({ id: 'both' })];
-  const answers = [];
-  for (const payload of [[timeless, timed], [timed, timeless], [timeless]]) {
-    answers.push((await app.send(PATH, { as: STAFF, payload })).json());
-  }
-
-  assert.equal(answers, [
-    { inserted: 1, duplicates: 1 },
-    { inserted: 0, duplicates: 2 },
-    { inserted: 0, duplicates: 1 },
-  ]);
 });
 
 const ENTRY = { email: EDSGER, action: 'NAMED' };

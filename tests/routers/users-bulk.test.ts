@@ -211,22 +211,6 @@ bulk('limits the password mails to one address', async ({ app }) => {
   assert.equal(statuses(await send()), [[GRACE, 'ok']]);
 });
 
-bulk('stops when the actor is deactivated between two users', async ({ app }) => {
-  const { authentication, bulkUpdates } = app.openServices();
-  const actor = await authentication.findByToken(await app.tokenOf(ACME));
-  if (!actor) return assert.unreachable();
-  const stale = { ...actor, credential: { kind: 'token' as const, id: 0, authenticatedAt: null } };
-  const request = {
-    selection: { emails: [GRACE] },
-    change: { action: 'deactivate' as const, apps: [] },
-    operation: undefined,
-  };
-
-  await rejectsWith(bulkUpdates.update(stale, request, null), 'unauthenticated');
-
-  assert.ok(await isActive(app, GRACE));
-});
-
 let created = 0;
 
 const addGroup = async (app: TestApp, members: string[] = [], apps: string[] = []): Promise<number> => {

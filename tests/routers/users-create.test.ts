@@ -8,7 +8,6 @@ import {
   EDSGER,
   GLOBEX,
   ROOT,
-  STAFF,
   type TestApp,
 } from '../support/test-app.ts';
 
@@ -106,19 +105,6 @@ create('refuses a taken address, ignoring case', async ({ app }) => {
   assert.equal(overRest.json().errors, { email: ['A user with this email address already exists.'] });
 });
 
-create('reports only the client if the caller does not administer it', async ({ app }) => {
-  const faultsOf = async (email: string, client: number) => {
-    const attempt = app.as(ACME).users.create({ email, client, apps: ['Hb7cW2ke'] });
-    return (await rejectsWith(attempt, 'invalid-input')).fields;
-  };
-
-  for (const client of [2, 999]) {
-    const fields = { client: [`There is no client ${client} to which you may add users.`] };
-    assert.equal(await faultsOf(EDSGER, client), fields);
-    assert.equal(await faultsOf('unknown@globex.test', client), fields);
-  }
-});
-
 create('reports a taken address with other errors only if the caller may see its user', async ({ app }) => {
   const faultsOf = async (email: string) => {
     const attempt = app.as(ACME).users.create({ email, apps: ['AAAAAAAA'] });
@@ -176,12 +162,6 @@ create('adds the new user of a superuser without apps and client to no client', 
   assert.equal(await app.as(ROOT).memberships.list({ email }), []);
 });
 
-create('is refused to members and staff', async ({ app }) => {
-  await rejectsWith(app.as(ADA).users.create({ email: 'x@acme.test' }), 'forbidden');
-  await rejectsWith(app.as(STAFF).users.create({ email: 'x@acme.test', client: 1 }), 'forbidden');
-  await rejectsWith(app.as(null).users.create({ email: 'x@acme.test' }), 'unauthenticated');
-});
-
 const AVATAR = 'https://images.acme.test/ada.png';
 
 create('profile.update changes names, color and avatar of the caller, and nothing else', async ({ app }) => {
@@ -209,15 +189,6 @@ create('profile.update is audited for the clients of the person, without values'
     last_name: { from: null, to: null },
     profile_color: { from: null, to: null },
   });
-});
-
-create('profile.update records nothing if nothing changes', async ({ app }) => {
-  const { first_name } = await app.as(ADA).users.get({ email: ADA });
-  const entries = () => app.as(ROOT).audit.list({ target: ADA, action: 'user.update', limit: 100 });
-  const before = (await entries()).length;
-  await app.as(ADA).profile.update({ first_name });
-
-  assert.is((await entries()).length, before);
 });
 
 create('profile.update refuses other colors and addresses', async ({ app }) => {
@@ -268,53 +239,5 @@ create(
     assert.equal([statusCode, JSON.parse(body).email], [200, ASCII]);
   },
 );
-
-create('internationalized domains share one counter of failed logins', async ({ app }) => {
-  const logIn = (username: string) => app.as(null).tokens.create({ username, password: 'a wrong one' });
-  for (let tries = 0; tries < 5; tries += 1) {
-    await rejectsWith(logIn('eve@bücher.example'), 'invalid-credentials');
-    await rejectsWith(logIn('eve@xn--bcher-kva.example'), 'invalid-credentials');
-  }
-
-  await rejectsWith(logIn('eve@BÜCHER.example'), 'throttled');
-});
-
-create('internationalized domains are converted to ASCII in mails and invitations', async ({ app }) => {
-  const [invited] = await app
-    .as(ACME)
-    .invitations.create({ items: [{ email: 'guest@bücher.example', client: 1 }] });
-  const again = await app
-    .as(ACME)
-    .clients.invite({ id: 1, email: 'guest@xn--bcher-kva.example', initial_apps: [] });
-  const recipients = await app
-    .db()
-    .selectFrom('outbox_mails')
-    .select('recipient')
-    .where('recipient', 'like', 'guest@%')
-    .execute();
-
-  assert.equal([invited?.email, again.email], Array(2).fill('guest@xn--bcher-kva.example'));
-  assert.equal([...new Set(recipients.map(({ recipient }) => recipient))], [again.email]);
-});
-
-create(
-  'internationalized domains are converted to ASCII in a sender address, which keeps its case',
-  async ({ app }) => {
-    const { default_from_email: sender } = await app
-      .as(ROOT)
-      .clients.update({ id: 1, default_from_email: 'Hello@bücher.example' });
-
-    assert.is(sender, 'Hello@xn--bcher-kva.example');
-  },
-);
-
-create('internationalized domains require an ASCII local part', async ({ app }) => {
-  const { fields } = await rejectsWith(
-    app.as(ACME).users.create({ email: 'jörg@example.org' }),
-    'invalid-input',
-  );
-
-  assert.match(fields?.email?.join() ?? '', 'only ASCII characters before the @');
-});
 
 create.run();

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -178,22 +177,6 @@ screen('says how a person logs in to those who may change the account', async ({
   assert.is(await account(STAFF, ADA), null);
   assert.is(await account(ACME, ROOT).catch(() => null), null);
 });
-
-screen(
-  'of an inactive person has no date on which the password expires before a reactivation',
-  async ({ app }) => {
-    const email = 'inactive@acme.test';
-    await app.as(ACME).users.create({ email, client: 1, send_email: false });
-    await sql`update users set password_hash = 'x', last_password_set = ${app.clock.now()}::timestamptz - interval '90 days'
-    where email = ${email}`.execute(app.db());
-    await app.as(ACME).users.update({ email, is_active: false });
-    await app.as(ACME).clients.update({ id: 1, password_expiration_days: 30 });
-
-    const { account } = await app.as(ACME).users.screen({ email });
-    assert.is(account?.password_expires_at, null);
-    await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
-  },
-);
 
 screen('says whether the second factor that a person lacks is a passkey', async ({ app }) => {
   const needed = async () => {

@@ -9,11 +9,8 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { entities } from '../../entities/index.ts';
 import { createTracer } from '../../src/adapters/opentelemetry/start-tracing.ts';
 import { tracing } from '../../src/lib/tracing.ts';
-
-const TABLES = new Set(entities.map(({ meta }) => meta.tableName));
 
 /** Records the spans of this process until it is disposed. */
 export const recordSpans = () => {
@@ -22,7 +19,7 @@ export const recordSpans = () => {
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     spanProcessors: [new SimpleSpanProcessor({ exporter })],
   });
-  tracing.install(createTracer(provider.getTracer('tests'), TABLES));
+  tracing.install(createTracer(provider.getTracer('tests')));
   const spans = (): ReadableSpan[] => exporter.getFinishedSpans();
   return {
     spans,

@@ -5,15 +5,6 @@ import { ADA, EDSGER, GRACE, ROOT, type TestApp } from './test-app.ts';
 import { NOON } from './time.ts';
 import { CHURN, FLEET, SALES } from './usage.ts';
 
-/** Unusual but valid content of texts and free-form data. */
-const ODD_TEXT = `"Ünï\\"\n\t\b\f\r\u0001\u001f\u007f\u2028😀</script>`;
-const ODD_EXTRA = {
-  'a"b': ['\u0000', '\ud83d', '\ud83d\ude00', 1e21, -0.5, 1.7976931348623157e308, null, true],
-  __proto__x: {},
-  7: 'seven',
-  '': [[], {}],
-};
-
 /** Adds the users `m1@many.test` to `m{count}@many.test` to a client and its apps. */
 export const addUsers = async (app: TestApp, count: number): Promise<void> => {
   const db = app.db();
@@ -30,18 +21,6 @@ export const addUsers = async (app: TestApp, count: number): Promise<void> => {
     select users.id, apps.id from users, apps where email like 'm%@many.test' and (users.id % 3 = 0 or client_id = 1)`.execute(
     db,
   );
-};
-
-/** Gives a user the most unusual values that the database allows. */
-export const setUnusualValues = async (app: TestApp, email: string): Promise<void> => {
-  await sql`
-    update users set first_name = ${ODD_TEXT}, last_name = '', extra = ${JSON.stringify(ODD_EXTRA)}::json,
-      profile_avatar = ${`https://x.test/${ODD_TEXT}`}, is_demo_user = true, last_login = '9999-12-31T23:59:59.999Z',
-      last_activated = '0001-01-01T00:00:00Z', last_deactivated = '1969-12-31T23:59:59.999Z'
-    where email = ${email}`.execute(app.db());
-  await sql`
-    update memberships set extra = users.extra, is_demo_user = users.is_demo_user
-    from users where users.id = user_id and email = ${email}`.execute(app.db());
 };
 
 const GRANTS: [email: string, apps: string[]][] = [

@@ -34,13 +34,12 @@ import {
 import type { TracingConfig } from '../../config/tracing-config.ts';
 import { reasonOf } from '../../lib/errno.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Attributes, Span, SpanDetails, SpanResult, Tracer } from '../../lib/tracing.ts';
+import type { Span, SpanDetails, SpanResult, Tracer } from '../../lib/tracing.ts';
 import { tracing } from '../../lib/tracing.ts';
 
 type Options = {
   config: TracingConfig;
   version: string;
-  tables: ReadonlySet<string>;
   logger: Pick<Logger, 'warn'>;
   warnIntervalMs?: number;
   flushMs?: number;
@@ -56,7 +55,7 @@ export type Tracing = Awaited<ReturnType<typeof startTracing>>;
  * Records spans from now on, and exports them in the background. While the collector does not respond, spans beyond the queue
  * are dropped.
  */
-export const startTracing = async ({ config, version, tables, logger, ...limits }: Options) => {
+export const startTracing = async ({ config, version, logger, ...limits }: Options) => {
   const { warnIntervalMs = WARN_INTERVAL_MS, flushMs = FLUSH_MS } = limits;
   warnOfFailedExports(logger, warnIntervalMs);
   const provider = new TracerProvider({
@@ -69,7 +68,7 @@ export const startTracing = async ({ config, version, tables, logger, ...limits 
       }),
     ],
   });
-  tracing.install(createTracer(provider.getTracer('steward', version), tables));
+  tracing.install(createTracer(provider.getTracer('steward', version)));
   return {
     /** Exports the remaining spans, for a second at most. */
     stop: async (): Promise<void> => {
@@ -155,10 +154,8 @@ const isSampled = ({ traceFlags }: SpanContext): boolean => (traceFlags & TraceF
 
 type Parent = { context: Context; links?: Link[] };
 
-/** @param tables the names of all tables, which may appear in the spans of statements */
-export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tracer => {
+export const createTracer = (tracer: ApiTracer): Tracer => {
   const propagator = new W3CTraceContextPropagator();
-  const detailsOfStatements = createStatementSummary(tables);
   const extract = (headers: object): Context =>
     propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
   const startChild = (details: () => SpanDetails): Span | null => {
@@ -175,7 +172,7 @@ export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tr
       return new StartedSpan(tracer, details, { context: ROOT_CONTEXT, links });
     },
     startChild,
-    startStatements: (texts) => startChild(() => detailsOfStatements(texts())),
+    startStatement: (text) => startChild(() => describeStatement(text())),
     current: () => storage.getStore() ?? null,
     detach: (work) => storage.run(null, work),
     headers: () => {
@@ -187,39 +184,9 @@ export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tr
   };
 };
 
-const OPERATION = /^\s*(\w+)/;
-/** Names in SQL may be quoted. A literal may match too, but only names of tables are used. */
-const TABLE = /\b(?:from|into|update|join)\s+"?(\w+)"?/gi;
-const MAX_TABLES = 4;
-/** Limit of the name of a span. */
-const MAX_LENGTH = 200;
-const NAMED = 3;
-/**
- * Describes statements by operation and tables: `SELECT users`. Their text is not recorded, because the ORM's statements contain values.
- * @param tables the names of all tables: except for them, only the first word of a statement is recorded
- */
-export const createStatementSummary = (tables: ReadonlySet<string>) => {
-  const tablesOf = (text: string): string[] => {
-    const names = [...text.matchAll(TABLE)].map(([, name = '']) => name);
-    return [...new Set(names.filter((name) => tables.has(name)))].slice(0, MAX_TABLES);
-  };
-
-  const summarize = (text: string) => ({
-    operation: OPERATION.exec(text)?.[1]?.toUpperCase() ?? 'EMPTY',
-    tables: tablesOf(text),
-  });
-
-  return (texts: readonly string[]): SpanDetails => {
-    const summaries = texts.map(summarize);
-    const parts = summaries.map(({ operation, tables }) => [operation, ...tables].join(' '));
-    const [first] = summaries;
-    const summary = [...parts.slice(0, NAMED), ...(parts.length > NAMED ? ['…'] : [])].join('; ');
-    const attributes: Attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary };
-    if (texts.length > 1) attributes['db.operation.batch.size'] = texts.length;
-    else if (first) {
-      attributes['db.operation.name'] = first.operation;
-      if (first.tables.length === 1) attributes['db.collection.name'] = first.tables.join();
-    }
-    return { name: summary.slice(0, MAX_LENGTH), kind: 'client', attributes };
-  };
+/** Only the operation: the texts of the ORM's statements contain values. */
+const describeStatement = (text: string): SpanDetails => {
+  const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'EMPTY';
+  const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation };
+  return { name: operation, kind: 'client', attributes };
 };

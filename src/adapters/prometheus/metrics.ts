@@ -197,11 +197,6 @@ const STATE_GAUGES = [
   ],
   ['steward_backup_size_bytes', 'backupSizeBytes', 'Size of the last good scheduled backup.'],
   ['steward_backup_failures', 'backupFailures', 'Scheduled backups that failed since the last good one.'],
-  [
-    'steward_future_times',
-    'futureTimes',
-    'Backups, usage windows and mails with a time in the future: the clock of the database was ahead when it was stored.',
-  ],
 ] as const;
 
 type SinkLag = { name: string; eventsBehind: number; secondsBehind: number; failingSince: Date | null };

@@ -23,16 +23,8 @@ export const usageWindows = (isVisible: RawBuilder<boolean>) => {
 /** `YYYY-MM-DD` in UTC */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
-/**
- * Whether a window has an impossible day, because the clock was ahead when it was computed. Tomorrow is possible: another instance may be
- * past midnight already.
- */
-export const isFutureWindow = (today: string, day: RawBuilder<unknown> = sql`usage_windows.day`) =>
-  condition`${day} > ${today}::date + 1`;
-
-/** Whether the row of `usage_windows` must be computed again: its day is in the past or in the future. */
-export const isStaleWindow = (today: string) =>
-  condition`(usage_windows.day < ${today}::date or ${isFutureWindow(today)})`;
+/** Whether the row of `usage_windows` must be computed again: its day is in the past. */
+export const isStaleWindow = (today: string) => condition`usage_windows.day < ${today}::date`;
 
 /** Computes windows from 90 rows per app. They never move back a day, even if instances disagree about midnight. */
 const upsertWindows = (appIds: readonly string[], now: Date) => sql`
@@ -46,8 +38,7 @@ const upsertWindows = (appIds: readonly string[], now: Date) => sql`
     ),
   )}
   from (
-    select id as app_id, case when ${isFutureWindow(dayOf(now), sql`known.day`)} then ${dayOf(now)}::date
-      else greatest(known.day, ${dayOf(now)}::date) end as today
+    select id as app_id, greatest(known.day, ${dayOf(now)}::date) as today
     from unnest(${[...appIds]}::varchar[]) as id left join usage_windows known on known.app_id = id
   ) as apps
   left join usage_app_days days on days.app_id = apps.app_id and days.day > today - ${sql.lit(LONGEST_WINDOW_DAYS)} and days.day <= today
@@ -62,7 +53,7 @@ const upsertWindows = (appIds: readonly string[], now: Date) => sql`
  */
 export const refreshWindow = (appId: string, now: Date) => [
   sql`select from usage_windows where app_id = ${appId} for update`,
-  sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day or ${isStaleWindow(dayOf(now))}`,
+  sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day`,
 ];
 
 /** Computes stale windows for the current day. First waits for concurrent writers, so that their entries are counted. */

@@ -2,16 +2,14 @@ import { sql } from 'kysely';
 import { Client, type FactorPolicy } from '../../../entities/client.ts';
 import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { invalid, Problem } from '../../lib/problems.ts';
+import { invalid } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
 import { isListedView, isNotErased } from '../access/visibility.ts';
 import { isEmpty, ofClient } from '../audit/audit.ts';
 import { editEntity } from '../audit/edits.ts';
 import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import { enqueuePolicyNotices } from '../policies/factor-notices.ts';
 import { hasFactorOf, lackingFrom, STRENGTH_OF_POLICY } from '../policies/factor-policy.ts';
-import { NOTICES_PER_DAY } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { relyingPartyOf } from './webauthn.ts';
 
@@ -31,7 +29,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
   /**
    * Ends no session. If a policy requires more than before, it and its grace period begin now. People who must set up a second factor are
    * mailed, unless the client has turned that off.
-   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once; `throttled`,
+   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once;
    * `passkeys-unavailable`
    */
   update: (actor: Actor, id: number, changes: PolicyChanges) =>
@@ -46,10 +44,8 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
       client.factorPolicySince = policySince(row.factor_policy_since, before, factorPolicy, now);
       await tx.flush();
       await requireOwnFactor(tx, actor, id, now);
-      if (factorMails && (isStricter(before, factorPolicy) || factorGraceDays < daysBefore)) {
-        if (!can(actor, 'administer')) await requireFewChanges(tx, id, now);
+      if (factorMails && (isStricter(before, factorPolicy) || factorGraceDays < daysBefore))
         await enqueuePolicyNotices(tx, { clientIds: [id], userIds: null, now });
-      }
       const event = { actor, target: ofClient(client), clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.change-factor-policy', ...event }]);
       return readClient(tx, actor, id);
@@ -105,32 +101,6 @@ const policySince = (since: Date | null, before: FactorPolicy, after: FactorPoli
 
 const isStricter = (before: FactorPolicy, after: FactorPolicy): boolean =>
   STRENGTH_OF_POLICY[after] > STRENGTH_OF_POLICY[before];
-
-type Change<T> = { from: T; to: T };
-type RecordedChanges = { factor_policy?: Change<FactorPolicy>; factor_grace_days?: Change<number> };
-
-/**
- * Without this limit, changing a policy back and forth would mail the members each time. Counts the changes, not the mails: the number of
- * mails would reveal whether a person, who may also belong to other clients, has a second factor. The client must be locked.
- * @throws Problem `throttled`
- */
-const requireFewChanges = async (tx: Em, clientId: number, now: Date): Promise<void> => {
-  const entries = await kysely(tx)
-    .selectFrom('audit_entries')
-    .select('details')
-    .where('action', '=', 'client.change-factor-policy')
-    .where(condition`client_ids @> ${[clientId]}::int[]`)
-    .where('occurred_at', '>', new Date(now.getTime() - DAY_MS))
-    .$narrowType<{ details: RecordedChanges }>()
-    .execute();
-  const stricter = entries.filter(
-    ({ details: { factor_policy: policy, factor_grace_days: days } }) =>
-      (policy && isStricter(policy.from, policy.to)) || (days && days.to < days.from),
-  );
-  if (stricter.length < NOTICES_PER_DAY) return;
-  const detail = `This policy became stricter ${NOTICES_PER_DAY} times within a day. Try again tomorrow.`;
-  throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
-};
 
 /** The active members of a client, with their membership `m`. */
 const activeMembers = (em: Em, clientId: number) =>

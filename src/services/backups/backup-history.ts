@@ -1,30 +1,25 @@
 import { Backup } from '../../../entities/backup.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { DAY_MS, latestPossible } from '../../lib/clock.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 
 /** For failed attempts and removed archives. */
 const KEPT_ROWS_MS = 90 * DAY_MS;
 
-/**
- * The last good backup, to a target or to any. Backups are ordered by id, because the clock may have been wrong; backups with a time in the
- * future do not count.
- */
-export const findLastGood = (em: Em, now: Date, target?: string) => {
-  const isGood = { finishedAt: { $ne: null }, startedAt: { $lte: latestPossible(now) } };
+/** The last good backup, to a target or to any. Ordered by id, because the clock may have been wrong. */
+export const findLastGood = (em: Em, target?: string) => {
   const isOfTarget = target === undefined ? {} : { target };
-  return em.findOne(Backup, { ...isGood, ...isOfTarget }, { orderBy: { id: 'desc' } });
+  return em.findOne(Backup, { finishedAt: { $ne: null }, ...isOfTarget }, { orderBy: { id: 'desc' } });
 };
 
 export type BackupHistory = Awaited<ReturnType<typeof readBackupHistory>>;
 
 /** Reads what determines when the next backup to a target is due: the start of the last good one, and the failed attempts since then. */
-export const readBackupHistory = async (em: Em, target: string, now: Date) => {
-  const last = await findLastGood(em, now, target);
+export const readBackupHistory = async (em: Em, target: string) => {
+  const last = await findLastGood(em, target);
   const failed = await kysely(em)
     .selectFrom('backups')
     .select(({ fn }) => [fn.countAll<number>().as('failures'), fn.max('failed_at').as('lastFailureAt')])
     .where('target', '=', target)
-    .where('failed_at', '<=', latestPossible(now))
     .where('id', '>', last?.id ?? 0)
     .executeTakeFirstOrThrow();
   return { lastGoodAt: last?.startedAt ?? null, ...failed };

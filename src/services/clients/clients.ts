@@ -8,7 +8,7 @@ import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty, ofClient } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../audit/edits.ts';
-import { enqueueExpiryNotices, requireFewNotices } from '../policies/password-expiry.ts';
+import { enqueueExpiryNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** Limit of the database columns. */
@@ -44,7 +44,7 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
 
-  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `password_min_length`, `throttled` */
+  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `password_min_length` */
   update: (actor: Actor, id: number, changes: ClientUpdate, expected?: ClientUpdate): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const { row: before, client } = await lockClient(tx, actor, id);
@@ -62,7 +62,6 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
       const [days, daysBefore] = [defined.password_expiration_days ?? 0, before.password_expiration_days];
       if (days > 0 && (daysBefore === 0 || days < daysBefore)) {
         const now = clock.now();
-        if (!can(actor, 'administer')) await requireFewNotices(tx, id, now);
         const shortened = { clientIds: [id], userIds: null, daysBefore, now };
         await enqueueExpiryNotices(tx, { ...shortened, givesNotice: !can(actor, 'administer') });
       }

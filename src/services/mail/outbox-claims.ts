@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
 import { REMINDER_KINDS } from '../reminders/reminder-facts.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
 
@@ -110,26 +110,11 @@ export const nextDue = async (em: Em, now: Date, perMinute: number): Promise<Dat
   return rows[0]?.due ?? null;
 };
 
-/** Attempts in the future do not count: they were stored while the clock was ahead. */
 const isRecentAttempt = (now: Date) =>
-  sql`last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz
-    and last_attempt_at <= ${latestPossible(now)}::timestamptz`;
+  sql`last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`;
 
 /** The longest pause between two attempts. */
 export const MAX_BACKOFF_MS = 240 * MINUTE_MS;
-
-/** Whether a mail waits longer than for any retry, because the clock was ahead when it was enqueued or attempted. */
-export const isDueTooLate = (now: Date) =>
-  condition`sent_at is null and failed_at is null
-    and next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS)}::timestamptz`;
-
-/** Makes mails due that have a too late time, because the clock was ahead. */
-export const rescheduleLateMails = (em: Em, now: Date) =>
-  kysely(em)
-    .updateTable('outbox_mails')
-    .set({ next_attempt_at: now, last_attempt_at: null })
-    .where(isDueTooLate(now))
-    .execute();
 
 /** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. Skips mails that others have locked. */
 export const failObsolete = async (tx: Em, mails: readonly { id: number; reason: string }[], now: Date) => {

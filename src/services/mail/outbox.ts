@@ -12,14 +12,7 @@ import { type MailContext, mailContexts, mailRows, needsLink } from './mail-cont
 import { isMailAddress } from './mail-layout.ts';
 import { type MailOptions, passwordLinkLifetime } from './mail-variables.ts';
 import type { MailWriter } from './mail-writer.ts';
-import {
-  claimMails,
-  failObsolete,
-  lockDue,
-  MAX_BACKOFF_MS,
-  nextDue,
-  rescheduleLateMails,
-} from './outbox-claims.ts';
+import { claimMails, failObsolete, lockDue, MAX_BACKOFF_MS, nextDue } from './outbox-claims.ts';
 
 /** Longer than any delivery attempt (120 s): a mail that is being sent must not be claimed again. */
 const LEASE_MS = 150_000;
@@ -126,12 +119,8 @@ export const createOutbox = (deps: Deps) => {
         await tx.flush();
       }),
 
-    /**
-     * Deletes old mails and links, and reschedules mails that were stored while the clock was ahead. `isSent`: whether workers send mails,
-     * which also detects obsolete ones.
-     */
+    /** Deletes old mails and links. `isSent`: whether workers send mails, which also detects obsolete ones. */
     prune: async ({ isSent }: { isSent: boolean }): Promise<void> => {
-      await rescheduleLateMails(em.fork(), clock.now());
       if (!isSent) await failAllObsolete(em.fork(), options());
       await pruneOutbox(em.fork(), clock.now(), deps.retentionDays);
     },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, createWriteStream, type Dirent } from 'node:fs';
+import { constants, createReadStream, createWriteStream, type Dirent } from 'node:fs';
 import { access, lstat, opendir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -12,9 +12,12 @@ import { MANIFEST_FILE } from './package-manifest.ts';
 import { MAX_YAML_BYTES, parseManifest } from './package-manifest-parsing.ts';
 import { checkSize, invalidPackage, MAX_PACKAGE_ENTRIES, quote } from './package-rules.ts';
 
+/** Of all files, so that the same content makes the same archive. Some readers reject 1970 as implausible. */
+const MODIFIED = new Date('1980-01-01T00:00:00Z');
+
 /**
- * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically.
- * The package has passed the inspection of a fetch. `leftOut` lists paths in the folder that are not packed; folders end with a slash.
+ * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically. The same files always make the same bytes: a store
+ * takes them again under the same name. The package has passed the inspection of a fetch. `leftOut` lists paths in the folder that are not packed; folders end with a slash.
  * @throws Problem `invalid-package`, `invalid-input` if `outDir` cannot be created
  */
 export const packDirectory = async (dir: string, outDir: string) => {
@@ -70,9 +73,25 @@ const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
     throw invalidPackage(refusal, cause);
   });
 
-/** A compressed tar stream of files. `tar.create` would take a name that starts with @ for an archive to copy. */
+/** A compressed tar stream of files: their content, path and executable bit, without owners and times. */
 const createArchive = (dir: string, paths: readonly string[]): Pack => {
-  const archive = new Pack({ cwd: dir, strict: true, portable: true, gzip: true });
+  const archive = new Pack({
+    cwd: dir,
+    noDirRecurse: true,
+    preservePaths: true,
+    strict: true,
+    // Also omits the operating system from the gzip header.
+    portable: true,
+    mtime: MODIFIED,
+    gzip: { level: 9 },
+    filter: (_path, stat) => {
+      const permissions = Number(stat.mode) & 0o111 ? 0o755 : 0o644;
+      stat.mode = (Number(stat.mode) & constants.S_IFMT) | permissions;
+      // A hard link is packed as a file.
+      if ('nlink' in stat) stat.nlink = 1;
+      return true;
+    },
+  });
   for (const path of paths) archive.add(path);
   return archive.end();
 };

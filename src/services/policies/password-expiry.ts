@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { Problem } from '../../lib/problems.ts';
 import { NEW_MAIL, newMailValues, SPREAD } from '../outbox/enqueue-mails.ts';
 import { enqueuePolicyNotices } from './factor-notices.ts';
 
@@ -79,30 +78,6 @@ export const enqueueExpiryNotices = async (
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
     order by user_id`.execute(kysely(tx));
-};
-
-/** Mails per day about one policy to one person that client admins may cause. */
-export const NOTICES_PER_DAY = 5;
-
-/**
- * Call it before a client admin shortens the life of passwords: changing it back and forth would mail all members each time. The client
- * must be locked.
- * @throws Problem `throttled`
- */
-export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Promise<void> => {
-  const mailed = await kysely(tx)
-    .selectFrom('outbox_mails')
-    .select('user_id')
-    .where('kind', '=', 'password-expiry')
-    .where('client_id', '=', clientId)
-    .where('created_at', '>', new Date(now.getTime() - DAY_MS))
-    .groupBy('user_id')
-    .having((row) => row.fn.countAll(), '>=', NOTICES_PER_DAY)
-    .limit(1)
-    .executeTakeFirst();
-  if (!mailed) return;
-  const detail = `Members of this client were mailed ${NOTICES_PER_DAY} times within a day that their passwords expire sooner. Try again tomorrow.`;
-  throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
 };
 
 /** Informs users of the policies of clients that they have joined. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { EventSink } from '../../adapters/event-sinks/event-sink.ts';
 import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errno.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { serviceActor } from '../access/actor.ts';
@@ -69,7 +69,6 @@ export const createSinkQueue = (deps: Deps) => {
       .select('name')
       .where(isNamed(names))
       .where('served_at', '>', new Date(now.getTime() - SERVED_MS))
-      .where('served_at', '<=', latestPossible(now))
       .execute();
     const unknown = names.filter((name) => !known.some((row) => row.name === name));
     if (unknown.length === 0) return;
@@ -162,21 +161,18 @@ const HAS_EVENTS = condition`exists (select from events where id > s.position)`;
 const isOf = (em: Em, { name, position }: ClaimedBatch) =>
   kysely(em).updateTable('event_sinks').where('name', '=', name).where('position', '=', position);
 
-const lockDue = (tx: Em, names: readonly SinkName[], now: Date) => {
-  // Later than any lease or wait: stored while the clock was ahead.
-  const impossible = new Date(latestPossible(now).getTime() + 2 * MAX_BACKOFF_MS);
-  return kysely(tx)
+const lockDue = (tx: Em, names: readonly SinkName[], now: Date) =>
+  kysely(tx)
     .selectFrom('event_sinks as s')
     .select(['name', 'position', 'attempts', 'failing_since'])
     .where(isNamed(names))
-    .where(({ or, eb }) => or([eb('next_attempt_at', '<=', now), eb('next_attempt_at', '>', impossible)]))
+    .where('next_attempt_at', '<=', now)
     .where(HAS_EVENTS)
     .orderBy('name')
     .forNoKeyUpdate()
     .skipLocked()
     .$narrowType<{ name: SinkName }>() // one of `names`
     .execute();
-};
 
 const readBatch = async (tx: Em, { position, attempts }: { position: number; attempts: number }) => {
   const limit = Math.max(1, Math.floor(BATCH / 2 ** attempts));

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { ClientBase } from 'pg';
 import { type Em, kysely } from '../../db/kysely.ts';
@@ -69,7 +68,7 @@ const missingPartitions = async (tx: Em, months: string[]): Promise<Missing[]> =
 };
 
 const addPartition = async (tx: Em, table: string, month: Date): Promise<void> => {
-  const name = sql.table(await freeName(tx, partitionOf(table, month)));
+  const name = sql.table(partitionOf(table, month));
   const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
   // Free space for HOT updates: a row that moves to another page needs new index entries.
   const room = table === 'usage_days' ? sql`with (fillfactor = 80)` : sql``;
@@ -78,14 +77,6 @@ const addPartition = async (tx: Em, table: string, month: Date): Promise<void> =
   await create.execute(kysely(tx));
   const attach = sql`alter table ${parent} attach partition ${name} for values from (${from}) to (${to})`;
   await attach.execute(kysely(tx));
-};
-
-/** An unrelated table may have this name, for example a restored month. */
-const freeName = async (tx: Em, name: string): Promise<string> => {
-  const { rows } = await sql`
-    select from pg_class
-    where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(kysely(tx));
-  return rows.length === 0 ? name : `${name}_${randomBytes(4).toString('hex')}`;
 };
 
 /** The months of the log, oldest first. */

@@ -6,7 +6,6 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
 import {
-  auditEntryVisibleTo,
   clientVisibleTo,
   isNotErased,
   liveGrants,
@@ -22,7 +21,7 @@ import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-ro
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
 
-/** When and by whom an app was granted; null if the audit trail does not go back that far, for example after an import. */
+/** When and by whom an app was granted; null if unknown, for example after an import. */
 type UserGrant = {
   app: string;
   granted_at: Date | null;
@@ -173,26 +172,10 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
   if (expires_at && expires_at <= now) throw invalid({ expires_at: ['Must be in the future.'] });
 };
 
-/**
- * The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, whose inviter has granted
- * it.
- */
+/** The grants of a user, by the age of the apps. */
 export const grantsOfUser = (actor: Actor, id: number, now: Date) => sql<UserGrant>`
-  select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
-    coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
+  select a.id as app, g.granted_at, ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by, g.expires_at, g.reason
   from ${liveGrants(now)} g join apps a on a.id = g.app_id
-  left join (
-    select distinct on (app_id) app_id, granted_at, granted_by from (
-      select app_id, occurred_at, actor_label
-      from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)
-      where target_type = 'user' and target_id = ${String(id)} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
-      union all
-      select ia.app_id, i.closed_at, ${addressOf(actor, sql`i.inviter_id`, sql`i.closed_at`)}
-      from invitations i join invitation_apps ia on ia.invitation_id = i.id
-      where i.user_id = ${id} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
-    ) as grants (app_id, granted_at, granted_by)
-    order by app_id, granted_at desc
-  ) as latest on latest.app_id = a.id
   where g.user_id = ${id} and ${userClientVisibleTo(actor, sql`g.user_id`, sql`a.client_id`)}
   order by a.created_at, a.id`;
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { deleteInBatches } from '../../db/deletion.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { serviceActor } from '../access/actor.ts';
 import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
@@ -141,10 +141,7 @@ export const createDeliveryQueue = (deps: Deps) => {
       return rows[0]?.due ? rows[0].due.getTime() - now.getTime() : null;
     },
 
-    /**
-     * Deletes old deliveries and secrets, gives up deliveries that fail for a day, and reschedules deliveries that were stored while the
-     * clock was ahead.
-     */
+    /** Deletes old deliveries and secrets, and gives up deliveries that fail for a day. */
     prune: async (): Promise<void> => {
       const now = clock.now();
       await giveUpOld(em, now);
@@ -154,16 +151,9 @@ export const createDeliveryQueue = (deps: Deps) => {
         'webhook_deliveries',
         sql`coalesce(delivered_at, failed_at) < ${before}::timestamptz`,
       );
-      const db = kysely(em.fork());
-      const impossible = new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS * 2);
-      await sql`update webhooks set retry_at = null where retry_at > ${impossible}::timestamptz`.execute(db);
-      await sql`
-        update webhook_deliveries set next_attempt_at = ${now}::timestamptz, claimed_until = null
-        where next_attempt_at > ${impossible}::timestamptz
-          and ${isWaiting('webhook_deliveries')}`.execute(db);
       await sql`
         update webhooks set previous_secret = null, previous_until = null
-        where previous_until <= ${now}::timestamptz`.execute(db);
+        where previous_until <= ${now}::timestamptz`.execute(kysely(em.fork()));
     },
   };
 };

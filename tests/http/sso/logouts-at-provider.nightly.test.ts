@@ -108,12 +108,6 @@ logouts('is refused for links, images and frames of other sites', async ({ app, 
   assert.equal(await Promise.all(outcomes), [403, 403, 403, 303, 303]);
 });
 
-logouts('leads to the login page for connections that do not exist', async ({ app }) => {
-  for (const id of ['999', '0', 'x'])
-    assert.is((await createVisitor(app).get(`/sso/${id}/logout/`)).location, KEPT);
-  assert.match((await createVisitor(app).get(KEPT)).text, 'You may still be logged in');
-});
-
 /** An active connection of another client with this issuer, which no login has used. */
 const addOther = async ({ app, provider }: Fixture, changes: Partial<Fixture['provider']>) => {
   const id = await addConnection(app, { ...provider, ...changes }, OTHER_CLIENT);

@@ -1,13 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { importSuite } from '../../fixtures/django/import-suite.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
-
-const RECORDED = readFileSync(join(import.meta.dirname, '../../fixtures/django/dump.json'));
-const USERS_RECORDED = 5;
 
 const faults = importSuite('invalid dumps');
 
@@ -60,19 +54,6 @@ faults('are refused at a record larger than 16 MiB', async ({ database }) => {
   );
   assert.is(totals.isRefused, true);
 });
-
-faults(
-  'do not include dumps with many large records, some of which wait for others',
-  async ({ database }) => {
-    const large = Array.from({ length: 1020 }, (_, index) =>
-      djangoUser(`large${index}@example.org`, { biography: 'x'.repeat(index < 990 ? 1 : 2 ** 21) }),
-    );
-
-    const { totals } = await database.importDump(large, { drop: ['biography'] });
-
-    assert.is(totals.imported, large.length);
-  },
-);
 
 faults(
   'do not include dumps with a byte order mark, line breaks and any well-formed text',
@@ -185,35 +166,6 @@ faults('are reported without passwords and hashes', async ({ database }) => {
 
   assert.is(remarks.length, 2);
   assert.not.ok(JSON.stringify(remarks).includes('secret'));
-});
-
-faults('are imported completely or not at all, wherever they are damaged', async ({ database }) => {
-  const at = fc.nat(RECORDED.length - 1);
-  const damage = fc.oneof(
-    at.map((end) => RECORDED.subarray(0, end)),
-    fc
-      .tuple(at, fc.nat(40), fc.uint8Array({ maxLength: 3 }))
-      .map(([start, cut, put]) =>
-        Buffer.concat([RECORDED.subarray(0, start), put, RECORDED.subarray(start + cut)]),
-      ),
-  );
-
-  await fc.assert(
-    fc.asyncProperty(damage, async (dump) => {
-      await database.db().deleteFrom('users').execute();
-      const { totals, remarks } = await database.importDump(dump, { drop: ['groups'] });
-      const users = await database.users();
-
-      assert.is(users.length, totals.imported);
-      assert.is(
-        totals.isRefused,
-        remarks.some(({ outcome }) => outcome === 'faulty'),
-      );
-      assert.ok(totals.isRefused ? users.length === 0 : users.length > 0);
-      assert.ok(users.length <= USERS_RECORDED);
-    }),
-    { numRuns: 150 },
-  );
 });
 
 faults.run();

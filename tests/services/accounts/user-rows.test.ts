@@ -12,16 +12,8 @@ import {
   STAFF,
   type TestApp,
 } from '../../support/test-app.ts';
-import { until } from '../../support/time.ts';
 
 const reading = appSuite('reading users');
-
-/** Whether a statement waits for a lock on the table. */
-const isWaitedFor = async (app: TestApp): Promise<boolean> => {
-  const waiting = sql`select from pg_locks where not granted and relation = 'app_grants'::regclass
-    and database = (select oid from pg_database where datname = current_database())`;
-  return (await waiting.execute(app.db())).rows.length > 0;
-};
 
 /** What each user sees of each other user, loaded one by one. */
 const PAIRS = [ROOT, STAFF, ACME, GLOBEX, ADA].flatMap((caller) =>
@@ -41,20 +33,6 @@ reading('returns to each of many concurrent callers what they may see', async ({
   assert.ok(alone.includes(404) && alone.some((body) => String(body).includes(EDSGER)));
 });
 
-reading('authenticates many concurrent callers, and rejects malformed tokens', async ({ app }) => {
-  const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
-  const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
-  const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
-  const actors = await Promise.all(
-    tokens.map((token) => app.openServices().authentication.findByToken(token)),
-  );
-
-  assert.equal(
-    actors.map((actor) => actor?.email ?? null),
-    callers,
-  );
-});
-
 reading('sees uncommitted changes in its own transaction', async ({ app }) => {
   const root = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
@@ -69,66 +47,6 @@ reading('sees uncommitted changes in its own transaction', async ({ app }) => {
 
   assert.equal(names, ['Rear Admiral', 'Grace']);
   await rejectsWith(app.openServices().users.get(root, 'unknown@acme.test'), 'not-found');
-});
-
-reading('responds to anonymous callers with unauthenticated for any address', async ({ app }) => {
-  const headers = { authorization: `Token ${'0'.repeat(40)}` };
-  for (const email of [ADA, 'unknown@acme.test', 'a%00b@acme.test']) {
-    assert.is((await app.send(`GET /jb/users/${email}/`)).statusCode, 401);
-    assert.is((await app.send(`GET /jb/users/${email}/`, { headers })).statusCode, 401);
-  }
-});
-
-reading('sends no query for a caller without credentials', async ({ app }) => {
-  const pool = app.orm.pool;
-  /** How many connections a request takes from the pool. */
-  const countTaken = async (expected: number, as?: string): Promise<number> => {
-    let taken = 0;
-    const count = () => {
-      taken += 1;
-    };
-    pool.on('acquire', count);
-    assert.is((await app.send(`GET /jb/users/${ADA}/`, { ...(as && { as }) })).statusCode, expected);
-    pool.off('acquire', count);
-    return taken;
-  };
-  const anonymous = [await countTaken(401), await countTaken(401), await countTaken(401)];
-
-  // The database clock takes one too, every 10 s.
-  assert.is(Math.min(...anonymous), 0);
-  assert.ok((await countTaken(200, ROOT)) > 0, 'it would have been seen');
-});
-
-reading('reads no user for an unknown token', async ({ app }) => {
-  const headers = { authorization: `Token ${'1'.repeat(40)}` };
-  const locker = app.orm.em.fork();
-  await locker.begin();
-  // Reading a user waits for this lock; looking up a token does not.
-  await locker.execute('lock table app_grants in access exclusive mode');
-  let isAnswered = false;
-  const request = app.send(`GET /jb/users/${ADA}/`, { headers }).finally(() => {
-    isAnswered = true;
-  });
-  let isWaiting = false;
-  await until('an answer, or a statement that waits', async () => {
-    isWaiting = await isWaitedFor(app);
-    return isAnswered || isWaiting;
-  });
-  await locker.rollback();
-
-  assert.is((await request).statusCode, 401);
-  assert.is(isWaiting, false);
-});
-
-reading('reads the current row again for a second read of one request', async ({ app }) => {
-  const { authentication, users } = app.openServices();
-  const root = await authentication.findByToken(await app.tokenOf(ROOT));
-  assert.ok(root);
-  const { first_name: before } = await users.get(root, EDSGER);
-  await app.openServices().userUpdates.update(root, EDSGER, { first_name: 'Dijkstra, E.' });
-
-  assert.is.not(before, 'Dijkstra, E.');
-  assert.is((await users.get(root, EDSGER)).first_name, 'Dijkstra, E.');
 });
 
 /** As another instance does: adds apps that are older than all others, and grants them to Ada. */

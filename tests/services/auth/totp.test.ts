@@ -13,17 +13,6 @@ const stepOf = (code: string, seconds: number, lastStep: number | null = null) =
 
 const stepsOf = (code: string, seconds: number[]) => Promise.all(seconds.map((each) => stepOf(code, each)));
 
-totp('are those of RFC 6238', async () => {
-  const examples = [
-    [59, '287082', 1],
-    [1_111_111_109, '081804', 37_037_036],
-    [1_111_111_111, '050471', 37_037_037],
-    [1_234_567_890, '005924', 41_152_263],
-    [2_000_000_000, '279037', 66_666_666],
-  ] as const;
-  for (const [seconds, code, step] of examples) assert.is(await stepOf(code, seconds), step, code);
-});
-
 totp('are accepted one step before and after their own, and no longer', async () => {
   const code = codeAt(SECRET, at(3000));
   assert.equal(await stepsOf(code, [2970, 2999, 3000, 3029, 3059]), [100, 100, 100, 100, 100]);

@@ -1,10 +1,7 @@
-import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { Mailer } from '../../../src/adapters/mail/mailer.ts';
 import { createSmtpMailer } from '../../../src/adapters/mail/smtp-mailer.ts';
-import { html } from '../../../src/lib/html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-layout.ts';
-import { anyCharacter } from '../../support/any-character.ts';
 import { invitationContext, MAIL_FROM, passwordContext, testWriter } from '../../support/mails.ts';
 import {
   parseMail,
@@ -41,30 +38,22 @@ const ATTACKS = [
   '\0\u0007\u202e\ud800',
 ];
 
-/** Any text, mixed with typical attacks. */
-const hostile = fc
-  .array(fc.oneof(fc.constantFrom(...ATTACKS), fc.string({ unit: anyCharacter, maxLength: 20 })), {
-    maxLength: 4,
-  })
-  .map((parts) => parts.join(''));
-
-const facts = fc
-  .record({
-    client_name: hostile,
-    invitation_subject: hostile,
-    invitation_body: hostile,
-    default_from_email: fc.oneof(hostile, fc.constant('no-reply@acme.test')),
-    support_email: hostile,
-    app_labels: fc.array(hostile, { maxLength: 3 }),
-    first_name: hostile,
-  })
-  .chain((texts) =>
-    fc.constantFrom(
-      invitationContext(texts),
-      passwordContext('password-reset', texts),
-      passwordContext('password-setup', texts),
-    ),
-  );
+const mailsWith = (text: string) => {
+  const texts = {
+    client_name: text,
+    invitation_subject: text,
+    invitation_body: text,
+    default_from_email: text,
+    support_email: text,
+    app_labels: [text],
+    first_name: text,
+  };
+  return [
+    invitationContext(texts),
+    passwordContext('password-reset', texts),
+    passwordContext('password-setup', texts),
+  ];
+};
 
 const hasOnlyWhatIsMeant = async (taken: TakenMail, mail: ReturnType<typeof testWriter.write>) => {
   const { headers, from, to, subject, text, html: markup, attachments } = await parseMail(taken);
@@ -91,47 +80,31 @@ attacks.after(async ({ server, mailer }) => {
 });
 
 attacks('adds no recipient, header or part', async ({ server, mailer }) => {
-  await fc.assert(
-    fc.asyncProperty(facts, async (written) => {
-      server.taken.length = 0;
-      const mail = testWriter.write(written);
+  for (const context of ATTACKS.flatMap(mailsWith)) {
+    server.taken.length = 0;
+    const mail = testWriter.write(context);
 
-      assert.equal(await mailer.send(mail), { outcome: 'taken' });
-      const [taken, ...others] = server.taken;
-      if (!taken) return assert.unreachable();
-      assert.is(others.length, 0);
-      assert.ok(
-        ['no-reply@acme.test', MAIL_FROM].includes(mail.from.address) || isMailAddress(mail.from.address),
-      );
-      await hasOnlyWhatIsMeant(taken, mail);
-    }),
-    { seed: 1, numRuns: 60 },
-  );
+    assert.equal(await mailer.send(mail), { outcome: 'taken' });
+    const [taken, ...others] = server.taken;
+    if (!taken) return assert.unreachable();
+    assert.is(others.length, 0);
+    assert.ok(
+      ['no-reply@acme.test', MAIL_FROM].includes(mail.from.address) || isMailAddress(mail.from.address),
+    );
+    await hasOnlyWhatIsMeant(taken, mail);
+  }
 });
 
 const TAGS = /<[^>]*>/g;
 
 attacks('adds no markup to the HTML', () => {
-  const tagsOf = (text: string) => text.match(TAGS) ?? [];
+  const countTags = (name: string) =>
+    testWriter.write(invitationContext({ client_name: name })).html.match(TAGS)?.length;
 
-  fc.assert(
-    fc.property(hostile, (text) => {
-      const markup = html`<p title="${text}">${text}</p>`.toString();
-      assert.equal(tagsOf(markup).length, 2);
-      assert.is(markup.split('"').length, 3);
-    }),
-    { seed: 1 },
-  );
-  fc.assert(
-    fc.property(hostile, (name) => {
-      // The HTML must have the same tags as with a harmless name.
-      const written = testWriter.write(invitationContext({ client_name: name }));
-      const plain = testWriter.write(invitationContext({ client_name: 'Acme' }));
-      assert.equal(tagsOf(written.html).length, tagsOf(plain.html).length);
-      assert.is(oneLine(name).includes('\n'), false);
-    }),
-    { seed: 1 },
-  );
+  for (const attack of ATTACKS) {
+    assert.is(countTags(attack), countTags('Acme'), attack);
+    assert.is(oneLine(attack).includes('\n'), false);
+  }
 });
 
 attacks.run();

@@ -2,9 +2,8 @@ import { type Kysely, sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { Database } from '../../../entities/index.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
-import { mailContexts } from '../../../src/services/mail/mail-context.ts';
 import { emptyOutbox, INVITATION_DAYS, invite, mailTo, outboxOf } from '../../support/mails.ts';
-import { ACME, ADA, appSuite, GRACE, IDLE, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, IDLE, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
 
 const outbox = appSuite('outbox');
@@ -116,20 +115,6 @@ outbox('claims respect the limit of mails per minute for all workers together', 
   assert.is(await claimAll(), 0);
 });
 
-outbox(
-  'claims do not retry a mail within a minute under a limit, which would count it only once',
-  async ({ app }) => {
-    await invite(app, 1);
-    const outbox = outboxOf(app, { perMinute: 10, leaseMs: 1000 });
-    await outbox.claim(5);
-
-    app.clock.advance(2000);
-    assert.is((await outbox.claim(5)).found, 0);
-    app.clock.advance(MINUTE_MS);
-    assert.is((await outbox.claim(5)).found, 1);
-  },
-);
-
 outbox('claims do not count mails that were obsolete and not sent', async ({ app }) => {
   await invite(app, 5);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).execute();
@@ -156,28 +141,6 @@ outbox('claims are not expected of mails that were sent or refused', async ({ ap
   assert.is(await outbox.msUntilDue(), null);
 });
 
-outbox('claims date a mail as it is read after it was sent', async ({ app }) => {
-  await invite(app, 1);
-  const clock = {
-    ...app.clock,
-    now: (): Date => {
-      app.clock.advance(1000);
-      return app.clock.now();
-    },
-  };
-  const outbox = outboxOf({ ...app, clock });
-  const [mail] = (await outbox.claim(1)).mails;
-  if (!mail) return assert.unreachable();
-
-  const { date } = outbox.write(mail);
-
-  await outbox.recordDelivery(mail, { outcome: 'taken' });
-  const sent = await mailContexts(app.orm.em.fork(), { now: clock.now(), invitationMs: 0 })
-    .where('mail.id', '=', mail.id)
-    .executeTakeFirstOrThrow();
-  assert.is(date.toISOString(), outbox.write(sent).date.toISOString());
-});
-
 outbox('claims can be released without effect', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const before = await mailTo(app, email);
@@ -187,24 +150,6 @@ outbox('claims can be released without effect', async ({ app }) => {
   await outbox.release(mails);
 
   assert.equal(await mailTo(app, email), before);
-});
-
-outbox('claims find due mails by index among any number of later ones', async ({ app }) => {
-  const plan = await app
-    .db()
-    .transaction()
-    .execute(async (tx) => {
-      const { sql } = await import('kysely');
-      await sql`set local enable_seqscan = off`.execute(tx);
-      const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain select id from outbox_mails where sent_at is null and failed_at is null
-        and next_attempt_at <= ${app.clock.now()}::timestamptz order by (kind = 'invitation'), next_attempt_at, id limit 5
-        for update skip locked`.execute(tx);
-      return rows.map((row) => row['QUERY PLAN']).join('\n');
-    });
-
-  assert.match(plan, 'outbox_mails_due');
-  assert.not.match(plan, 'Sort');
 });
 
 const TAKEN = { outcome: 'taken' } as const;
@@ -532,26 +477,6 @@ outbox(
     assert.is((await linksOf(app, email)).length, 0);
   },
 );
-
-outbox('links are not sent after they expired or their user was deactivated', async ({ app }) => {
-  await request(app, ROOT);
-  await makeUser(app);
-  const leaving = await makeUser(app);
-  const outbox = outboxOf(app);
-  assert.is((await outbox.claim(5)).mails.length, 3);
-  await app.as(ACME).users.deactivate({ email: leaving });
-
-  app.clock.advance(60 * MINUTE_MS);
-  assert.is((await outbox.claim(5)).mails.length, 1);
-  app.clock.advance(INVITATION_DAYS * DAY_MS);
-  assert.is((await outbox.claim(5)).mails.length, 0);
-  const mails = await app.db().selectFrom('outbox_mails').select('last_error').orderBy('id').execute();
-
-  assert.equal(
-    mails.map((mail) => mail.last_error),
-    ['The link has expired.', 'The link has expired.', 'The account has been deactivated.'],
-  );
-});
 
 /** The result of a claim that has to wait for a transaction that locks the users. */
 const claimDuring = async (

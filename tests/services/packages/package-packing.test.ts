@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,6 +56,20 @@ packing('writes a package with every file, which passes inspection', async () =>
   for (const [path, content] of Object.entries(APP)) {
     assert.equal(await readFile(join(unpacked, path)), Buffer.from(content), path);
   }
+});
+
+packing('writes the same bytes for the same files, independent of time, folder and user', async () => {
+  const [first, second] = [
+    await folderOf(),
+    await folderOf(Object.fromEntries(Object.entries(APP).reverse())),
+  ];
+  await utimes(join(second, 'app.yaml'), 1, 1);
+  await chmod(join(second, 'noise.bin'), 0o600);
+
+  const one = await packDirectory(first, fresh());
+  const two = await packDirectory(second, fresh());
+
+  assert.is(one.sha256, two.sha256);
 });
 
 packing('excludes its own output in the packed folder', async () => {

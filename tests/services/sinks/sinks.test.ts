@@ -254,16 +254,4 @@ sinks('send again from a position that is set by hand', async ({ app, path }) =>
   );
 });
 
-sinks('continue after the clock was ahead', async ({ app, path }) => {
-  await record(app, 1);
-  await app.sinkWorker?.drain();
-  const before = (await idsIn(path)).length;
-  const ahead = new Date(app.clock.now().getTime() + DAY_MS);
-  await app.db().updateTable('event_sinks').set({ next_attempt_at: ahead, served_at: ahead }).execute();
-  await record(app, 1);
-  await app.sinkWorker?.drain();
-
-  assert.is((await idsIn(path)).length, before + 1);
-});
-
 sinks.run();

@@ -157,18 +157,4 @@ months(
   },
 );
 
-months('are not confused with other tables of the same name', async ({ app }) => {
-  await sql`create table usage_entries_2024_06 (precious int)`.execute(app.db());
-  await care(app);
-  await writeAt(app, new Date('2024-06-15T00:00:00Z'));
-
-  const precious = await sql`select from usage_entries_2024_06`.execute(app.db());
-  assert.equal(precious.rows, []);
-  await care(app);
-  assert.ok(
-    (await sql`select from pg_class where relname = 'usage_entries_2024_06'`.execute(app.db())).rows
-      .length === 1,
-  );
-});
-
 months.run();

@@ -2,10 +2,8 @@ import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
-import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
 import { type AuditEvent, createAudit, ofAddress } from '../../../src/services/audit/audit.ts';
 import { publishEvents } from '../../../src/services/events/event-rows.ts';
-import { createSender } from '../../../src/services/webhooks/webhook-sending.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
@@ -234,35 +232,6 @@ webhooks(
     assert.is(new Set((await queued.execute()).map(({ event_id }) => event_id)).size, 1_200);
   },
 );
-
-webhooks('deliveries to a receiver that never answers fail after a time', async ({ app, receiver }) => {
-  receiver.answer = () => null;
-  const limits = { allowsPrivate: true, timeoutMs: 100, maxBytes: 100, truncates: true };
-  const message = {
-    id: 'evt_1',
-    url: receiver.url,
-    body: '{}',
-    secrets: ['whsec_c2VjcmV0'],
-    at: app.clock.now(),
-  };
-  const { status, error } = await createSender(createGuardedFetch(limits))(message);
-
-  assert.equal([status, error], [null, 'There was no response in time.']);
-});
-
-webhooks('deliveries treat redirects as failures', async (context) => {
-  const { app, receiver } = context;
-  const { id } = await create(context);
-  receiver.answer = () => 302;
-  await rename(app);
-  await app.webhookWorker.drain();
-
-  assert.is(receiver.received.length, 1);
-  assert.equal(
-    [(await listOf(app, id))[0]?.status, (await listOf(app, id))[0]?.response_status],
-    ['waiting', 302],
-  );
-});
 
 webhooks('deliveries are replayed by event or by time, with the same ids', async (context) => {
   const { app, receiver } = context;

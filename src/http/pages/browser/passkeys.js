@@ -28,48 +28,13 @@ const post = async (path, body) => {
   throw Object.assign(new Error(content.detail), { code: String(content.type).split(':').at(-1) });
 };
 
-const decode = (text) =>
-  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
-
-const encode = (buffer) =>
-  buffer &&
-  btoa(String.fromCharCode(...new Uint8Array(buffer)))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
-
-const withDecodedId = (each) => ({ ...each, id: decode(each.id) });
-
-/** Options to create or use a passkey. Browsers before 2025 do not read their JSON themselves, nor write that of the response. */
-const parse = (options) => ({
-  ...options,
-  challenge: decode(options.challenge),
-  user: options.user && withDecodedId(options.user),
-  allowCredentials: options.allowCredentials?.map(withDecodedId),
-  excludeCredentials: options.excludeCredentials?.map(withDecodedId),
-});
-
-/** Of a new passkey, or of one that was used. */
-const toJson = ({ id, rawId, type, response }) => ({
-  id,
-  rawId: encode(rawId),
-  type,
-  response: {
-    clientDataJSON: encode(response.clientDataJSON),
-    attestationObject: encode(response.attestationObject),
-    transports: response.getTransports?.(),
-    authenticatorData: encode(response.authenticatorData),
-    signature: encode(response.signature),
-    userHandle: encode(response.userHandle),
-  },
-});
-
 /** Creates a passkey, and sends it with the form around the button. */
 const create = async () => {
   message.textContent = '';
   try {
-    const credential = await navigator.credentials.create({ publicKey: parse(JSON.parse(creation)) });
-    area.querySelector('[name=passkey]').value = JSON.stringify(toJson(credential));
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(JSON.parse(creation));
+    const credential = await navigator.credentials.create({ publicKey });
+    area.querySelector('[name=passkey]').value = JSON.stringify(credential);
     area.closest('form').submit();
   } catch (error) {
     message.textContent = error.name === 'InvalidStateError' ? EXISTS : NOT_CREATED;
@@ -98,9 +63,10 @@ const logIn = async (mediation) => {
   let passkey;
   try {
     const options = await post('/api/v1/session/passkey/options/', { purpose });
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
     const expiry = setTimeout(() => attempt.abort('expired'), options.timeout - RENEWAL_MS);
     passkey = await navigator.credentials
-      .get({ publicKey: parse(options), mediation, signal })
+      .get({ publicKey, mediation, signal })
       .finally(() => clearTimeout(expiry));
   } catch (error) {
     if (signal.aborted) return signal.reason;
@@ -108,7 +74,7 @@ const logIn = async (mediation) => {
   }
   isAnswering = true;
   try {
-    await post(answerPath, { passkey: toJson(passkey) });
+    await post(answerPath, { passkey });
     location.assign(next);
     return 'done';
   } catch (error) {
@@ -151,7 +117,8 @@ const useButton = async () => {
 
 const press = creation ? create : useButton;
 
-if (window.PublicKeyCredential) {
+// Browsers from before 2025 cannot read options as JSON.
+if (window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
   button.hidden = false;
   // A browser does not focus what was hidden.
   if (button.autofocus) button.focus();
