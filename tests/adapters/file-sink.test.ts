@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
@@ -54,16 +54,28 @@ files('are followed by a new one when they are renamed', async () => {
   assert.equal([await idsIn(`${path}.1`), await idsIn(path)], [[1], [2]]);
 });
 
-files('begin a new line after the half one of a crash', async () => {
+files('lose the half line of a crash, however long it is', async () => {
   await using folder = await makeScratchFolder();
   const path = folder.join('events.jsonl');
-  await writeFile(path, '{"id":1}\n{"id":2,"subj');
-  await createFileSink(path).write(eventsOf(2), signal);
+  const sink = createFileSink(path);
+  for (const half of ['{', '{"id"', '{"id":2,"subject":"é', `{"id":2,"x":"${'y'.repeat(200_000)}`]) {
+    await writeFile(path, '{"id":1}\n');
+    await appendFile(path, half);
+    await sink.write(eventsOf(2), signal);
+    assert.equal(await idsIn(path), [1, 2]);
+    await writeFile(path, half);
+    await sink.write(eventsOf(2), signal);
+    assert.equal(await idsIn(path), [2]);
+  }
+});
 
-  const lines = (await readFile(path, 'utf8')).split('\n');
-  assert.is(lines[1], '{"id":2,"subj');
-  assert.is(JSON.parse(lines[2] ?? '').id, 2);
-  assert.equal(lines.slice(3), ['']);
+files('of something else are left alone', async () => {
+  await using folder = await makeScratchFolder();
+  const path = folder.join('notes.txt');
+  await writeFile(path, 'a note without an end');
+
+  assert.match((await failureOf(createFileSink(path).write(eventsOf(1), signal))).message, /not an event/);
+  assert.is(await readFile(path, 'utf8'), 'a note without an end');
 });
 
 files('must be files, in a folder that exists', async () => {

@@ -92,7 +92,10 @@ testAppearance(login, {
     await logIn(page, ADA);
     await logIn(page, ADA);
     await page.goto('/');
-    await page.getByRole('button', { name: /^Log out Chrome on Linux/ }).waitFor();
+    await page
+      .getByRole('button', { name: /^Log out Chrome on Linux/ })
+      .first()
+      .waitFor();
   },
   'password-change': async (page) => {
     await logIn(page, ADA);

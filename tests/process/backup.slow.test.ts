@@ -104,11 +104,7 @@ commands('takes the newest backup of a folder, and names it', async ({ folder, f
   await mkdir(dir);
   const newest = join(dir, basename(file));
   await copyFile(file, newest);
-  for (const name of [
-    'steward-20200101T030000Z-aaaaaa.tar',
-    'steward-29990101T030000Z-bbbbbb.tar',
-    'zzz.tar',
-  ])
+  for (const name of ['steward-20200101T030000Z-aaaaaa.tar', 'zzz.tar'])
     await writeFile(join(dir, name), 'no backup');
 
   const verified = await runCommand(['backup', 'verify', dir]);
