@@ -96,7 +96,7 @@ const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
   last_login_before: time.optional(),
   last_login_after: time.optional(),
   never_logged_in: z.boolean().optional(),
-  /** Users without a login since this time, and without use of an app since the beginning of that UTC day. */
+  /** Users without a login since this time, and without use of an app since the start of that UTC day. */
   last_seen_before: time.optional(),
   password_expired: z.boolean().optional(),
   second_factor: z.boolean().optional(),

@@ -19,9 +19,6 @@ export const PGBOUNCER = '/usr/sbin/pgbouncer';
 /** Makes codes as authenticator apps do. The executable of Debian's package. */
 export const OATHTOOL = '/usr/bin/oathtool';
 
-/** Of Debian's liblemonldap-ng-portal-perl, which needs more packages as an OpenID provider: see `.ci/run`. */
-export const LEMONLDAP = '/usr/share/perl5/Lemonldap/NG/Portal/Issuer/OpenIDConnect.pm';
-
 /** Debian's python3-requests belongs to the first one; another Python may precede it on PATH. */
 const PYTHONS = ['/usr/bin/python3', 'python3'];
 
@@ -56,10 +53,6 @@ const MAX_ARCHIVE_BYTES = 256 * 1024 * 1024;
 
 /** The version that an upgrade starts from. `npm run release` writes it. */
 export const PREVIOUS = previous;
-
-/** Shallow clones and unpacked tarballs do not have the commit. */
-export const hasPreviousVersion = (): boolean =>
-  spawnSync('git', ['cat-file', '-e', `${PREVIOUS.commit}^{commit}`], { cwd: PROJECT }).status === 0;
 
 /** Extracts the code of the previous version. It runs with the dependencies of this checkout. Disposing removes it. */
 export const extractPreviousVersion = async () => {

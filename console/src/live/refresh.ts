@@ -56,7 +56,7 @@ export const createRefresher = ({ queryClient, isHidden }: Tab) => {
 
   const work = (): void => {
     if (isHidden()) return;
-    // Waits for the response to a running change: it tells which events belong to the change.
+    // Waits for the response to a running change: the response says which events belong to the change.
     if (queryClient.isMutating() > 0) {
       workIn(RETRY_MS);
       return;

@@ -24,7 +24,7 @@ import { setPassword } from '../auth/credentials.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
-import { reactivateMemberships } from '../users/member-access.ts';
+import { switchMemberships } from '../users/member-access.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
@@ -186,7 +186,7 @@ export const extendInvitee = async (
     .where('users.id', '=', userId)
     .executeTakeFirstOrThrow();
   await joinInvited(tx, invitation, userId, now);
-  await reactivateMemberships(tx, userId, [clientId], now);
+  await switchMemberships(tx, userId, [clientId], true, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
   const details = can(roles, 'view', clientId) ? {} : applyInvited(membership, invitation);
   await tx.flush();

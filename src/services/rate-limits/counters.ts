@@ -106,8 +106,6 @@ export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: Hou
   };
 };
 
-export type HourlyLimiter = ReturnType<typeof createHourlyLimit>;
-
 const readHour = async (em: Em, key: string): Promise<WindowCount | undefined> =>
   (await kysely(em).executeQuery<WindowCount>(CompiledQuery.raw(READ, [key, HOUR_MS]))).rows[0];
 

@@ -26,8 +26,6 @@ type StartedLogin = z.infer<typeof StartedLogin>;
 /** How long a person may take at the provider, in minutes. */
 const LOGIN_MINUTES = 15;
 
-export type LoginStates = ReturnType<typeof createLoginStates>;
-
 /**
  * The `state` of logins: the login itself, encrypted for the browser that started it, so that nothing is stored. Only that browser has the
  * secret in its cookie. The provider accepts the code that comes back with it once.

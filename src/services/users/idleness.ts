@@ -6,7 +6,7 @@ export const lastLoginKey = (users = 'users') =>
   sql`coalesce(${sql.ref(`${users}.last_login`)}, '-infinity'::timestamptz)`;
 
 /**
- * SQL: whether a row of `users`, or of this alias, is idle: has neither logged in nor used an app since the beginning of the UTC day of
+ * SQL: whether a row of `users`, or of this alias, is idle: has neither logged in nor used an app since the start of the UTC day of
  * this time. New users count as seen when they joined. Members use the index `usage_days_user_id_email_day_index`.
  * @param isCounted the usage that counts: a condition on `app_id`
  */

@@ -28,34 +28,21 @@ export const endMemberAccess = async (
 
 const NO_ROLES = Object.fromEntries(CLIENT_ROLES.map(({ column }) => [column, false]));
 
-/** Also ends the roles. The caller revokes the grants. */
-export const suspendMemberships = async (
+/** Suspends or reactivates memberships. A suspension also ends the roles; the caller revokes the grants. */
+export const switchMemberships = async (
   tx: Em,
   userId: number,
   clientIds: readonly number[],
+  isActive: boolean,
   now: Date,
 ): Promise<void> => {
+  const times = isActive ? { reactivated_at: now, ended_at: null } : { ended_at: now, ...NO_ROLES };
   await kysely(tx)
     .updateTable('memberships')
-    .set({ is_active_member: false, ended_at: now, ...NO_ROLES })
+    .set({ is_active_member: isActive, ...times })
     .where('user_id', '=', userId)
     .where(isAnyOf('client_id', clientIds, 'int'))
-    .where('is_active_member', '=', true)
-    .execute();
-};
-
-export const reactivateMemberships = async (
-  tx: Em,
-  userId: number,
-  clientIds: readonly number[],
-  now: Date,
-): Promise<void> => {
-  await kysely(tx)
-    .updateTable('memberships')
-    .set({ is_active_member: true, reactivated_at: now, ended_at: null })
-    .where('user_id', '=', userId)
-    .where(isAnyOf('client_id', clientIds, 'int'))
-    .where('is_active_member', '=', false)
+    .where('is_active_member', '=', !isActive)
     .execute();
 };
 

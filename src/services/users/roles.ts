@@ -20,7 +20,7 @@ import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { changeAccess } from './app-grants.ts';
-import { reactivateMemberships } from './member-access.ts';
+import { switchMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
 type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
@@ -81,7 +81,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       const joined = clientIds.includes(clientId) ? [] : [clientId];
       const granting = { by: actor.id, now: clock.now() };
       await changeAccess(tx, granting, [{ userId: user.id, granted: [], revoked: [], joined }]);
-      if (isAdmin) await reactivateMemberships(tx, user.id, [clientId], clock.now());
+      if (isAdmin) await switchMemberships(tx, user.id, [clientId], true, clock.now());
       await tx.nativeUpdate(Membership, { client: clientId, user: user.id }, { isAdmin });
       await enqueueJoinNotices(tx, [user.id], joined, clock.now());
       const closed = await closeRequestsOf(tx, actor, user.id, clock.now());

@@ -55,7 +55,7 @@ export type UserFilter = {
   last_login_before?: Date | undefined;
   last_login_after?: Date | undefined;
   never_logged_in?: boolean | undefined;
-  /** Exclusive; users who neither logged in nor used an app that the viewer may see since the beginning of that UTC day. */
+  /** Exclusive; users who neither logged in nor used an app that the viewer may see since the start of that UTC day. */
   last_seen_before?: Date | undefined;
   /** Active users only, by the policies of clients that the viewer may see. */
   password_expired?: boolean | undefined;

@@ -23,7 +23,7 @@ import { revokeCredentials } from '../auth/credentials.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AppChanges, changeAccess, grantEvents, planApps } from './app-grants.ts';
-import { endMemberAccess, reactivateMemberships, suspendMemberships } from './member-access.ts';
+import { endMemberAccess, switchMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
 const DATA_FIELDS = ['extra', 'is_demo_user'] as const;
@@ -201,7 +201,7 @@ const updateMemberships = async (edit: Edit): Promise<Edited> => {
   if (isEdited || (is_active && !user.isActive && !changes.members_of)) throw new Problem('shared-user');
   const isSeenActive = user.isActive && memberships[0]?.is_active !== false;
   const isSwitched = is_active !== undefined && (changes.members_of || is_active !== isSeenActive);
-  const switched = isSwitched ? await switchMemberships(edit, is_active) : [];
+  const switched = isSwitched ? await switchSeen(edit, is_active) : [];
   const isActive = switched.length > 0 ? (is_active ?? null) : null;
   return { isActive, switched, details: await setData(edit) };
 };
@@ -215,17 +215,17 @@ const updateAccount = async (edit: Edit): Promise<Edited> => {
   if (is_active === false) await deactivate(tx, actor, user, now);
   const fields = editEntity(tx, User, user, fieldsIn(changes));
   const isOfAccount = changes.isUndo || can(actor, 'administer');
-  const switched = is_active && !isOfAccount ? await switchMemberships(edit, true) : [];
+  const switched = is_active && !isOfAccount ? await switchSeen(edit, true) : [];
   const data = await setData(edit, can(actor, 'administer') ? user : undefined);
   await tx.flush();
   return { isActive, switched, details: { ...fields, ...data } };
 };
 
 /** @returns the clients whose memberships were suspended or reactivated */
-const switchMemberships = async (edit: Edit, isActive: boolean): Promise<number[]> => {
+const switchSeen = async (edit: Edit, isActive: boolean): Promise<number[]> => {
   const { tx, user, memberships, now } = edit;
   const switched = clientsOf(memberships.filter((each) => each.is_active !== isActive));
-  await (isActive ? reactivateMemberships : suspendMemberships)(tx, user.id, switched, now);
+  await switchMemberships(tx, user.id, switched, isActive, now);
   return switched;
 };
 
