@@ -69,7 +69,7 @@ const ROOMS: Record<string, string[]> = {
     'apps',
     'users',
   ],
-  sso: ['outbox', 'access', 'audit', 'policies', 'clients', 'auth', 'users', 'invitations'],
+  sso: ['outbox', 'access', 'accounts', 'audit', 'policies', 'clients', 'auth', 'users', 'invitations'],
   reminders: ['outbox', 'access', 'accounts', 'audit', 'clients', 'apps', 'users'],
   mail: [
     'outbox',
@@ -88,7 +88,7 @@ const ROOMS: Record<string, string[]> = {
   webhooks: ['outbox', 'access', 'audit', 'clients', 'events'],
   sinks: ['outbox', 'access', 'audit', 'events'],
   operations: ['outbox', 'access', 'idempotency', 'accounts', 'audit', 'auth', 'users', 'invitations'],
-  removals: ['access', 'audit', 'auth', 'usage', 'users'],
+  removals: ['access', 'accounts', 'audit', 'auth', 'usage', 'users'],
   'data-rights': ['access', 'idempotency', 'accounts', 'audit', 'auth', 'usage', 'invitations', 'mail'],
   backups: [],
   attention: ['access', 'apps', 'users', 'invitations', 'mail'],

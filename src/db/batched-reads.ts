@@ -40,22 +40,6 @@ export const createRead = (pool: pg.Pool): Read => {
   };
 };
 
-/**
- * Compiles a query once and reuses its text with other times and lists: building and compiling a large query takes longer than sending it.
- * @param query has a list (of any values) for each list that changes, and no other list or time
- */
-export const compileOnce = <Row>(query: Compilable<Row>) => {
-  const compiled = query.compile();
-  return (now: Date, ...lists: readonly (readonly unknown[])[]): Compilable<Row> => {
-    const next = lists.values();
-    const parameters = compiled.parameters.map((value) => {
-      if (value instanceof Date) return now;
-      return Array.isArray(value) ? next.next().value : value;
-    });
-    return { compile: () => ({ ...compiled, parameters }) };
-  };
-};
-
 const readTogether = async (pool: pg.Pool, batch: readonly Requested[]): Promise<void> => {
   const [connected] = await Promise.allSettled([pool.connect()]);
   if (connected.status === 'rejected') {

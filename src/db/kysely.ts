@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Expression, type RawBuilder, sql } from 'kysely';
+import { type Compilable, type Expression, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 
 /** MikroORM's entity manager, of a unit of work or of a transaction in it. */
@@ -68,3 +68,19 @@ export const hasWords = (folded: RawBuilder<unknown>, search: string): RawBuilde
 
 /** Escapes `%` and `_`. */
 const patternOf = (word: string): string => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`;
+
+/**
+ * Compiles a query once and reuses its text with other times and lists: building and compiling a large query takes longer than sending it.
+ * @param query has a list (of any values) for each list that changes, and no other list or time
+ */
+export const compileOnce = <Row>(query: Compilable<Row>) => {
+  const compiled = query.compile();
+  return (now: Date, ...lists: readonly (readonly unknown[])[]): Compilable<Row> => {
+    const next = lists.values();
+    const parameters = compiled.parameters.map((value) => {
+      if (value instanceof Date) return now;
+      return Array.isArray(value) ? next.next().value : value;
+    });
+    return { compile: () => ({ ...compiled, parameters }) };
+  };
+};

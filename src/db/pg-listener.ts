@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { createClient } from './client.ts';
+import { LISTENERS } from './notifications.ts';
 
 /** Interval of check queries: a connection that only listens does not notice a broken network. */
 const CHECK_MS = 5_000;
@@ -29,19 +29,6 @@ type Options = {
   /** How long a pooler may take to deliver a notification. */
   deliveryMs?: number;
 };
-
-/** With the hash of a channel: an advisory lock that all listeners of the channel share. */
-const LISTENERS = 7_305;
-
-/**
- * SQL that notifies the listeners of a channel. A notification wakes every session that listens to any channel. So it is sent only if
- * someone listens to this one: then the exclusive lock cannot be taken; otherwise it is released at once. A change that is about to be
- * committed while the first listener begins may not be announced.
- */
-export const notifyListeners = (channel: string): RawBuilder<unknown> => sql`
-  case when pg_try_advisory_lock(${LISTENERS}::int, hashtext(${channel}))
-    then pg_advisory_unlock(${LISTENERS}::int, hashtext(${channel}))::text
-    else pg_notify(${channel}, '')::text end`;
 
 /**
  * Listens on a separate connection (PostgreSQL's LISTEN), and reconnects until it is closed. Behind a pooler that does not

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKeys } from '../lib/ids.ts';
+import { handleBase, profileColorOf } from '../services/accounts/new-accounts.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
 import { mailContexts } from '../services/mail/mail-context.ts';
 import { keepVariables } from '../services/mail/mail-variables.ts';
-import { handleBase, profileColorOf } from '../services/users/user-creation.ts';
 import {
   ALL_APPS,
   APP_IN_MAINTENANCE,

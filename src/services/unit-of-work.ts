@@ -3,13 +3,15 @@ import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { IdentityProvider } from '../adapters/identity-provider/identity-provider.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { ReadTxtRecords } from '../adapters/txt-records.ts';
-import { createRead } from '../db/batched-reads.ts';
-import type { Em } from '../db/kysely.ts';
+import { createRead, type Read } from '../db/batched-reads.ts';
+import { compileOnce, type Em } from '../db/kysely.ts';
 import { createListReader } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
+import { createBatchLoader } from '../lib/batch-loader.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createAnyUserLoader } from './accounts/user-rows.ts';
+import { VIEWS_ALL } from './access/visibility.ts';
+import { type LoadAnyUser, visibleUsers } from './accounts/user-rows.ts';
 import type { Audit, Origin } from './audit/audit.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/authentication.ts';
@@ -119,4 +121,13 @@ export type UnitOfWork = ServiceDeps & {
   passkeys: Passkeys;
   factorProofs: FactorProofs;
   idempotency: Idempotency;
+};
+
+/** Batches lookups of one event-loop tick, like DataLoader. */
+const createAnyUserLoader = (em: Em, read: Read, clock: Clock): LoadAnyUser => {
+  const users = compileOnce(visibleUsers(em, VIEWS_ALL, clock.now(), []));
+  return createBatchLoader(
+    async (emails: readonly string[]) =>
+      new Map((await read(users(clock.now(), emails))).map((row) => [row.email, row])),
+  );
 };

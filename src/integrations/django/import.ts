@@ -1,10 +1,10 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
+import { handleBase, lockAllHandles, profileColorOf } from '../../services/accounts/new-accounts.ts';
 import { type Audit, ofUser } from '../../services/audit/audit.ts';
 import { passwordHashKinds } from '../../services/auth/password-verification.ts';
 import { changeAccess } from '../../services/users/app-grants.ts';
-import { handleBase, lockAllHandles, profileColorOf } from '../../services/users/user-creation.ts';
 import { type DumpRecord, findFileFault, findUserModel, surveyDump } from './dump.ts';
 import {
   collectProfiles,

@@ -1,8 +1,7 @@
 import { expressionBuilder, type InferResult, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { compileOnce, type Read } from '../../db/batched-reads.ts';
+import type { Read } from '../../db/batched-reads.ts';
 import { arrayOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
@@ -12,7 +11,6 @@ import {
   clientManagedBy,
   userClientVisibleTo,
   userVisibleTo,
-  VIEWS_ALL,
   type Viewer,
 } from '../access/visibility.ts';
 
@@ -126,16 +124,8 @@ export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 export const readUser = async (em: Em, viewer: Viewer, now: Date, email: string): Promise<UserDetail> =>
   requireUser(await visibleUsers(em, viewer, now, [email]).executeTakeFirst());
 
-/** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
-type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
-
-export const createAnyUserLoader = (em: Em, read: Read, clock: Clock): LoadAnyUser => {
-  const users = compileOnce(visibleUsers(em, VIEWS_ALL, clock.now(), []));
-  return createBatchLoader(
-    async (emails: readonly string[]) =>
-      new Map((await read(users(clock.now(), emails))).map((row) => [row.email, row])),
-  );
-};
+/** Reads a user as a viewer of everything. */
+export type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
 
 type Deps = { em: Em; read: Read; clock: Clock; loadAnyUser: LoadAnyUser };
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { notifyListeners } from '../../db/pg-listener.ts';
+import { notifyListeners } from '../../db/notifications.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import { ACCOUNT_ACTIVITY, type AuditAction, type DetailsOf } from './event-types.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { compileOnce, type Read } from '../../db/batched-reads.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import type { Read } from '../../db/batched-reads.ts';
+import { compileOnce, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret } from '../../lib/ids.ts';
@@ -10,8 +10,9 @@ import { lockAccess } from '../access/locks.ts';
 import { canAllOf, type Roles } from '../access/permissions.ts';
 import { EVERYWHERE, narrow, type Scope, scopeColumns } from '../access/scope.ts';
 import { ROLE_COLUMNS } from '../access/visibility.ts';
+import { CREDENTIAL_TABLES } from '../accounts/access-ends.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { CREDENTIAL_TABLES, isTokenUnexpired, tokenDigest } from './credentials.ts';
+import { isTokenUnexpired, tokenDigest } from './credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './sessions.ts';
 
 const TOKEN_PATTERN = /^[0-9a-f]{40}$/;

@@ -6,6 +6,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { type AuthMethod, addMethods } from '../access/auth-methods.ts';
+import { CREDENTIAL_TABLES, revokeCredentials } from '../accounts/access-ends.ts';
 import {
   type FactorState,
   factorState,
@@ -14,8 +15,6 @@ import {
   strengthOf,
 } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-
-export const CREDENTIAL_TABLES = { token: 'api_tokens', session: 'sessions' } as const;
 
 /** SQL: whether a token was not refreshed, or was refreshed less than a minute ago. */
 export const isTokenUnexpired = (now: Date): Condition =>
@@ -219,30 +218,6 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
     .where('id', '=', userId)
     .execute();
   await revokeCredentials(tx, userId, kept);
-};
-
-/**
- * Deletes everything that gives users access: tokens, sessions, unfinished logins, links and launches, except the credential to keep. A
- * change of an address can still be undone.
- */
-export const revokeCredentials = async (
-  tx: Em,
-  userIds: number | readonly number[],
-  kept: Credential | null = null,
-) => {
-  const db = kysely(tx);
-  const isOfUsers = isAnyOf('user_id', [userIds].flat(), 'int');
-  for (const kind of ['token', 'session'] as const) {
-    const keptId = kept?.kind === kind ? kept.id : 0;
-    await db.deleteFrom(CREDENTIAL_TABLES[kind]).where(isOfUsers).where('id', '<>', keptId).execute();
-  }
-  for (const table of ['login_challenges', 'password_links', 'launch_codes'] as const)
-    await db.deleteFrom(table).where(isOfUsers).execute();
-  const uses = db.selectFrom('access_view_uses').select('id').where(isOfUsers);
-  for (const table of ['embed_sessions', 'launch_codes'] as const)
-    await db.deleteFrom(table).where('access_view_use_id', 'in', uses).execute();
-  // Unconfirmed changes of the address.
-  await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };
 
 /** Headers are Latin-1 and may contain any byte. */

@@ -1,12 +1,13 @@
 import { type InferResult, sql } from 'kysely';
 import { ExternalIdentity } from '../../../entities/sso.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientManagedBy, clientVisibleTo } from '../access/visibility.ts';
+import { endConnectionAccess } from '../accounts/access-ends.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
-import { clientsOf, isOfClient } from '../clients/domains.ts';
+import { clientsOf } from '../clients/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** The accounts of users at the identity providers of their clients. */
@@ -53,42 +54,3 @@ const identityRows = (em: Em) =>
     .orderBy('i.id');
 
 type IdentityRow = InferResult<ReturnType<typeof identityRows>>[number];
-
-/** Ends sessions that began by a connection, and logins that wait for a second factor, of these users or of all. */
-export const endConnectionSessions = async (
-  tx: Em,
-  connectionId: number,
-  { userIds = null, sid = null }: { userIds?: readonly number[] | null; sid?: string | null } = {},
-): Promise<void> => {
-  for (const table of ['sessions', 'login_challenges'] as const) {
-    let rows = kysely(tx).deleteFrom(table).where('connection_id', '=', connectionId);
-    if (userIds !== null) rows = rows.where(isAnyOf('user_id', userIds, 'int'));
-    if (sid !== null) rows = rows.where('sid', '=', sid);
-    await rows.execute();
-  }
-};
-
-/** Ends sessions and tokens that began by a connection, of these users or of all. */
-export const endConnectionAccess = async (
-  tx: Em,
-  connectionId: number,
-  userIds: readonly number[] | null = null,
-): Promise<void> => {
-  await endConnectionSessions(tx, connectionId, { userIds });
-  const tokens = kysely(tx).deleteFrom('api_tokens').where('connection_id', '=', connectionId);
-  await (userIds === null ? tokens : tokens.where(isAnyOf('user_id', userIds, 'int'))).execute();
-};
-
-/**
- * Ends what a locked user has by the connections of a client that they leave: identities, and the sessions and tokens that began with them.
- */
-export const unlinkFromClient = async (tx: Em, userId: number, clientId: number | null): Promise<void> => {
-  for (const table of ['external_identities', 'sessions', 'api_tokens', 'login_challenges'] as const)
-    await kysely(tx)
-      .deleteFrom(table)
-      .where('user_id', '=', userId)
-      .where('connection_id', 'in', (query) =>
-        query.selectFrom('sso_connections').select('id').where(isOfClient('sso_connections', clientId)),
-      )
-      .execute();
-};

@@ -6,7 +6,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { BY_PASSWORD } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { REQUIRES_SSO } from '../clients/domains.ts';
+import { REQUIRES_SSO } from '../clients/connection-lookup.ts';
 import type { LoginStep } from '../policies/factor-policy.ts';
 import { type ProviderSession, tokenDigest } from './credentials.ts';
 

@@ -6,7 +6,7 @@ import { notFound } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import { type AuthMethod, byPasskey } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { REQUIRES_SSO } from '../clients/domains.ts';
+import { REQUIRES_SSO } from '../clients/connection-lookup.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type Assertion,

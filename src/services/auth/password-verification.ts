@@ -6,7 +6,7 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { NO_TARGET, ofUser } from '../audit/audit.ts';
-import { REQUIRES_SSO } from '../clients/domains.ts';
+import { REQUIRES_SSO } from '../clients/connection-lookup.ts';
 import { enqueueDailyNotice } from '../outbox/enqueue-mails.ts';
 import { type FactorState, factorState, type StaffPolicy } from '../policies/factor-policy.ts';
 import { passwordExpiresAt } from '../policies/password-expiry.ts';

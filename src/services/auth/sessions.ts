@@ -6,18 +6,17 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { type AuthMethod, BY_PASSWORD } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
+import { CREDENTIAL_TABLES, revokeCredentials } from '../accounts/access-ends.ts';
 import { lockActiveUser, lockOwner, lockUser, readOwnerId } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
-  CREDENTIAL_TABLES,
   HAS_SECOND_FACTOR,
   hasSecondFactor,
   isCurrent,
   isOfScope,
   recordProof,
-  revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
 import type { CodeOwner, FactorProof } from './factor-verification.ts';

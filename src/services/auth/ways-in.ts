@@ -1,5 +1,5 @@
 import { type Em, kysely } from '../../db/kysely.ts';
-import { revokeCredentials } from './credentials.ts';
+import { revokeCredentials } from '../accounts/access-ends.ts';
 
 /** Tables with which someone can log in without the password, or repeat a request. A reset by mail leaves them unchanged. */
 const WAYS_IN = ['mfa_factors', 'recovery_codes', 'external_identities', 'idempotent_responses'] as const;

@@ -1,5 +1,5 @@
-import { compileOnce, type Read } from '../../db/batched-reads.ts';
-import { condition, type Em } from '../../db/kysely.ts';
+import type { Read } from '../../db/batched-reads.ts';
+import { compileOnce, condition, type Em } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';

@@ -1,12 +1,13 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { before, deleteInBatches } from '../../db/deletion.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
+import { endUses } from '../accounts/access-ends.ts';
 import { lockUser } from '../accounts/user-locks.ts';
 import { appRow } from '../apps/app-rows.ts';
 import { type AuditEvent, type DetailsOf, NO_TARGET, ofApp, ofUser } from '../audit/audit.ts';
@@ -88,24 +89,6 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
 
   const isUse = hasValues({ 'v.id': viewId, 'u.user_id': userId, 'v.app_id': appId });
   await endUses(tx, isUse, viewId === undefined ? hasValues({ user_id: userId, app_id: appId }) : sql`false`);
-};
-
-/**
- * Ends the launches and embedded pages of a user in the apps of these clients. Tickets need no revocation: introspection and forward
- * authentication decide again, and other verifiers accept them for `TICKET_SECONDS` at most.
- */
-export const endLaunches = async (tx: Em, userId: number, clientIds: readonly number[]): Promise<void> => {
-  const apps = sql`select id from apps where ${isAnyOf('client_id', clientIds, 'int')}`;
-  const isUse = sql`u.user_id = ${userId} and v.app_id in (${apps})`;
-  await endUses(tx, isUse, sql`user_id = ${userId} and app_id in (${apps})`);
-};
-
-/** Deletes the sessions and codes of these uses `u` of views `v`, and these codes of users. */
-const endUses = async (tx: Em, isUse: RawBuilder<unknown>, isCode: RawBuilder<unknown>): Promise<void> => {
-  const isOfUse = sql`access_view_use_id in (
-    select u.id from access_view_uses u join access_views v on v.id = u.access_view_id where ${isUse})`;
-  await sql`delete from embed_sessions where ${isOfUse}`.execute(kysely(tx));
-  await sql`delete from launch_codes where ${isOfUse} or ${isCode}`.execute(kysely(tx));
 };
 
 /** Whether the row has the same value in all columns that have one here. */

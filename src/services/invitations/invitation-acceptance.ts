@@ -6,7 +6,7 @@ import { type Actor, requireUnconfined } from '../access/actor.ts';
 import { BY_PASSWORD } from '../access/auth-methods.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { findConnectionFor } from '../clients/domains.ts';
+import { findConnectionFor } from '../clients/connection-lookup.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {

@@ -9,6 +9,7 @@ import { Problem } from '../../lib/problems.ts';
 import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import { claimAddress } from '../accounts/addresses.ts';
+import { addUser } from '../accounts/new-accounts.ts';
 import { usersWithRoles } from '../accounts/user-locks.ts';
 import {
   type Audit,
@@ -26,7 +27,6 @@ import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
 import { switchMemberships } from '../users/member-access.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
-import { addUser } from '../users/user-creation.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
 
 type ProviderAcceptance = {

@@ -6,7 +6,7 @@ import { ofAddress, ofOneself } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { proveAddress } from '../auth/ways-in.ts';
-import { REQUIRES_SSO } from '../clients/domains.ts';
+import { REQUIRES_SSO } from '../clients/connection-lookup.ts';
 import { enqueuePasswordNotice, newMail } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { FACTOR_POLICIES, type FactorPolicy } from '../../../entities/client.ts';
-import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
+import type { FactorKind } from '../../../entities/mfa.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 
@@ -98,7 +98,9 @@ export const nextAppStep = (state: FactorState, methods: readonly string[], now:
 };
 
 const STRENGTH = sql<Strength>`case kind ${sql.join(
-  FACTOR_KINDS.map((kind) => sql`when ${sql.lit(kind)} then ${sql.lit(STRENGTH_OF_KIND[kind])}`),
+  Object.entries(STRENGTH_OF_KIND).map(
+    ([kind, strength]) => sql`when ${sql.lit(kind)} then ${sql.lit(strength)}`,
+  ),
   sql` `,
 )} end`;
 

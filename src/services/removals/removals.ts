@@ -5,8 +5,8 @@ import { type Condition, condition, countIn, type Em, isAnyOf, kysely } from '..
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
+import { revokeCredentials } from '../accounts/access-ends.ts';
 import { ofApp, ofClient, ofUser } from '../audit/audit.ts';
-import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries } from '../usage/usage-days.ts';
 import { noteLeft } from '../users/member-access.ts';

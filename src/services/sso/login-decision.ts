@@ -1,6 +1,7 @@
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { CLIENT_IDS, hasGlobalRole } from '../access/visibility.ts';
-import { domainOf, isOfClient, isProved } from '../clients/domains.ts';
+import { domainOf, isProved } from '../clients/connection-lookup.ts';
+import { isOfClient } from '../clients/domains.ts';
 import type { ConnectionRow } from './connections.ts';
 import type { SsoReason } from './failures.ts';
 import type { Stated } from './stated.ts';

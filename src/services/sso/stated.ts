@@ -1,7 +1,7 @@
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import { NewEmail } from '../../lib/email-address.ts';
 import { isStorableText } from '../../lib/json-value.ts';
-import { domainOf } from '../clients/domains.ts';
+import { domainOf } from '../clients/connection-lookup.ts';
 import type { ConnectionRow } from './connections.ts';
 
 /** The data that a connection reads from the claims of its provider. */

@@ -1,5 +1,5 @@
 import { EmailChange, type User } from '../../../entities/user.ts';
-import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { claimAddress } from '../accounts/addresses.ts';
 import { ofUser, type Person, type Transaction } from '../audit/audit.ts';
@@ -73,12 +73,3 @@ const redirectMails = async (tx: Em, userId: number, { from, to }: { from: strin
     )
     .execute();
 };
-
-/** Invalidates the links that undo a change. Call it when somebody begins to trust accounts: they trust the present mailboxes. */
-export const endUndo = (tx: Em, userIds: number | readonly number[]) =>
-  kysely(tx)
-    .updateTable('email_changes')
-    .set({ undo_until: null })
-    .where(isAnyOf('user_id', [userIds].flat(), 'int'))
-    .where('undo_until', 'is not', null)
-    .execute();

@@ -4,9 +4,9 @@ import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/ky
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, canViewAll, type TargetRoles } from '../access/actor.ts';
 import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
+import { endUndo } from '../accounts/access-ends.ts';
 import { type AuditEvent, ofUser, type Transaction } from '../audit/audit.ts';
-import { type AccessChange, type GrantableApp, idsOf } from '../audit/operation-log.ts';
-import { endUndo } from './address-change.ts';
+import type { AccessChange, GrantableApp } from '../audit/operation-log.ts';
 import { noteShared } from './member-access.ts';
 import { closeObsoleteRequests, requestsFor } from './request-closing.ts';
 
@@ -75,7 +75,7 @@ type Granting = { by: number; now: Date };
 export const changeAccess = async (tx: Em, { by, now }: Granting, changes: readonly AccessChange[]) => {
   const rows = changes
     .filter(({ granted, revoked, joined }) => granted.length + revoked.length + joined.length > 0)
-    .map((change) => ({ ...change, revoked: idsOf(change.revoked) }));
+    .map((change) => ({ ...change, revoked: change.revoked.map(({ id }) => id) }));
   if (rows.length === 0) return;
   const terms: GrantTerms = { granted_by: by, granted_at: now.toISOString(), expires_at: null, reason: '' };
   const grants = changes.flatMap(({ userId, granted }) =>
@@ -205,7 +205,7 @@ export const planApps = async (
   const isReadOnly = (app: KnownApp) =>
     !changeable.includes(app) && (app.is_granted || app.groups.length > 0);
   const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
-  const accepted = new Set(idsOf([...changeable, ...readOnly]));
+  const accepted = new Set([...changeable, ...readOnly].map(({ id }) => id));
   const unknown = named.filter((id) => !accepted.has(id));
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 

@@ -7,6 +7,8 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
+import { endUndo } from '../accounts/access-ends.ts';
+import { addUser, type NewUser } from '../accounts/new-accounts.ts';
 import { type Audit, ofClient, ofSite, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins, setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
@@ -14,8 +16,6 @@ import { enqueuePasswordNotice } from '../outbox/enqueue-mails.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
 import { enqueueReactivationNotice } from '../policies/password-expiry.ts';
 import type { ServiceDeps } from '../unit-of-work.ts';
-import { endUndo } from './address-change.ts';
-import { addUser, type NewUser } from './user-creation.ts';
 
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };
 

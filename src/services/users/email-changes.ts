@@ -15,13 +15,14 @@ import {
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
+import { endUndo } from '../accounts/access-ends.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { ofUser } from '../audit/audit.ts';
 import { endWaysIn } from '../auth/ways-in.ts';
 import { enqueueEmailMail, newMail } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAddress, endUndo } from './address-change.ts';
+import { changeAddress } from './address-change.ts';
 
 /** Hours for which the link to the new address is valid. */
 export const CONFIRM_HOURS = 24;

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { CLIENT_ROLES } from '../access/permissions.ts';
-import { unlinkFromClient } from '../auth/identities.ts';
-import { endLaunches } from '../gate/ticket-revocations.ts';
+import { endLaunches, unlinkFromClient } from '../accounts/access-ends.ts';
 
 type Member = { id: number; email: string };
 

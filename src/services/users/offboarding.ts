@@ -7,6 +7,7 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
+import { endUndo } from '../accounts/access-ends.ts';
 import { type LockedUser, lockUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
 import {
   type AuditEvent,
@@ -20,7 +21,6 @@ import {
 import { clientRoleKey } from '../audit/operation-log.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import type { StaffPolicy } from '../policies/factor-policy.ts';
-import { endUndo } from './address-change.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
 import { endMemberAccess } from './member-access.ts';

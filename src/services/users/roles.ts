@@ -10,15 +10,14 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { CLIENT_ADMIN } from '../access/permissions.ts';
+import { endUndo, unlinkFromClient } from '../accounts/access-ends.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { type AuditEvent, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
-import { unlinkFromClient } from '../auth/identities.ts';
 import { readClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { endUndo } from './address-change.ts';
 import { changeAccess } from './app-grants.ts';
 import { switchMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';

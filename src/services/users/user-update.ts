@@ -7,6 +7,7 @@ import { type Actor, isSharedUser, requireAccessAdmin, requireUserUpdatable } fr
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { clientManagedBy } from '../access/visibility.ts';
+import { revokeCredentials } from '../accounts/access-ends.ts';
 import { lockUser, lockVisibleUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
 import { loadUser, membershipOrder, readUser, type UserDetail } from '../accounts/user-rows.ts';
 import {
@@ -19,7 +20,6 @@ import {
 } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../audit/edits.ts';
 import type { UndoableChange } from '../audit/operation-log.ts';
-import { revokeCredentials } from '../auth/credentials.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AppChanges, changeAccess, grantEvents, planApps } from './app-grants.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createHandleAllocator } from '../../../src/integrations/django/import.ts';
-import { addUser } from '../../../src/services/users/user-creation.ts';
+import { addUser } from '../../../src/services/accounts/new-accounts.ts';
 import type { ImportDatabase } from '../../fixtures/django/import-database.ts';
 import { importSuite } from '../../fixtures/django/import-suite.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
-import { addUser } from '../../../src/services/users/user-creation.ts';
+import { addUser } from '../../../src/services/accounts/new-accounts.ts';
 import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
 import { djangoPython, runDjango } from '../../fixtures/django/run-django.ts';
