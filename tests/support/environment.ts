@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { constants, existsSync } from 'node:fs';
-import { access, mkdtemp, rm, statfs, symlink, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import previous from '../upgrade/previous-version.json' with { type: 'json' };
@@ -54,13 +54,14 @@ const MAX_ARCHIVE_BYTES = 256 * 1024 * 1024;
 /** The version that an upgrade starts from. `npm run release` writes it. */
 export const PREVIOUS = previous;
 
-/** Extracts the code of the previous version. It runs with the dependencies of this checkout. Disposing removes it. */
+/** Extracts the previous version and installs its dependencies, which may differ from those of today. Disposing removes it. */
 export const extractPreviousVersion = async () => {
   const folder = await makeScratchFolder();
   const options = { cwd: PROJECT, maxBuffer: MAX_ARCHIVE_BYTES };
   const input = execFileSync('git', ['archive', '--format=tar', PREVIOUS.commit], options);
   execFileSync('tar', ['-x', '-C', folder.path], { input });
-  await symlink(join(PROJECT, 'node_modules'), folder.join('node_modules'));
+  const install = ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+  execFileSync('npm', install, { cwd: folder.path, stdio: ['ignore', 'ignore', 'inherit'] });
   return { ...folder, program: { cli: folder.join('src/cli.js') } };
 };
 
