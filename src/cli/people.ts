@@ -1,4 +1,3 @@
-import { basename, dirname, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config/config.ts';
 import type { FieldMapping } from '../integrations/django/fields.ts';
@@ -8,43 +7,9 @@ import { invalid } from '../lib/problems.ts';
 import { runWork } from './run-work.ts';
 
 export const addPeopleCommands = (program: Command): void => {
-  addInviteCommand(program);
   addUserCommands(program);
   addMfaCommands(program);
   addImportCommand(program);
-};
-
-const INVITE_HELP = `
-The first line of the file contains the column names:
-  email         required
-  first_name    the form of the invitation proposes the names
-  last_name
-  apps          ids or slugs of the client's apps, separated by spaces, commas or semicolons
-  client        the id of the client, if given the same as --client
-  is_demo_user  true or false
-  extra         a JSON object
-The names of the REST interface are the same, but apps is also called initial_apps.
-Fields are separated by commas, semicolons or tabs; the encoding is UTF-8; at most 100,000 rows.
-All people are invited, or none if there are errors. Pending invitations are renewed. Mails are queued: the running
-service sends them, or the next one that starts.`;
-
-export type InviteArguments = { client: number; as?: string; dryRun?: boolean; report?: string };
-
-const addInviteCommand = (program: Command): void => {
-  program
-    .command('invite')
-    .description('Invite the people in a CSV file to a client')
-    .argument('<file>', 'CSV file')
-    .requiredOption('--client <id>', 'id of the client', readId)
-    .option('--as <email>', 'inviter: a superuser or an admin of the client (default: the first superuser)')
-    .option('--dry-run', 'validate the file without changing anything')
-    .option('--report <file>', 'file for errors (default: NAME.report.csv next to the CSV file)')
-    .addHelpText('after', INVITE_HELP)
-    .action(async (file: string, options: InviteArguments) => {
-      const config = readConfig(process.env);
-      const { invitePeople } = await import('./invite-people.ts');
-      if (!(await invitePeople(config, file, { report: reportOf(file), ...options }))) process.exitCode = 1;
-    });
 };
 
 const MAX_ID = 2 ** 31 - 1;
@@ -54,9 +19,6 @@ const readId = (text: string): number => {
     throw new InvalidArgumentError('Expected a positive integer.');
   return Number(text);
 };
-
-const reportOf = (file: string): string =>
-  join(dirname(file), `${basename(file).replace(/\.csv$/i, '')}.report.csv`);
 
 const EXPORT_HELP = `
 Writes a zip archive with each kind of data as JSON and as CSV, readable for you only. The export is recorded in the

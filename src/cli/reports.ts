@@ -1,18 +1,13 @@
 import type { Stats } from 'node:fs';
-import { open, stat, writeFile } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import type { Remark } from '../integrations/django/fields.ts';
 import { csvLine } from '../lib/csv-line.ts';
 import { nullIfMissing } from '../lib/errno.ts';
-import { printable } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
-import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.ts';
 
 /** Errors printed to the terminal. */
 const MAX_PRINTED_ERRORS = 20;
-/** Limit of printed cells, and of messages that quote them. */
-const MAX_CELL_CHARS = 500;
-const MAX_SHOWN_CHARS = 120;
 /** Characters per write. */
 const WRITE_SIZE = 64 * 1024;
 
@@ -25,43 +20,9 @@ export const checkFiles = async (source: Stats, report: string | undefined): Pro
   }
 };
 
-const COLUMN_ORDER: readonly string[] = COLUMNS;
-
-export const sortByLine = (faults: readonly CsvFault[]): CsvFault[] => {
-  const columnOf = ({ field }: CsvFault) => COLUMN_ORDER.indexOf(field);
-  return faults.toSorted((a, b) => a.line - b.line || columnOf(a) - columnOf(b));
-};
-
-/** Writes all errors as CSV. Replaces an existing file; only the owner can read it, because it contains addresses. */
-export const writeReport = (path: string, faults: readonly CsvFault[]): Promise<void> =>
-  writeFile(path, reportLines(faults), { mode: 0o600 });
-
-const reportLines = function* (faults: readonly CsvFault[]) {
-  yield csvLine(['line', 'email', 'field', 'message']);
-  for (const { line, email, field, message } of faults) {
-    yield csvLine([String(line), ...[email, field, message].map((cell) => clip(cell, MAX_CELL_CHARS))]);
-  }
-};
-
-export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
-  ...faults.slice(0, MAX_PRINTED_ERRORS).map(({ line, email, field, message }) =>
-    [`line ${line}`, email, field, message]
-      .filter((part) => part !== '')
-      .map(shown)
-      .join(': '),
-  ),
-  ...(faults.length > MAX_PRINTED_ERRORS ? [`… and ${faults.length - MAX_PRINTED_ERRORS} more.`] : []),
-];
-
-/** The start of a text with any content, made safe for a terminal. */
-export const shown = (text: string): string => clip(printable(text), MAX_SHOWN_CHARS);
-
-const clip = (text: string, maxChars: number): string =>
-  text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
-
 export type ImportReport = { write: (remark: Remark) => Promise<void>; close: () => Promise<void> };
 
-/** Like `writeReport`, but writes the remarks of an import as they occur. */
+/** Writes the remarks of an import as CSV as they occur. Replaces an existing file; only the owner can read it. */
 export const createReportFile = async (path: string): Promise<ImportReport> => {
   const file = await open(path, 'w', 0o600);
   let pending = csvLine(['record', 'pk', 'email', 'outcome', 'field', 'message']);

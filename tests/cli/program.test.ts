@@ -12,9 +12,7 @@ for (const [command, described] of [
   ['doctor', '--json'],
   ['migrate', 'Apply pending migrations and exit'],
   ['create-admin', 'ADMIN_PASSWORD'],
-  ['invite', 'queued'],
   ['import-django', 'dumpdata'],
-  ['keys rotate', '330 seconds'],
   ['apps', 'publish'],
   ['apps pack', 'app.yaml'],
   ['apps pack', 'node_modules'],
@@ -34,7 +32,6 @@ for (const args of [
   ['apps', 'explode'],
   ['create-admin'],
   ['serve', '--loudly'],
-  ['invite', 'people.csv', '--client', 'acme'],
   ['import-django', 'dump.json', '--map', 'extras=x'],
   ['import-django', 'dump.json', '--map', 'extra=a.b'],
 ]) {

@@ -14,7 +14,6 @@ const NOT_NEEDED = [
   '@zxcvbn-ts/language-common', // 45 ms, 19 MB
   'ajv', // 30 ms
   'tar',
-  'csv-parse',
   '@streamparser/json',
   'cli-progress',
   '@scalar/fastify-api-reference',

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,13 +7,11 @@ import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, type Settings, startService } from '../support/service-process.ts';
+import { runCommand, type Settings } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 
-const INVITED = 10_000;
 const IMPORTED = 15_000;
-const MAX_PEAK_MB = 400;
 /** Size of the other fields, so that all records together exceed the heap below. */
 const PADDING = 'x'.repeat(8 * 1024);
 const MAX_HEAP_MB = 112;
@@ -40,27 +38,6 @@ many.before.each(async (context) => {
 many.after(async ({ folder, server }) => {
   await server[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
-});
-
-many(`invite ${INVITED} people with little memory`, async ({ folder, settings, count }) => {
-  await (await startService('demo', settings)).kill('SIGTERM');
-  const file = folder.join('people.csv');
-  const lines = Array.from(
-    { length: INVITED },
-    (_, index) => `many-${index}@guests.test,sales churn,false,"{""index"": ${index}}"`,
-  );
-  await writeFile(file, `email,apps,is_demo_user,extra\r\n${lines.join('\r\n')}\r\n`);
-
-  const { code, stdout, stderr } = await runCommand(['invite', file, '--client', '1'], {
-    ...settings,
-    NODE_OPTIONS: TELL_PEAK,
-  });
-  const [, peak] = /^peak (\d+|unknown) MB$/m.exec(stderr) ?? [];
-
-  assert.is(code, 0, stderr);
-  assert.match(stdout, `: ${INVITED} invited, 0 renewed`);
-  assert.is(await count(`select from invitations where email like 'many-%'`), INVITED);
-  assert.ok(peak === 'unknown' || Number(peak) < MAX_PEAK_MB, `${peak} MB at the peak`);
 });
 
 many(`import ${IMPORTED} users who do not fit into memory together`, async ({ folder, settings, count }) => {

@@ -2,7 +2,7 @@ import { CsvError, parse } from 'csv-parse/browser/esm/sync';
 import type { NewRow } from './invite-rows.ts';
 import { splitName } from './parse-addresses.ts';
 
-/** The columns of `steward invite`, without free-form data. Also `name`, for lists that do not split names. */
+/** The fields of an invitation, without free-form data. Also `name`, for lists that do not split names. */
 const COLUMNS = ['email', 'first_name', 'last_name', 'name', 'apps', 'is_demo_user'];
 const DELIMITERS = [',', ';', '\t'];
 
@@ -107,7 +107,7 @@ const appErrors = (unknown: readonly string[], hasSurplus: boolean): NewRow['err
   return unknown.length > 0 ? { initial_apps: `This client has no app ${unknown.join(', ')}.` } : {};
 };
 
-/** Like `steward invite`. Column names contain no delimiter. */
+/** Column names contain no delimiter. */
 const delimiterOf = (text: string): string => {
   const [header = ''] = text.trimStart().split(/[\r\n]/, 1);
   const countOf = (delimiter: string): number => header.split(delimiter).length;

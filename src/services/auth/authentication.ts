@@ -8,7 +8,7 @@ import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
 import { canAllOf, type Roles } from '../access/permissions.ts';
-import { EVERYWHERE, narrow, type Scope, scopeColumns } from '../access/scope.ts';
+import { narrow, type Scope, scopeColumns } from '../access/scope.ts';
 import { ROLE_COLUMNS } from '../access/visibility.ts';
 import { CREDENTIAL_TABLES } from '../accounts/access-ends.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -119,15 +119,6 @@ const OWNERS = {
       )
       .where(isAnyOf('sessions.digest', digests, 'varchar'))
       .where(isUnexpired(now)),
-};
-
-/** Finds the active user that an operator acts as; without an address, the first active superuser. */
-export const findActorByEmail = async (em: Em, email: string | undefined): Promise<Actor | null> => {
-  const row = await (email === undefined
-    ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
-    : activeUsers(em).where('users.email', '=', email)
-  ).executeTakeFirst();
-  return row ? { ...row, credential: null, scope: EVERYWHERE } : null;
 };
 
 /** Reads the actor's current roles and scope. Null if the user or the credential is no longer valid. */

@@ -245,7 +245,7 @@ type Writing = { inviterId: number; now: Date; invitationMs: number };
 
 /**
  * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order of client and
- * address, the order in which `steward invite` sorts them, so that two bulk requests cannot deadlock.
+ * address, so that two bulk requests cannot deadlock.
  * @returns `isNew` is false if a pending invitation was renewed
  * @throws Problem `throttled`
  */
