@@ -12,11 +12,9 @@ import { notFound } from '../lib/problems.ts';
 import { requireDatabase, withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { resetFactors } from '../services/auth/factor-management.ts';
-import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { rebuildUsage } from '../services/usage/usage-writes.ts';
 import { createAdmin } from '../services/users/bootstrap.ts';
 import { createProgress } from './reports.ts';
-import { toJson } from './run-work.ts';
 
 /** Applies pending migrations. @returns lines for the operator */
 export const migrate = async (config: Config): Promise<string[]> => {
@@ -132,43 +130,3 @@ export const rebuildUsageIn = async (
   }
   return `Recomputed the usage of ${formatCount(apps.length, 'app')}.`;
 };
-
-type KeyRotation = ReturnType<typeof createKeyRotation>;
-
-const withKeys = <T>(config: Config, work: (rotation: KeyRotation) => Promise<T>): Promise<T> =>
-  withDatabase(config, async ({ orm, secretKey, clock }) => {
-    const warnings: string[] = [];
-    const logger = { warn: (line: string) => warnings.push(line) };
-    const { signingKeyDays } = config;
-    const signingKeys = createSigningKeys({ em: orm.em.fork(), secretKey, clock, logger, signingKeyDays });
-    const audit = createAudit(NO_ORIGIN, clock);
-    try {
-      return await work(createKeyRotation({ em: orm.em.fork(), audit, signingKeys }));
-    } finally {
-      for (const line of warnings) process.stderr.write(`${line}\n`);
-    }
-  });
-
-/** @returns lines with the keys, newest first */
-export const listKeys = (config: Config, json: boolean): Promise<string | string[]> =>
-  withKeys(config, async (rotation) => {
-    const keys = (await rotation.list()).map(({ id, state, created_at, signs_from }) => ({
-      kid: id,
-      state,
-      created_at: created_at.toISOString(),
-      signs_from: signs_from.toISOString(),
-    }));
-    if (json) return toJson(keys);
-    return keys.map(
-      ({ kid, state, created_at, signs_from }) =>
-        `${kid}  ${state.padEnd(10)}  created ${created_at}  signs from ${signs_from}`,
-    );
-  });
-
-/** @returns a line for the operator */
-export const rotateKeys = (config: Config): Promise<string> =>
-  withKeys(config, async (rotation) => {
-    const { id, state, signs_from } = await rotation.rotate(null);
-    const time = signs_from.toISOString();
-    return state === 'signing' ? `${id} signs since ${time}.` : `${id} is published and signs from ${time}.`;
-  });

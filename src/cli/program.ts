@@ -20,7 +20,6 @@ export const createProgram = (): Command => {
   addAdminCommand(program);
   addAppCommands(program);
   addPeopleCommands(program);
-  addKeyCommands(program);
   addUsageCommand(program);
   addBackupCommands(program);
   addDoctorCommand(program);
@@ -90,28 +89,6 @@ const addUsageCommand = (program: Command): void => {
     .action(({ app }: { app?: string }) =>
       runWork(loadDatabaseWork, ({ rebuildAllUsage }, config) => rebuildAllUsage(config, app)),
     );
-};
-
-const ROTATE_HELP = `
-The new key is published at once and signs after 330 seconds, when every cache has it. The old one stays published until
-its last ticket has expired.`;
-
-const addKeyCommands = (program: Command): void => {
-  const keys = program.command('keys').description('List and replace the keys that sign tickets');
-
-  keys
-    .command('list')
-    .description('List the keys, newest first')
-    .option('--json', 'print a JSON array instead of lines')
-    .action(({ json = false }: { json?: boolean }) =>
-      runWork(loadDatabaseWork, ({ listKeys }, config) => listKeys(config, json)),
-    );
-
-  keys
-    .command('rotate')
-    .description('Replace the key that signs')
-    .addHelpText('after', ROTATE_HELP)
-    .action(() => runWork(loadDatabaseWork, ({ rotateKeys }, config) => rotateKeys(config)));
 };
 
 const BACKUP_ARGUMENT =

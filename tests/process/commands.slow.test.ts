@@ -147,27 +147,6 @@ commands(
   },
 );
 
-commands('keys rotate adds a key, which keys list shows until it signs', async ({ settings, database }) => {
-  const first = await runCommand(['keys', 'rotate'], settings);
-  const second = await runCommand(['keys', 'rotate'], settings);
-  const list = await runCommand(['keys', 'list'], settings);
-  const other = await runCommand(['keys', 'list'], {
-    ...settings,
-    SECRET_KEY: 'another secret key for this test',
-  });
-
-  const [, pending] = /^(\S{43}) is published and signs from \S+Z\.\n$/.exec(first.stdout) ?? [];
-  assert.is(second.stdout, first.stdout);
-  const [newest, older] = list.stdout.split('\n').map((line) => line.split(/ +/));
-  assert.equal([newest?.[0], newest?.[1], older?.[1]], [pending, 'pending', 'signing']);
-  assert.is(list.stderr, '');
-  assert.is(other.stderr.match(/cannot be opened: it was created with another SECRET_KEY/g)?.length, 2);
-  const { rows } = await database.query(
-    `select actor_id from audit_entries where action = 'signing-key.rotate'`,
-  );
-  assert.equal(rows, [{ actor_id: null }]);
-});
-
 commands(
   'mfa reset removes the second factors of the last superuser, and says so in a mail',
   async (context) => {
