@@ -8,8 +8,9 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { type ZodType, z } from 'zod';
 import { MIGRATIONS } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
-import { openUnlimitedSession, tryAdvisoryLock } from '../db/client.ts';
+import { openUnlimitedSession } from '../db/client.ts';
 import { openDatabase } from '../db/database.ts';
+import { UnfinishedRestore } from '../db/database-errors.ts';
 import { MIGRATION_LOCK, migrateDatabase, RESTORE_TABLE, readSchemaState } from '../db/migrate.ts';
 import { BackupStoreError } from '../lib/errno.ts';
 import { invalidInput } from '../lib/problems.ts';
@@ -89,8 +90,6 @@ const decompress = promisify<Buffer, Buffer>(zstdDecompress);
 
 type Options = {
   connection: Connection;
-  /** Called when the database is marked as being restored. */
-  onClaimed?: () => Promise<void>;
   publishPackage: (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
   /** Called for each file with rows of a table. */
   onTable: (name: string) => void;
@@ -98,19 +97,17 @@ type Options = {
 
 /**
  * Restores a checked backup into an empty database, and applies the migrations that the backup lacks. Services do not start on the database
- * before all rows are committed. After an interruption, the same restore can be run again.
+ * before all rows are committed. After an interruption, the database is of no use.
  * @returns the tables in the backup that Steward does not know: operators added them, and no migration creates them
- * @throws Problem `invalid-input` if the database is not empty
+ * @throws Problem `invalid-input` if the database is not empty, UnfinishedRestore if a restore has begun there
  */
 export const restoreBackup = async (
   source: Readable,
   checked: CheckedBackup,
-  { connection, onClaimed, ...options }: Options,
+  { connection, ...options }: Options,
 ): Promise<string[]> => {
-  await using _lock = await lockTarget(connection);
   await using client = await openUnlimitedSession(connection);
-  await claimTarget(client, checked.header);
-  await onClaimed?.();
+  await claimTarget(client);
   await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
   await createMonths(connection, checked.header.months);
   const own = new Set((await readTables(client)).map(({ name }) => name));
@@ -178,65 +175,19 @@ const inTransaction = async <T>(client: pg.Client, work: () => Promise<T>): Prom
   }
 };
 
-/** An arbitrary number. */
-const RESTORE_LOCK = 7_305_130_504;
-
 /**
- * Keeps other restores out of the database until it is disposed of, or the process ends.
- * @throws Problem `invalid-input` if another restore is running
+ * Marks an empty database as being restored, so that no service and no other restore uses it before all rows are there.
+ * @throws Problem `invalid-input` if the database is not empty, UnfinishedRestore if it is marked
  */
-const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
-  const lock = await tryAdvisoryLock(connection, 'restore', RESTORE_LOCK);
-  if (!lock) throw invalidInput('Another restore into this database is running.');
-  return lock;
-};
-
-/**
- * Marks an empty database as being restored, so that no service uses it before all rows are there. An interrupted restore of the same
- * migrations is continued: it has created tables, but committed no rows.
- * @param header null before the backup was read
- * @returns false if the database was already marked
- * @throws Problem `invalid-input` if the database is not empty
- */
-const claimTarget = (client: pg.Client, header: BackupHeader | null): Promise<boolean> =>
+const claimTarget = (client: pg.Client): Promise<void> =>
   inTransaction(client, async () => {
     // A service that starts at the same time migrates either before, which is noticed here, or after this, and then refuses to start.
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    const { isRestoring, applied } = await readSchemaState(client);
-    if (isRestoring && header) requireSameMigrations(applied ?? [], header);
-    if (!isRestoring) {
-      if (!(await isEmptyDatabase(client)))
-        throw invalidInput('The database is not empty: a backup is restored into an empty one.');
-      await client.query(`create table ${RESTORE_TABLE} ()`);
-    }
-    return !isRestoring;
+    if ((await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
+    if (!(await isEmptyDatabase(client)))
+      throw invalidInput('The database is not empty: a backup is restored into an empty one.');
+    await client.query(`create table ${RESTORE_TABLE} ()`);
   });
-
-const requireSameMigrations = (applied: readonly string[], { migrations }: BackupHeader): void => {
-  if (applied.every((name, index) => name === migrations[index])) return;
-  throw invalidInput(
-    'The restore of a backup with other migrations was interrupted here. Use another empty database or DATA_DIR.',
-  );
-};
-
-/**
- * Claims a database before the backup is read.
- * @returns false if it was already claimed
- * @throws Problem `invalid-input` if the database is not empty, or another restore is running
- */
-export const reserveTarget = (connection: Connection): Promise<boolean> =>
-  withTarget(connection, (client) => claimTarget(client, null));
-
-/** Removes the mark of `reserveTarget`. Call it only before anything was restored. */
-export const releaseTarget = async (connection: Connection): Promise<void> => {
-  await withTarget(connection, (client) => client.query(RELEASE_TARGET));
-};
-
-const withTarget = async <T>(connection: Connection, work: (client: pg.Client) => Promise<T>): Promise<T> => {
-  await using _lock = await lockTarget(connection);
-  await using client = await openUnlimitedSession(connection);
-  return await work(client);
-};
 
 /** Run it in the transaction that commits the rows. */
 const RELEASE_TARGET = `drop table ${RESTORE_TABLE}`;

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,21 +8,12 @@ import { type BackupStore, openBackupStore } from '../adapters/backup-store/back
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openPackageStore } from '../adapters/package-store/package-store.ts';
 import { fingerprintOf } from '../backup/backup-format.ts';
-import {
-  type CheckedBackup,
-  checkBackup,
-  releaseTarget,
-  reserveTarget,
-  restoreBackup,
-} from '../backup/restore-backup.ts';
-import { markFolder, unmarkFolder } from '../backup/restore-mark.ts';
+import { type CheckedBackup, checkBackup, restoreBackup } from '../backup/restore-backup.ts';
 import { newBackupName, newestBackup, writeBackup } from '../backup/write-backup.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import type { Connection } from '../config/connection.ts';
 import { adoptSecretKey, readSecretKey } from '../config/secret-file.ts';
 import { locateBackups } from '../config/store-config.ts';
 import { systemClock } from '../lib/clock.ts';
-import { errorCodeOf } from '../lib/errno.ts';
 import { isFolder, openTempFolder } from '../lib/files.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
@@ -103,7 +94,7 @@ const findBackup = async (config: Config, named: string): Promise<OpenBackup> =>
 };
 
 /**
- * Restores into an empty database.
+ * Restores into an empty database, or a DATA_DIR without one.
  * @returns lines for the operator
  * @throws Problem `invalid-input`; then nothing was changed
  */
@@ -114,25 +105,23 @@ export const restoreFile = async (
 ): Promise<string[]> => {
   const { keyFile } = options;
   const open = await findBackup(config, file);
-  const release = await reserve(config);
-  const checked = await checkRestorable(config, open, options).catch(async (error: unknown) => {
-    // The operator needs the failure of the check, not of the release.
-    await release().catch(() => undefined);
-    throw error;
-  });
-  const { secretKey, keyFault } = checked;
+  if (!config.database && (await hasCluster(config.dataDir)))
+    throw invalidInput(`${config.dataDir} has a database: a backup is restored into a new DATA_DIR.`);
+  const checked = await checkRestorable(config, open, options);
+  const { secretKey, isKeyKept } = checked;
   const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore, because a file with this name may exist already.
-  const isKeyNew = keyFile !== undefined && secretKey !== null && (await writeKeyFile(keyFile, secretKey));
+  if (keyFile !== undefined && secretKey !== null)
+    await writeFile(keyFile, secretKey, { mode: PRIVATE_FILE, flag: 'wx' });
   const foreign = await load(config, open, checked, publish).catch(async (error: unknown) => {
-    if (isKeyNew) await rm(keyFile, { force: true });
+    if (keyFile !== undefined) await rm(keyFile, { force: true });
     throw error;
   });
   return [
     `Restored ${describe(checked)}`,
     ...foreign.map((table) => `The table ${table} is not one of Steward: its rows were not restored.`),
-    ...(keyFault === null ? [] : [NEW_KEY]),
+    ...(isKeyKept ? [] : [`The secret key is another one: ${LOST_WITH_KEY}.`]),
   ];
 };
 
@@ -146,38 +135,11 @@ type RestoreOptions = {
 const LOST_WITH_KEY =
   'second factors, identity providers and webhooks must then be set up again, and links in earlier mails are not valid';
 
-const NEW_KEY = `The secret key is another one: ${LOST_WITH_KEY}.`;
-
-/** Why the restored service would not have the key that opens the data; null if it has the key. */
-const keyFaultOf = async (config: Config, { header, hasSealedKey, secretKey }: CheckedBackup) => {
-  const { keyFingerprint } = header;
-  const isKey = (key: string) => keyFingerprint === undefined || fingerprintOf(key) === keyFingerprint;
-  if (config.secretKey !== undefined)
-    return isKey(config.secretKey) ? null : 'SECRET_KEY is not the key of the service that was backed up.';
-  if (secretKey !== null) return null;
-  const present = config.database ? null : await readSecretKey(config.dataDir);
-  if (present !== null && isKey(present)) return null;
-  if (hasSealedKey) return 'The backup holds the secret key: set BACKUP_PASSPHRASE.';
-  return present === null
-    ? 'The backup holds no secret key: set SECRET_KEY to the key of the service that was backed up.'
-    : `${config.dataDir} has another secret key than the service that was backed up.`;
-};
-
-/**
- * Marks the target first, so that no service starts on the leftovers of a killed restore.
- * @returns a function that removes the mark, to call before anything was restored
- * @throws Problem `invalid-input` if the database is not empty
- */
-const reserve = async (config: Config): Promise<() => Promise<void>> => {
-  if (!config.database && !(await hasCluster(config.dataDir))) return markFolder(config.dataDir);
-  const withTarget = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
-    const { connection, stop } = await openDatabaseHost(config, { isRestore: true });
-    return work(connection).finally(stop);
-  };
-  const isNew = await withTarget(reserveTarget);
-  return async () => {
-    if (isNew) await withTarget(releaseTarget);
-  };
+/** Whether the restored service has the key that opens the data. */
+const keepsKey = async (config: Config, { header: { keyFingerprint }, secretKey }: CheckedBackup) => {
+  const stored = config.database ? null : await readSecretKey(config.dataDir);
+  const key = config.secretKey ?? secretKey ?? stored;
+  return key !== null && (keyFingerprint === undefined || fingerprintOf(key) === keyFingerprint);
 };
 
 /** @throws Problem `invalid-input` if the backup is damaged, or its secret key could not be kept */
@@ -190,25 +152,12 @@ const checkRestorable = async (config: Config, open: OpenBackup, { keyFile, newK
     throw invalidInput(
       'The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.',
     );
-  const keyFault = await keyFaultOf(config, checked);
-  if (keyFault !== null && !newKey)
-    throw invalidInput(`${keyFault} Or restore with --new-key: ${LOST_WITH_KEY}.`);
-  return { ...checked, keyFault };
-};
-
-/**
- * Creates the file, unless an interrupted restore has done so.
- * @returns whether it was created
- * @throws Error with EEXIST if the file has other content
- */
-const writeKeyFile = async (path: string, secretKey: string): Promise<boolean> => {
-  try {
-    await writeFile(path, secretKey, { mode: PRIVATE_FILE, flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (errorCodeOf(error) === 'EEXIST' && (await readFile(path, 'utf8')) === secretKey) return false;
-    throw error;
-  }
+  const isKeyKept = await keepsKey(config, checked);
+  if (!isKeyKept && !newKey)
+    throw invalidInput(
+      `The secret key of the service that was backed up is needed: set ${checked.hasSealedKey ? 'BACKUP_PASSPHRASE' : 'SECRET_KEY'}. Or restore with --new-key: ${LOST_WITH_KEY}.`,
+    );
+  return { ...checked, isKeyKept };
 };
 
 /** Restores into a temporary database, and compares it with the snapshot. @returns a line for the operator */
@@ -223,7 +172,7 @@ export const verifyBackup = async (config: Config, file: string): Promise<string
 type Publish = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 
 const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, publishPackage: Publish) => {
-  const { connection, stop } = await openDatabaseHost(config, { isRestore: true });
+  const { connection, stop } = await openDatabaseHost(config);
   using progress = createProgress('Tables', checked.header.tables.length);
   let table: string | undefined;
   const onTable = (name: string): void => {
@@ -231,11 +180,7 @@ const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, pu
     table = name;
   };
   try {
-    // From here on, the database itself has the mark.
-    const onClaimed = async () => {
-      if (!config.database) await unmarkFolder(config.dataDir);
-    };
-    return await restoreBackup(await open(), checked, { connection, onClaimed, publishPackage, onTable });
+    return await restoreBackup(await open(), checked, { connection, publishPackage, onTable });
   } finally {
     await stop();
   }

@@ -128,7 +128,7 @@ export class IncompatibleDatabase extends OperatorError {
 export class UnfinishedRestore extends OperatorError {
   constructor() {
     super(
-      'A restore into this database is running or was interrupted. If it was interrupted, run `steward restore` again with the same backup, or use another empty database or DATA_DIR.',
+      'A restore into this database is running or was interrupted. If it was interrupted, restore the backup again, into an empty database or a new DATA_DIR.',
     );
   }
 }

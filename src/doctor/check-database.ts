@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
-import { requireUnmarkedFolder } from '../backup/restore-mark.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { openDatabase } from '../db/database.ts';
@@ -30,7 +29,6 @@ import { failure, findingsOf, ok, type Result, warning } from './finding.ts';
 export const checkDatabase = async (config: Config): Promise<Result | Result[]> => {
   const { database, dataDir } = config;
   try {
-    if (!database) await requireUnmarkedFolder(dataDir);
     // If the data folder is not writable, its own check reports that.
     if (!database && !(await hasCluster(dataDir)))
       return (await isWritable(dataDir))
@@ -42,10 +40,7 @@ export const checkDatabase = async (config: Config): Promise<Result | Result[]> 
     );
   } catch (error) {
     if (error instanceof UnfinishedRestore)
-      return failure(
-        'A restore into this database is running or was interrupted.',
-        'If it was interrupted, run `steward restore` again with the same backup.',
-      );
+      return failure(error.message, 'The service does not start until then.');
     return database
       ? failure(`The database cannot be used (${reasonOf(error)}).`, 'Check DATABASE_URL and the server.')
       : failure(reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`);

@@ -7,7 +7,6 @@ import {
   startEmbeddedPostgres,
   waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
-import { requireUnmarkedFolder } from '../backup/restore-mark.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
@@ -44,13 +43,10 @@ const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
 
 type Options = {
-  /** Also opens a DATA_DIR that is being restored. */
-  isRestore?: boolean;
   /** Called while the embedded server starts. */
   onLaunch?: () => unknown;
 };
 
-/** @throws UnfinishedRestore unless `isRestore` */
 export const openDatabaseHost = async (config: Config, options: Options = {}): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
@@ -70,7 +66,6 @@ export const openDatabaseHost = async (config: Config, options: Options = {}): P
 };
 
 const openEmbedded = async (config: Config, options: Options): Promise<DatabaseHost> => {
-  if (!options.isRestore) await requireUnmarkedFolder(config.dataDir);
   // Read before the server starts: a rejected key must not leave the server running.
   const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
   const server = await startEmbeddedPostgres({

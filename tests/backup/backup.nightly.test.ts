@@ -79,45 +79,30 @@ backups('restores a table of several parts, with any text', async (context) => {
   await target.drop();
 });
 
-backups('continues an interrupted restore, on which no service starts before', async (context) => {
-  const target = await emptyDatabase(context.demo);
-  const interrupt = () => {
-    throw new Error('interrupted');
-  };
-  await restore(context.file, target.connection, interrupt).then(
-    () => assert.unreachable(),
-    () => {},
-  );
-
-  const failure = (work: Promise<unknown>) =>
-    work.then(
-      () => null,
-      (error: unknown) => error,
+backups(
+  'refuses an interrupted restore: to start on it, to back it up, and to restore there',
+  async (context) => {
+    const target = await emptyDatabase(context.demo);
+    const interrupt = () => {
+      throw new Error('interrupted');
+    };
+    await restore(context.file, target.connection, interrupt).then(
+      () => assert.unreachable(),
+      () => {},
     );
-  assert.instance(await failure(migrateDatabase(target.connection)), UnfinishedRestore);
-  const backup = write(target.connection, context.folder.join('half.tar'), context.folder.path);
-  assert.instance(await failure(backup), UnfinishedRestore);
-  await restore(context.file, target.connection);
 
-  assert.equal(await migrateDatabase(target.connection), []);
-  assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
-  await target.drop();
-});
-
-backups('refuses to continue a restore of other migrations', async (context) => {
-  const target = await emptyDatabase(context.demo);
-  await administer(
-    target.connection,
-    'create table restore_in_progress ()',
-    'create table mikro_orm_migrations (id serial, name text)',
-    `insert into mikro_orm_migrations (name) values ('0000-other')`,
-  );
-
-  const problem = await rejectsWith(restore(context.file, target.connection), 'invalid-input');
-
-  assert.match(problem.message, /other migrations was interrupted/);
-  await target.drop();
-});
+    const failure = (work: Promise<unknown>) =>
+      work.then(
+        () => null,
+        (error: unknown) => error,
+      );
+    assert.instance(await failure(migrateDatabase(target.connection)), UnfinishedRestore);
+    const backup = write(target.connection, context.folder.join('half.tar'), context.folder.path);
+    assert.instance(await failure(backup), UnfinishedRestore);
+    assert.instance(await failure(restore(context.file, target.connection)), UnfinishedRestore);
+    await target.drop();
+  },
+);
 
 backups('refuses a second restore while one is running', async (context) => {
   const target = await emptyDatabase(context.demo);
@@ -134,11 +119,11 @@ backups('refuses a second restore while one is running', async (context) => {
     connection: target.connection,
     publishPackage: async () => {},
     onTable: () => {
-      second ??= rejectsWith(restore(context.file, target.connection), 'invalid-input');
+      second ??= restore(context.file, target.connection).catch((error: unknown) => error);
     },
   });
 
-  assert.match(String(await second), /Another restore into this database is running/);
+  assert.instance(await second, UnfinishedRestore);
   assert.equal(await querying(target.connection, COUNTS), await querying(context.demo.connection, COUNTS));
   await target.drop();
 });

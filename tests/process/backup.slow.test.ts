@@ -63,9 +63,9 @@ commands(
     for (const { code } of [sealed, wrong]) assert.is(code, 1);
     assert.match(
       sealed.stderr,
-      /^The backup holds the secret key: set BACKUP_PASSPHRASE\. Or restore with --new-key: .+\n$/,
+      /^The secret key .* is needed: set BACKUP_PASSPHRASE\. Or restore with --new-key: .+\n$/,
     );
-    assert.match(wrong.stderr, /^SECRET_KEY is not the key of the service that was backed up\. Or .+\n$/);
+    assert.match(wrong.stderr, /^The secret key .* is needed: .+\n$/);
     assert.not.ok((await readdir(folder.path)).includes('without-key'), 'nothing was created');
     assert.is(renewed.code, 0, renewed.stderr);
     assert.match(renewed.stdout, /\nThe secret key is another one: .+\n$/);
@@ -165,7 +165,7 @@ commands('refuses in one line, and creates nothing', async ({ folder, file }) =>
   );
   assert.is(
     await refused(['restore', file], { DATA_DIR: folder.join('data') }),
-    'The database is not empty: a backup is restored into an empty one.\n',
+    `${folder.join('data')} has a database: a backup is restored into a new DATA_DIR.\n`,
   );
   assert.not.ok((await readdir(folder.path)).includes('untouched'));
 });
