@@ -5,25 +5,19 @@ import type { Connection } from '../config/connection.ts';
 import { openDatabase } from '../db/database.ts';
 import { UnfinishedRestore } from '../db/database-errors.ts';
 import { compareMigrations, readSchemaState } from '../db/migrate.ts';
-import { warnOfLostSettings } from '../db/pool.ts';
-import { systemClock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { isWritable } from '../lib/files.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
-import { checkDatabaseCertificates } from './certificates.ts';
 import { checkServiceData } from './check-service-data.ts';
 import {
-  judgeClock,
   judgeConnections,
-  judgeMigrations,
   judgePrivileges,
   judgeSearch,
   judgeServer,
   judgeTls,
   readDatabaseFacts,
-  tryCreatePartition,
 } from './database-findings.ts';
-import { failure, findingsOf, ok, type Result, warning } from './finding.ts';
+import { failure, findingsOf, ok, type Result } from './finding.ts';
 
 /** Connects as the service does. Starts the embedded server if the service is not running, but never creates it. */
 export const checkDatabase = async (config: Config): Promise<Result | Result[]> => {
@@ -58,30 +52,20 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
 
     const { isRestoring, applied } = await readSchemaState(client);
     if (isRestoring) throw new UnfinishedRestore();
-    const level = applied && compareMigrations(applied);
-    const refusal = await tryCreatePartition(client);
     const { poolSize } = sizePools(config.workers);
     const findings = [
       ...server,
-      ...findingsOf('migrations', judgeMigrations(level)),
-      ...findingsOf('privileges', judgePrivileges(facts, refusal)),
-      ...findingsOf('user search', judgeSearch(facts, level !== null)),
+      ...findingsOf('privileges', judgePrivileges(facts)),
       ...findingsOf('connections', judgeConnections(facts, (poolSize + 1) * config.workers)),
       ...findingsOf('database TLS', judgeTls(facts, connection)),
-      ...findingsOf('database TLS', await checkDatabaseCertificates(connection)),
-      ...findingsOf('clock', judgeClock(facts)),
     ];
-    await warnOfLostSettings(orm.pool, connection, (line) =>
-      findings.push(
-        ...findingsOf('pooler', warning(line, 'Then reconnect the pooler: see docs/database.md.')),
-      ),
-    );
-    if (level?.pending.length === 0) {
-      const em = orm.em.fork();
-      const now = new Date(systemClock.now().getTime() + facts.clockAheadMs);
-      findings.push(...(await checkServiceData(em, config, now)));
-    }
-    return findings;
+    // A start applies pending migrations.
+    if (applied === null || compareMigrations(applied).pending.length > 0) return findings;
+    return [
+      ...findings,
+      ...findingsOf('user search', judgeSearch(facts)),
+      ...(await checkServiceData(orm.em.fork(), config)),
+    ];
   } finally {
     client.release();
   }

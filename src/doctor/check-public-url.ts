@@ -1,52 +1,18 @@
-import { once } from 'node:events';
-import { isIP } from 'node:net';
-import { connect } from 'node:tls';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import { errorCodeOf, reasonOf } from '../lib/errno.ts';
-import { hostOf } from '../lib/urls.ts';
-import { checkExpiry } from './certificates.ts';
+import { reasonOf } from '../lib/errno.ts';
 import { failure, ok, type Result, warning } from './finding.ts';
 
 const TIMEOUT_MS = 5_000;
-const HTTPS_PORT = 443;
-/** The proxy or the service is not running, or this machine cannot reach its own public address. */
-const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
 
 /** Calls the service at BASE_URL through the proxy, as browsers do. */
 export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean): Promise<Result[]> => {
   if (!isConfigured) return [];
-  const results: Result[] = [];
   try {
-    const certificate = await checkCertificate(new URL(baseUrl));
-    if (certificate) results.push(certificate);
-    if (certificate?.status !== 'failure') results.push(...(await checkService(baseUrl)));
+    return await checkService(baseUrl);
   } catch (error) {
     // `fetch` wraps the error of the connection.
-    results.push(unreachable(baseUrl, error instanceof TypeError ? (error.cause ?? error) : error));
-  }
-  return results;
-};
-
-/** @throws Error if the server does not answer */
-const checkCertificate = async (url: URL): Promise<Result | null> => {
-  if (url.protocol !== 'https:') return null;
-  const host = hostOf(url);
-  const servername = isIP(host) === 0 ? host : '';
-  const socket = connect({ host, port: Number(url.port || HTTPS_PORT), servername });
-  try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const certificate = socket.getPeerX509Certificate();
-    if (!certificate) throw new Error('the server sent no certificate');
-    return checkExpiry(`The certificate of ${host}`, certificate);
-  } catch (error) {
-    if (UNREACHABLE.test(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
-    return failure(
-      `Browsers refuse the certificate of ${host} (${reasonOf(error)}).`,
-      'Install a valid certificate in the proxy, with its intermediate certificates. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the file of that authority.',
-    );
-  } finally {
-    socket.destroy();
+    return [unreachable(baseUrl, error instanceof TypeError ? (error.cause ?? error) : error)];
   }
 };
 
@@ -56,7 +22,7 @@ const isTimeout = (error: unknown): boolean =>
 const unreachable = (url: string, error: unknown): Result =>
   warning(
     `${url} does not answer (${isTimeout(error) ? 'timeout' : reasonOf(error)}).`,
-    'Start the service and the proxy, or check BASE_URL. A firewall may also block this machine only.',
+    'Start the service and the proxy, or check BASE_URL and the certificate. NODE_EXTRA_CA_CERTS names your own authority.',
   );
 
 const checkService = async (baseUrl: string): Promise<Result[]> => {

@@ -1,11 +1,10 @@
-import { availableParallelism } from 'node:os';
 import type { Config } from '../config/config.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { ok, type Result, warning } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Looks for settings that contradict each other. */
+/** Looks for settings that contradict each other, or are unsafe. */
 export const checkSettings = (config: Config, env: Environment): Result[] => {
   const found = contradictions(config, env);
   return found.length > 0 ? found : [ok('All settings are valid and consistent.')];
@@ -14,7 +13,7 @@ export const checkSettings = (config: Config, env: Environment): Result[] => {
 type Rule = { applies: boolean; message: string; action: string };
 
 const contradictions = (config: Config, env: Environment): Result[] =>
-  [...addressRules(config, env), ...deploymentRules(config, env), ...uselessSettings(config, env)]
+  [...addressRules(config, env), ...deploymentRules(config, env)]
     .filter(({ applies }) => applies)
     .map(({ message, action }) => warning(message, action));
 
@@ -49,7 +48,7 @@ const addressRules = (config: Config, env: Environment): Rule[] => {
 };
 
 const deploymentRules = (
-  { demo, database, environment, mailServerUrl, workers, sinks }: Config,
+  { demo, database, environment, mailServerUrl, backup, sinks }: Config,
   env: Environment,
 ): Rule[] => [
   {
@@ -68,38 +67,8 @@ const deploymentRules = (
     action: 'Use syslog+tls, and set EVENT_CA_FILE if your own authority issued the certificate.',
   },
   {
-    applies: workers > availableParallelism(),
-    message: `WORKERS=${workers} is more than the ${availableParallelism()} cores of this machine.`,
-    action: 'Lower WORKERS: see docs/workers.md.',
+    applies: backup.target === null || backup.intervalHours === null,
+    message: 'No backups are scheduled.',
+    action: 'Set BACKUP_TARGET: see docs/backup.md.',
   },
 ];
-
-const uselessSettings = (config: Config, env: Environment): Rule[] => {
-  const { mailServerUrl, metricsPort, demo, appStore, port, metricsHost, host, sinks } = config;
-  const hasSinks = [sinks.file, sinks.syslog, sinks.http].some(Boolean);
-  const without = (name: string, isUsed: boolean | undefined, needed: string): Rule => ({
-    applies: !!env[name] && !isUsed,
-    message: `${name} has no effect without ${needed}.`,
-    action: `Set ${needed}, or remove ${name}.`,
-  });
-  const isBucket = appStore.kind === 's3';
-  return [
-    without('MAIL_PER_MINUTE', mailServerUrl !== undefined, 'SMTP_URL'),
-    without('METRICS_HOST', metricsPort > 0, 'METRICS_PORT'),
-    without('METRICS_TOKEN', metricsPort > 0, 'METRICS_PORT'),
-    without('DEMO_PASSWORD', demo, 'DEMO=1'),
-    without('EVENT_START', hasSinks, 'EVENT_FILE, EVENT_SYSLOG_URL or EVENT_HTTP_URL'),
-    without('EVENT_HTTP_AUTHORIZATION_FILE', sinks.http !== undefined, 'EVENT_HTTP_URL'),
-    ...['EVENT_CA_FILE', 'EVENT_CERTIFICATE_FILE'].map((name) =>
-      without(name, sinks.syslog?.isEncrypted || /^https:/.test(sinks.http ?? ''), 'a sink with TLS'),
-    ),
-    ...['APP_STORE_ENDPOINT', 'APP_STORE_REGION', 'APP_STORE_PATH_STYLE'].map((name) =>
-      without(name, isBucket, 'a bucket as APP_STORE'),
-    ),
-    {
-      applies: metricsPort > 0 && metricsPort === port && metricsHost === host,
-      message: `METRICS_PORT and PORT are both ${port}.`,
-      action: 'Set another METRICS_PORT: the service cannot listen twice on one port.',
-    },
-  ];
-};

@@ -1,13 +1,11 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createEventSinks, type EventSink } from '../adapters/event-sinks/event-sink.ts';
+import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openMailer } from '../adapters/mail/mailer.ts';
 import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
-import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { nullIfMissing, reasonOf, remedyOf } from '../lib/errno.ts';
-import { closestExisting, isWritable, probeFolder } from '../lib/files.ts';
-import { checkExpiry } from './certificates.ts';
+import { closestExisting, probeFolder } from '../lib/files.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
@@ -23,7 +21,6 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
     database: checkDatabase(config),
     'package store': checkPackageStore(config),
     mail: checkMail(config),
-    'event sinks': checkSinks(config),
     'public URL': checkPublicUrl(config, Boolean(env.BASE_URL)),
   };
   const findings = Object.entries(checks).map(async ([check, running]) => {
@@ -101,22 +98,14 @@ const checkFolder = async (setting: string, folder: string): Promise<Result> => 
 const formatBytes = (bytes: number): string =>
   bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
 
+/** A key that others can read stops the start, but a missing one is replaced silently. */
 const checkSecretKey = async (dataDir: string): Promise<Result | []> => {
   const path = join(dataDir, 'secret-key');
-  try {
-    const key = await readSecretFile(path, 'Restore it from a backup.');
-    const isFirst = (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null;
-    if (key !== null) return ok(`${path} is only accessible to its owner.`);
-    // If the data folder is not writable, its own check reports that.
-    if (isFirst) return (await isWritable(dataDir)) ? ok(`The first start creates ${path}.`) : [];
-    return warning(
-      `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
-      'Restore the file from a backup.',
-    );
-  } catch (error) {
-    if (!(error instanceof SecretFileError)) throw error;
-    return failure(error.message, 'The service does not start until then.');
-  }
+  if ((await nullIfMissing(stat(path))) !== null || !(await hasCluster(dataDir))) return [];
+  return warning(
+    `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
+    'Restore the file from a backup.',
+  );
 };
 
 /** Whether packages can be read from the store and published to it. */
@@ -135,29 +124,4 @@ const checkPackageStore = async ({ appStore, dataDir }: Config) => {
     `${location} can be read, but not written (${reasonOf(writeError)}).`,
     `${appStore.kind === 's3' ? 'Use other credentials' : 'Make it writable'} for \`steward apps publish\`; the service itself only reads.`,
   );
-};
-
-const SINK_TIMEOUT_MS = 5_000;
-
-const SINK_SETTINGS: Record<EventSink['name'], string> = {
-  file: 'EVENT_FILE',
-  syslog: 'EVENT_SYSLOG_URL',
-  http: 'EVENT_HTTP_URL',
-};
-
-/** Whether each sink could receive events. Sends none. */
-const checkSinks = async ({ sinks, baseUrl }: Config): Promise<Result[]> =>
-  (await Promise.all(createEventSinks(sinks, baseUrl).map(checkSink))).flat();
-
-const checkSink = async (sink: EventSink): Promise<Result[]> => {
-  const setting = SINK_SETTINGS[sink.name];
-  const limit = AbortSignal.timeout(SINK_TIMEOUT_MS);
-  try {
-    const { place, certificate } = await sink.verify(limit);
-    const found = ok(sink.name === 'file' ? `${place} can be written.` : `${place} accepts connections.`);
-    return certificate ? [found, checkExpiry(`The certificate of ${place}`, certificate)] : [found];
-  } catch (error) {
-    const reason = limit.aborted ? 'no answer in time' : reasonOf(error);
-    return [failure(`${setting} cannot be used (${reason}).`, 'Events wait until then: see docs/sinks.md.')];
-  }
 };

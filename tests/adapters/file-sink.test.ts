@@ -91,16 +91,7 @@ files('must be files, in a folder that exists', async () => {
   ] as const) {
     const sink = createFileSink(path);
     assert.match((await failureOf(sink.write(eventsOf(1), signal))).message, reason, path);
-    assert.match((await failureOf(sink.verify(signal))).message, reason, path);
   }
-});
-
-files('are checked without being created', async () => {
-  await using folder = await makeScratchFolder();
-  const path = folder.join('events.jsonl');
-
-  assert.equal(await createFileSink(path).verify(signal), { place: path });
-  assert.match((await failureOf(stat(path))).message, /ENOENT/);
 });
 
 files('keep whole lines when the disk takes only a part of a batch', async () => {

@@ -161,9 +161,6 @@ syslog('are received over TLS, with a client certificate', async () => {
   await sinkTo(server.port, files).write(eventsOf(300), limit());
 
   assert.is(server.ids().length, 300);
-  const { certificate, place } = await sinkTo(server.port, files).verify(limit());
-  assert.is(place, `localhost:${server.port}`);
-  assert.is(certificate?.subjectAltName, 'DNS:localhost');
   await failureOf(sinkTo(server.port, { ca: files.ca }).write(eventsOf(1), limit()));
   assert.match((await failureOf(sinkTo(server.port, {}).write(eventsOf(1), limit()))).message, /certificate/);
   assert.is(server.ids().length, 300);

@@ -1,4 +1,3 @@
-import type { X509Certificate } from 'node:crypto';
 import type { SinkConfig } from '../../config/sink-config.ts';
 import { createFileSink } from './file-sink.ts';
 import { createHttpSink } from './http-sink.ts';
@@ -21,11 +20,6 @@ export type EventSink = {
    * @throws Error whose message contains no secret
    */
   write: (events: readonly SinkEvent[], signal: AbortSignal) => Promise<void>;
-  /**
-   * Checks, without sending an event, whether events could be sent. Returns the destination and the server's certificate.
-   * @throws Error
-   */
-  verify: (signal: AbortSignal) => Promise<{ place: string; certificate?: X509Certificate | undefined }>;
 };
 
 /** The configured sinks. @param baseUrl names the installation to syslog servers */

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { TlsFiles } from '../../config/sink-config.ts';
 import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
-import { hostOf } from '../../lib/urls.ts';
 import { type EventSink, jsonLinesOf } from './event-sink.ts';
-import { openConnection, readTls } from './server-connection.ts';
+import { readTls } from './server-connection.ts';
 
 const TIMEOUT_MS = 20_000;
 /** Limit of a response. Its body is not used. */
@@ -20,9 +19,6 @@ export const createHttpSink = ({ url, authorizationFile, tls }: Options): EventS
     maxBytes: MAX_RESPONSE_BYTES,
     truncates: true,
   });
-  const target = new URL(url);
-  const { protocol, port, host } = target;
-  const isEncrypted = protocol === 'https:';
   return {
     name: 'http',
 
@@ -42,17 +38,6 @@ export const createHttpSink = ({ url, authorizationFile, tls }: Options): EventS
         tls: await readTls(tls),
       });
       if (!ok) throw new Error(`the server answered with status ${status}`);
-    },
-
-    verify: async (signal) => {
-      await readAuthorization(authorizationFile);
-      const server = {
-        host: hostOf(target),
-        port: Number(port || (isEncrypted ? 443 : 80)),
-        isEncrypted,
-      };
-      using connection = await openConnection(server, tls, signal);
-      return { place: host, certificate: connection.certificate() };
     },
   };
 };

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import type { TlsFiles } from '../../config/sink-config.ts';
 
 type Server = { host: string; port: number; isEncrypted: boolean };
@@ -28,7 +28,7 @@ export const openConnection = async (
 ) => {
   signal.throwIfAborted();
   const tls = isEncrypted ? await readTls(files) : {};
-  const socket: Socket | TLSSocket = isEncrypted
+  const socket = isEncrypted
     ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...tls })
     : connectTcp({ host, port });
   addAbortSignal(signal, socket);
@@ -49,8 +49,6 @@ export const openConnection = async (
   }
 
   return {
-    certificate: () => ('getPeerX509Certificate' in socket ? socket.getPeerX509Certificate() : undefined),
-
     /** Resolves when the kernel has taken all bytes. @throws Error if the connection breaks */
     write: (bytes: Buffer): Promise<void> =>
       Promise.race([

@@ -28,7 +28,6 @@ type Options = {
 export const createSyslogSink = (options: Options): EventSink => {
   const { server, tls, baseUrl, refusalMs = REFUSAL_MS, settleMs = SETTLE_MS } = options;
   const { hostname } = new URL(baseUrl);
-  const place = `${server.host}:${server.port}`;
   return {
     name: 'syslog',
 
@@ -40,14 +39,6 @@ export const createSyslogSink = (options: Options): EventSink => {
       await data.finish();
       await witness.stayOpen(settleMs);
       await witness.finish();
-    },
-
-    verify: async (signal) => {
-      using connection = await openConnection(server, tls, signal);
-      await connection.stayOpen(refusalMs);
-      const certificate = connection.certificate();
-      await connection.finish();
-      return { place, certificate };
     },
   };
 };
