@@ -59,14 +59,7 @@ export const OutboxMailSchema = defineEntity({
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
     // Partial indexes, because these columns are null in most mails.
-    ...[
-      'user_id',
-      'password_link_id',
-      'email_change_id',
-      'access_request_id',
-      'webhook_id',
-      'last_attempt_at',
-    ].map((column) =>
+    ...['user_id', 'password_link_id', 'email_change_id', 'access_request_id', 'webhook_id'].map((column) =>
       index(`outbox_mails_${column}_index`, `outbox_mails (${column}) where ${column} is not null`),
     ),
     uniqueIndex(

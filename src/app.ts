@@ -331,18 +331,19 @@ const maintenanceTasks = (resources: Resources) => {
 const createMailModule = async ({ config, listen, orm, links, clock, logger }: Resources) => {
   const { mailServerUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom });
-  const outbox = createOutbox({ ...config, em: orm.em, clock, writer: mailWriter, perMinute, retentionDays });
+  const outbox = createOutbox({ ...config, em: orm.em, clock, writer: mailWriter, retentionDays });
   const hasServer = mailServerUrl !== undefined;
   const worker = createMailWorker({
     outbox,
     mailer: hasServer ? await openMailer({ url: mailServerUrl, concurrency: MAILS_IN_FLIGHT }) : null,
+    perMinute,
     listen: listen(MAIL_CHANNEL, 'New mail is found by polling, every 5 s.'),
     clock,
     logger,
   });
   return {
     mailWriter,
-    mailRoute: { hasServer, perMinute },
+    mailRoute: { hasServer },
     worker,
     /** Deletes old mails. Call it periodically. */
     prune: (): Promise<void> => outbox.prune({ isSent: hasServer }),

@@ -132,7 +132,6 @@ create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attem
 create index outbox_mails_email_change_id_index on outbox_mails (email_change_id) where email_change_id is not null;
 create index outbox_mails_failed on outbox_mails (id) where failed_at is not null;
 create index outbox_mails_invitation_id_index on outbox_mails (invitation_id);
-create index outbox_mails_last_attempt_at_index on outbox_mails (last_attempt_at) where last_attempt_at is not null;
 create unique index outbox_mails_operation on outbox_mails (operation_id, recipient, coalesce(invitation_id, 0)) where operation_id is not null;
 create index outbox_mails_password on outbox_mails (recipient, created_at) where kind in ('password-setup', 'password-reset');
 create index outbox_mails_password_link_id_index on outbox_mails (password_link_id) where password_link_id is not null;

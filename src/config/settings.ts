@@ -161,7 +161,7 @@ export const Settings = z.object({
     defaultText: '`steward@` and the host of `BASE_URL`',
   }),
   MAIL_PER_MINUTE: wholeNumber(0, 1_000_000, 0).describe(
-    'Mails sent in a minute, summed over all instances; `0` disables the limit',
+    'Mails that each instance sends in a minute; `0` disables the limit',
   ),
   MAIL_RETENTION_DAYS: wholeNumber(1, 36_500, 30).describe('Days that sent and failed mails are kept'),
   PASSWORD_MIN_LENGTH: wholeNumber(8, 128, 8).describe(

@@ -11,7 +11,11 @@ type WorkerSlot = { worker: Worker; isListening: boolean; startedAt: number };
 
 /** Divides limits of the whole service among the workers. */
 const configPerWorker = ({ config, connection, secretKey }: SharedConfig): SharedConfig => ({
-  config: { ...config, argon2Concurrency: Math.ceil(config.argon2Concurrency / config.workers) },
+  config: {
+    ...config,
+    argon2Concurrency: Math.ceil(config.argon2Concurrency / config.workers),
+    mailPerMinute: Math.ceil(config.mailPerMinute / config.workers),
+  },
   connection: { ...connection, poolSize: sizePools(config.workers).poolSize },
   secretKey,
 });

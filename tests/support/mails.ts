@@ -25,7 +25,7 @@ export const testWriter = createMailWriter({
 });
 
 type Backend = { em: Em; clock: Clock };
-type OutboxSettings = { perMinute?: number; leaseMs?: number; backoffMs?: number };
+type OutboxSettings = { leaseMs?: number; backoffMs?: number };
 
 const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
   createOutbox({
@@ -33,7 +33,6 @@ const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
     clock,
     writer: testWriter,
     invitationMs: INVITATION_DAYS * DAY_MS,
-    perMinute: 0,
     retentionDays: 30,
     ...settings,
   });
@@ -41,6 +40,7 @@ const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
 type WorkerSettings = OutboxSettings & {
   /** Absent: no mail server. */
   smtpUrl?: string;
+  perMinute?: number;
   pollMs?: number;
   retryMs?: number;
   stopMs?: number;
@@ -50,11 +50,12 @@ type WorkerSettings = OutboxSettings & {
 
 /** A mail worker as the service creates it, not started yet. */
 export const openWorker = (backend: Backend & { connection: Connection }, settings: WorkerSettings = {}) => {
-  const { smtpUrl: url, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
+  const { smtpUrl: url, perMinute = 0, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
   const logger = createLogger('debug', { destination: { write: (line) => log.push(line) } });
   return createMailWorker({
     outbox: openOutbox(backend, rest),
     mailer: url ? createSmtpMailer({ url, concurrency: MAILS_IN_FLIGHT }) : null,
+    perMinute,
     listen: (onHeard) =>
       listenToDatabase({
         connection: backend.connection,

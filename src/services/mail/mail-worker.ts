@@ -1,4 +1,5 @@
 import type { Delivery, Mailer } from '../../adapters/mail/mailer.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
 import { maskAddresses } from '../../lib/email-address.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -15,13 +16,15 @@ type Deps = WorkerOptions & {
   outbox: Outbox;
   /** Null: links are created, so that mails can be read, but nothing is sent. */
   mailer: Mailer | null;
+  /** Limit of mails that this worker begins to send in any minute; 0: none. */
+  perMinute: number;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 };
 
 /** Sends queued mails. */
 export const createMailWorker = (deps: Deps) => createQueueWorker(queueOf(deps), deps);
 
-const queueOf = ({ outbox, mailer, logger }: Deps): Queue<ClaimedMail> => {
+const queueOf = ({ outbox, mailer, perMinute, clock, logger }: Deps): Queue<ClaimedMail> => {
   const common = { name: 'mail', release: outbox.release };
   if (!mailer)
     return {
@@ -32,6 +35,14 @@ const queueOf = ({ outbox, mailer, logger }: Deps): Queue<ClaimedMail> => {
       msUntilDue: async () => null,
       close: () => {},
     };
+
+  /** The times at which the mails of the last minute were claimed, oldest first. */
+  let begun: number[] = [];
+  const left = (): number => {
+    const minuteAgo = clock.now().getTime() - MINUTE_MS;
+    begun = begun.filter((at) => at > minuteAgo);
+    return perMinute === 0 ? MAILS_IN_FLIGHT : perMinute - begun.length;
+  };
 
   const attempt = async (mail: ClaimedMail): Promise<Delivery> => {
     try {
@@ -59,7 +70,11 @@ const queueOf = ({ outbox, mailer, logger }: Deps): Queue<ClaimedMail> => {
     ...common,
     maxInFlight: MAILS_IN_FLIGHT,
     claim: async (limit) => {
-      const { mails, found } = await outbox.claim(limit);
+      const room = Math.min(limit, left());
+      if (room === 0) return { claimed: [], found: 0 };
+      const { mails, found } = await outbox.claim(room);
+      const now = clock.now().getTime();
+      if (perMinute > 0) begun.push(...mails.map(() => now));
       return { claimed: mails, found };
     },
     deliver: async (mail, store) => {
@@ -72,7 +87,12 @@ const queueOf = ({ outbox, mailer, logger }: Deps): Queue<ClaimedMail> => {
       });
       span?.end({ error: outcome === 'taken' ? undefined : outcome });
     },
-    msUntilDue: outbox.msUntilDue,
+    msUntilDue: async () => {
+      const dueMs = await outbox.msUntilDue();
+      const [oldest] = begun;
+      if (dueMs === null || left() > 0 || oldest === undefined) return dueMs;
+      return Math.max(dueMs, oldest + MINUTE_MS - clock.now().getTime());
+    },
     close: () => mailer.close(),
   };
 };

@@ -3,7 +3,6 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, condition, type Em, hasWords, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
@@ -102,7 +101,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       em.transactional(async (tx) => show(tx, actor, await visibleMail(tx, actor, id))),
 
     /**
-     * Makes a failed or waiting mail due now, or, with a rate limit, one minute after its last attempt.
+     * Makes a failed or waiting mail due now.
      * @throws Problem `not-found`, `forbidden`, `invalid-input` on `id` if the mail was sent or is obsolete
      */
     retry: (actor: Actor, id: number): Promise<ReadableMail> =>
@@ -118,7 +117,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
         const now = clock.now();
         if (!isBeingSent(row, now)) {
           const mail = await tx.findOneOrFail(OutboxMail, id);
-          mail.retry(earliestRetry(row, now, mailRoute.perMinute));
+          mail.retry(now);
           await tx.flush();
           await sql`select pg_notify('outbox_mails', '')`.execute(kysely(tx));
           await record(tx, 'mail.retry', actor, row);
@@ -196,10 +195,6 @@ const lockVisible = async (tx: Em, actor: Actor, id: number): Promise<void> => {
 /** A claimed mail whose delivery has no result yet. */
 const isBeingSent = (row: MailRow, now: Date): boolean =>
   row.failed_at === null && row.attempts > 0 && row.last_error === null && row.next_attempt_at > now;
-
-/** Two attempts within a minute would count once against the rate limit. */
-const earliestRetry = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
-  perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
 
 type Texts = {
   [Text in 'name' | 'default_from_email' | 'support_email' | 'invitation_subject' | 'invitation_body']?:

@@ -4,11 +4,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { REMINDER_KINDS } from '../reminders/reminder-facts.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
 
-/** An arbitrary key for the advisory lock, the same in every instance. */
-const RATE_LIMIT_LOCK = 7_305_130_502;
-
-/** `perMinute`: delivery attempts of all instances together in any minute; 0 means no limit. */
-type DueOptions = { now: Date; limit: number; perMinute: number };
+type DueOptions = { now: Date; limit: number };
 
 /**
  * Locks mails that are due: password mails first, then notices, then invitations. A transaction that holds a mail must not wait for other
@@ -16,9 +12,6 @@ type DueOptions = { now: Date; limit: number; perMinute: number };
  * @returns their ids
  */
 export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> => {
-  // Under the lock, the next statement sees the claims of the other instances.
-  if (options.perMinute > 0)
-    await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(kysely(tx));
   const isUrgent = sql`(kind = 'invitation') is false and not ${isNotice}`;
   const urgent = await lockInOrder(tx, options, [], isUrgent);
   return urgent.length === options.limit
@@ -33,27 +26,16 @@ const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes
 /** Locks due mails in the order of their index, except mails that others have locked. */
 const lockInOrder = async (
   tx: Em,
-  { now, limit, perMinute }: DueOptions,
+  { now, limit }: DueOptions,
   locked: readonly number[],
   condition: RawBuilder<unknown>,
 ): Promise<number[]> => {
-  const minuteAgo = new Date(now.getTime() - MINUTE_MS);
-  const isRateLimited = perMinute > 0;
-  const left = sql`${limit - locked.length}::int`;
-  // A row stores only its last attempt: two attempts within a minute would count once.
-  const hasNoRecentAttempt = isRateLimited
-    ? sql`(last_attempt_at is null or last_attempt_at <= ${minuteAgo}::timestamptz)`
-    : sql`true`;
-  const availableSlots = isRateLimited
-    ? sql`(select greatest(0, least(${left}, ${perMinute - locked.length}::int - count(*))) from outbox_mails
-        where ${isRecentAttempt(now)})`
-    : left;
   const { rows } = await sql<{ id: number }>`
     select id from outbox_mails
     where sent_at is null and failed_at is null and next_attempt_at <= ${now}::timestamptz
-      and not ${needsLink} and ${hasNoRecentAttempt} and ${condition} and id <> all(${[...locked]}::bigint[])
+      and not ${needsLink} and ${condition} and id <> all(${[...locked]}::bigint[])
     order by (kind = 'invitation'), next_attempt_at, id
-    limit ${availableSlots}
+    limit ${limit - locked.length}::int
     for update skip locked`.execute(kysely(tx));
   return rows.map(({ id }) => id);
 };
@@ -95,28 +77,22 @@ export const claimMails = async (
   }));
 };
 
-/** When the next mail can be sent, by its schedule and the rate limit; null if none is queued. */
-export const nextDue = async (em: Em, now: Date, perMinute: number): Promise<Date | null> => {
+/** When the next mail is due; null if none is queued. */
+export const nextDue = async (em: Em): Promise<Date | null> => {
   const queued = sql`outbox_mails where sent_at is null and failed_at is null`;
   // Each half of the index is ordered by time.
   const { rows } = await sql<{ due: Date | null }>`
-    select case when due is not null then greatest(due, (
-      select case when ${perMinute}::int between 1 and count(*) then min(last_attempt_at) + interval '1 minute' end
-      from outbox_mails where ${isRecentAttempt(now)})) end as due
-    from (select least(
+    select least(
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is false),
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is true)
-    ) as due) next`.execute(kysely(em));
+    ) as due`.execute(kysely(em));
   return rows[0]?.due ?? null;
 };
-
-const isRecentAttempt = (now: Date) =>
-  sql`last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`;
 
 /** The longest pause between two attempts. */
 export const MAX_BACKOFF_MS = 240 * MINUTE_MS;
 
-/** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. Skips mails that others have locked. */
+/** Marks obsolete mails as failed. Skips mails that others have locked. */
 export const failObsolete = async (tx: Em, mails: readonly { id: number; reason: string }[], now: Date) => {
   if (mails.length === 0) return;
   await sql`

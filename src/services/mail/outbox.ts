@@ -27,8 +27,6 @@ type Deps = {
   clock: Clock;
   writer: MailWriter;
   invitationMs: number;
-  /** Delivery attempts of all instances together in any minute; 0: no limit. */
-  perMinute: number;
   leaseMs?: number;
   /** Days after which sent and failed mails are deleted. */
   retentionDays: number;
@@ -41,7 +39,7 @@ export type ClaimedMail = MailContext;
 
 /** Queue of mails (transactional outbox) for any number of workers in any number of instances. */
 export const createOutbox = (deps: Deps) => {
-  const { em, clock, writer, invitationMs, perMinute, leaseMs = LEASE_MS, backoffMs = MINUTE_MS } = deps;
+  const { em, clock, writer, invitationMs, leaseMs = LEASE_MS, backoffMs = MINUTE_MS } = deps;
   const options = () => ({ now: clock.now(), invitationMs });
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
@@ -73,7 +71,7 @@ export const createOutbox = (deps: Deps) => {
       const linked = await createMissingLinks();
       return em.fork().transactional(async (tx) => {
         const now = clock.now();
-        const ids = await lockDue(tx, { now, limit, perMinute });
+        const ids = await lockDue(tx, { now, limit });
         const due = await keepDeliverable(tx, ids);
         const mails = await claimMails(tx, due, { now, leaseMs, senderOf: writer.senderOf });
         return { mails, found: linked + ids.length };
@@ -127,9 +125,8 @@ export const createOutbox = (deps: Deps) => {
 
     /** Milliseconds until a mail can be sent; null if none is queued. */
     msUntilDue: async (): Promise<number | null> => {
-      const now = clock.now();
-      const due = await nextDue(em.fork(), now, perMinute);
-      return due && due.getTime() - now.getTime();
+      const due = await nextDue(em.fork());
+      return due && due.getTime() - clock.now().getTime();
     },
   };
 };

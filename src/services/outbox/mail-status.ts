@@ -24,5 +24,5 @@ end`;
 export const isAboutAccount = (mail: string) => condition`(${sql.ref(`${mail}.client_id`)} is null
   or ${sql.ref(`${mail}.kind`)} in ('password-expiry', 'second-factor-required', 'second-factor-reminder'))`;
 
-/** Whether a mail server is configured, and its rate limit. */
-export type MailRoute = { hasServer: boolean; perMinute: number };
+/** Whether a mail server is configured. */
+export type MailRoute = { hasServer: boolean };

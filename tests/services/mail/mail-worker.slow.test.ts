@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../../support/mails.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../../support/smtp-server.ts';
 import { suite } from '../../support/suite.ts';
@@ -51,6 +53,20 @@ workers('sends due mails in the name of the client, and counts them', async (con
   assert.is(invitation.email_count, 1);
   const opened = await app.as(null).invitations.preview({ key: invitation.key, signature });
   assert.is(opened.email, email);
+});
+
+workers('begins no more mails in a minute than its limit', async (context) => {
+  const { app, smtp } = context;
+  await invite(app, 5);
+  const worker = workerOf(context, { perMinute: 2, pollMs: 50 });
+  worker.start();
+  for (const sent of [2, 4, 5]) {
+    await until(`${sent} mails are sent`, async () => smtp.taken.length === sent);
+    await pause(500);
+    assert.is(smtp.taken.length, sent);
+    app.clock.advance(MINUTE_MS);
+  }
+  await worker.stop();
 });
 
 workers('is woken by a new mail long before its next poll', async (context) => {
