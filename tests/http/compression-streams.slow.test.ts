@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,7 +10,7 @@ import { compressResponses } from '../../src/http/middleware/compression.ts';
 import { suite } from '../support/suite.ts';
 import { until } from '../support/time.ts';
 
-const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZstdDecompress };
+const DECODERS = { gzip: createGunzip, br: createBrotliDecompress };
 type Encoding = keyof typeof DECODERS;
 const ENCODINGS = Object.keys(DECODERS) as Encoding[]; // they are its keys
 

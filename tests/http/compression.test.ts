@@ -1,4 +1,4 @@
-import { brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import fastify from 'fastify';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { createScript } from '../support/http-clients.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
+const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync };
 const ASKED = { 'accept-encoding': 'gzip, deflate, br, zstd' };
 const BATCH = `!/trpc/users.list,sites.list?batch=1&input=${encodeURIComponent('{"0":{"json":{}},"1":{"json":{}}}')}`;
 
@@ -86,7 +86,7 @@ compression('sets Vary on every response', async ({ app }) => {
 
 compression('sets the same headers for HEAD as for GET', async ({ app }) => {
   for (const path of ['/jb/users/ada@acme.test/', '/jb/users/', `/jb/apps/${SALES}/usage/?window=60`])
-    for (const encoding of ['gzip', 'br', 'zstd', 'identity']) {
+    for (const encoding of ['gzip', 'br', 'identity']) {
       const headers = { 'accept-encoding': encoding };
       const get = await app.send(`GET ${path}`, { as: STAFF, headers });
       const head = await app.send(`HEAD ${path}`, { as: STAFF, headers });
@@ -147,7 +147,7 @@ compression('excludes responses with a strong ETag', async () => {
     (await server.inject({ url, headers: ASKED })).headers['content-encoding'];
 
   assert.is(await encodingOf('/api/tagged'), undefined);
-  assert.is(await encodingOf('/api/plain'), 'zstd');
+  assert.is(await encodingOf('/api/plain'), 'br');
   await server.close();
 });
 
