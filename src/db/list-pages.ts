@@ -63,20 +63,17 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 const MIN_PAGE_BYTES = 64 * 1024;
 /** Shared by all lists that are being read: each holds a page until its reader takes the next one. */
 const ALL_PAGES_BYTES = 8 * 1024 * 1024;
-/** How long a check of the reader's access stays valid. */
-const REOPEN_MS = 1_000;
 /** Share of the pool's connections that may read lists at the same time. The others stay free for short requests. */
 const POOL_SHARE = 0.4;
 
 /**
  * Reads a list page by page, on demand: a slow reader costs the memory of a page, and no connection.
- * @param reopen checks the reader's access and opens the list again; called every second while the list is read
+ * @param reopen checks the reader's access and opens the list again, before each page but the first
  * @throws the errors of `reopen`
  */
 export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListChunk>;
 
-/** @param readMs a monotonic time in milliseconds */
-export const createListReader = (pool: pg.Pool, readMs = () => performance.now()): ReadList => {
+export const createListReader = (pool: pg.Pool): ReadList => {
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
   let readers = 0;
 
@@ -84,15 +81,10 @@ export const createListReader = (pool: pg.Pool, readMs = () => performance.now()
     let texts: readonly Buffer[];
     readers += 1;
     try {
-      let list = opened;
-      let openedAt = readMs();
       let rowBytes = ASSUMED_ROW_BYTES;
       let after: string[] | undefined;
       for (;;) {
-        if (readMs() - openedAt > REOPEN_MS) {
-          list = await reopen();
-          openedAt = readMs();
-        }
+        const list = after ? await reopen() : opened;
         const shareBytes = ALL_PAGES_BYTES / readers;
         const pageBytes = Math.max(MIN_PAGE_BYTES, Math.min(MAX_PAGE_BYTES, shareBytes));
         const fitting = Math.floor(pageBytes / rowBytes);

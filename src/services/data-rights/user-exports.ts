@@ -11,9 +11,6 @@ import { reloadActor } from '../auth/authentication.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
 
-/** How long a check of the reader's access stays valid. */
-const RECHECK_MS = 1_000;
-
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationMs'>;
 
 /** Exports the data of people: for superusers, all of it; for the people themselves, what their present clients have recorded. */
@@ -33,10 +30,9 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }
     const isForPerson = actor !== null && globalRolesOf(actor).length === 0;
     const about = { ...person, email, clients, isForPerson };
     const exported = { em, person: about, now, mailWriter, invitationMs };
-    const recheck = createRecheck(em, actor, about);
     const read: ReadPart = async function* (part) {
       for await (const rows of EXPORT_PARTS[part](exported)) {
-        await recheck();
+        if (actor) await requireAccess(em, actor, about);
         yield rows;
       }
     };
@@ -67,21 +63,18 @@ const mayExport = (actor: Actor | null, personId: number): boolean =>
 type ExportedPerson = { id: number; clients: readonly number[]; isForPerson: boolean };
 
 /**
- * Checks every second that the reader may still read, and that people who export their own data have not left a client.
- * @throws Problem `unauthenticated`, when called
+ * Requires that the reader may still read, and that people who export their own data have not left a client.
+ * @throws Problem `unauthenticated`
  */
-const createRecheck = (em: Em, actor: Actor | null, { id, clients, isForPerson }: ExportedPerson) => {
-  let checkedAt = performance.now();
-  return async (): Promise<void> => {
-    if (!actor || performance.now() - checkedAt < RECHECK_MS) return;
-    const current = await reloadActor(em, actor);
-    if (!current || !mayExport(current, id)) throw new Problem('unauthenticated');
-    if (isForPerson) {
-      const present = await clientIdsOf(em, id);
-      if (clients.some((client) => !present.includes(client))) throw new Problem('unauthenticated');
-    }
-    checkedAt = performance.now();
-  };
+const requireAccess = async (
+  em: Em,
+  actor: Actor,
+  { id, clients, isForPerson }: ExportedPerson,
+): Promise<void> => {
+  const current = await reloadActor(em, actor);
+  const present = isForPerson ? await clientIdsOf(em, id) : clients;
+  const hasLeft = clients.some((client) => !present.includes(client));
+  if (!current || !mayExport(current, id) || hasLeft) throw new Problem('unauthenticated');
 };
 
 type Pages = AsyncIterable<ExportRow[]>;
