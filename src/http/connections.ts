@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import { readSockets, type ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import { Problem, type ProblemCode } from '../lib/problems.ts';
 import { problemDocument } from './rest/problem-document.ts';
@@ -190,22 +189,4 @@ const responseTo = (error: ParserError, headers: Headers, path: string): string 
     '',
     body,
   ].join('\r\n');
-};
-
-/** RFC 9110 §7.2, RFC 3986 §3.2.2: a name, an IPv4 address or an IPv6 address in brackets, with an optional port; or empty. */
-const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
-
-const INVALID_HOST = {
-  detail: 'The request must have exactly one Host header with a host name or address.',
-};
-
-/** Refuses a request with no valid `Host` header or several (RFC 9112 §3.2). HTTP/1.0 needs none. */
-export const requireHostHeader = (app: Pick<FastifyInstance, 'addHook'>): void => {
-  app.addHook('onRequest', (request, _reply, done) => {
-    const { headers, httpVersion, rawHeaders } = request.raw;
-    // `headers` contains only the first value. In `rawHeaders`, names and values alternate.
-    const count = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
-    const isValid = count === 0 ? httpVersion === '1.0' : count === 1 && HOST.test(headers.host ?? '');
-    done(isValid ? undefined : new Problem('malformed-request', INVALID_HOST));
-  });
 };

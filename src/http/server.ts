@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import { nodeAddress } from '../lib/ip-networks.ts';
 import { Problem } from '../lib/problems.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
-import { createClientErrorHandler, type RequestQueues, requireHostHeader } from './connections.ts';
+import { createClientErrorHandler, type RequestQueues } from './connections.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { serveGate } from './gate/serve-gate.ts';
 import { limitBodies } from './middleware/body-limits.ts';
@@ -66,12 +66,7 @@ export const createServer = async (options: ServerDeps) => {
     bodyLimit: MAX_BODY_BYTES,
     serverFactory: (handle) =>
       createHttpServer(
-        {
-          requestTimeout: REQUEST_TIMEOUT_MS,
-          keepAliveTimeout: KEEP_ALIVE_MS,
-          // The hook `requireHostHeader` checks it and fails with a problem.
-          requireHostHeader: false,
-        },
+        { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
         deps.requests.serialize(handle),
       ),
     trustProxy: trustedProxyOption(deps.trustedProxies),
@@ -107,7 +102,6 @@ export const createServer = async (options: ServerDeps) => {
   await app.register(cookie);
   await registerNegotiation(app);
   await cors.register(app);
-  requireHostHeader(app);
   if (deps.requestsPerMinute)
     await limitRequestsByCaller(app, { ...deps, perMinute: deps.requestsPerMinute });
   refuseCrossSiteSessions(app, deps.baseUrl);
