@@ -18,14 +18,13 @@ import { createDatabaseClock } from './db/database-clock.ts';
 import type { Em } from './db/kysely.ts';
 import { isReady } from './db/migrate.ts';
 import { listenToDatabase } from './db/pg-listener.ts';
-import { warnOfLostSettings } from './db/pool.ts';
 import { createDrain, createRequestQueues } from './http/connections.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
 import { createGuardedFetch } from './lib/guarded-fetch.ts';
 import { type Logger, withoutKnownStacks } from './lib/logger.ts';
-import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
+import { Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler, type Task } from './server/scheduler.ts';
 import {
@@ -138,9 +137,6 @@ export const createApp = async (deps: AppDeps) => {
     isReady: () =>
       createTimeLimit(READY_TIMEOUT_MS).run(async () => {
         if (requests.isClosing()) throw new Problem('stopping');
-        if (!(await pool.hasDiskSpace())) {
-          throw new Problem('database-unavailable', { detail: NO_DISK_SPACE });
-        }
         return isReady(orm, READY_QUERY_TIMEOUT_MS);
       }),
     requestsPerMinute: config.rateLimitPerMinute,
@@ -195,7 +191,6 @@ const openResources = async (deps: AppDeps) => {
   const orm = await openDatabase(connection);
   const { pool } = orm;
   const logger = withoutKnownStacks(deps.logger, (error) => pool.isRepeatedOutage(error));
-  await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const databaseClock = await createDatabaseClock(pool);
   const clock = deps.clock ?? databaseClock;
   const fork = (): Em => orm.em.fork();

@@ -6,7 +6,7 @@ import { parseJson } from '../lib/exact-json.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { clientConfigOf } from './client.ts';
-import { DISK_FULL, isOutage, READ_ONLY } from './database-errors.ts';
+import { isOutage, READ_ONLY } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
@@ -52,14 +52,10 @@ export const createPool = (connection: Connection, queryLimitMs: number | null =
 const CHECK_TIMEOUT_MS = 5_000;
 /** Far longer than any statement may take. */
 const STUCK_MS = 60_000;
-/** Adds pages to a table, which fails without disk space. The statements form one transaction. */
-const DISK_PROBE =
-  'create temp table disk_probe as select generate_series(1, 20000) as filler; drop table disk_probe';
 
-/** A pool for a server that may fail over, lose connections or run out of disk space. */
+/** A pool for a server that may fail over or lose connections. */
 export class DatabasePool extends pg.Pool {
   readonly #acquired = new Set<pg.PoolClient>();
-  #hasDiskSpace = true;
   #isOutageKnown = false;
   /** From `performance.now()`. */
   #usedAt = 0;
@@ -85,15 +81,6 @@ export class DatabasePool extends pg.Pool {
   isStuck(stuckMs = STUCK_MS, at = performance.now()): boolean {
     const isTaken = this.idleCount === 0 && this.totalCount >= this.options.max;
     return isTaken && at - this.#usedAt > stuckMs;
-  }
-
-  /** False after a statement has failed because the disk of the database is full, until a table can be written again. */
-  async hasDiskSpace(): Promise<boolean> {
-    if (!this.#hasDiskSpace) {
-      const [probe] = await Promise.allSettled([this.query(DISK_PROBE)]);
-      this.#hasDiskSpace = probe.status === 'fulfilled' || errorCodeOf(probe.reason) !== DISK_FULL;
-    }
-    return this.#hasDiskSpace;
   }
 
   /** Whether a failure belongs to an outage that was already reported. The first new connection that accepts writes ends an outage. */
@@ -137,9 +124,7 @@ export class DatabasePool extends pg.Pool {
     events.once('end', () => this.#releaseLost(client));
     events.on(QUERY_SENT, () => this.#noteUse());
     events.on(QUERY_FAILED, (error: unknown) => {
-      const code = errorCodeOf(error);
-      if (code === READ_ONLY) readOnlyClients.add(client);
-      if (code === DISK_FULL) this.#hasDiskSpace = false;
+      if (errorCodeOf(error) === READ_ONLY) readOnlyClients.add(client);
     });
   }
 
@@ -200,27 +185,3 @@ const sessionOptions = (operatorOptions = ''): string =>
   ]
     .filter(Boolean)
     .join(' ');
-
-/**
- * Warns if a connection pooler has dropped the startup options (PgBouncer's `ignore_startup_parameters`), and states the statements that
- * store them for the role instead. Without them, results are correct, but waits have no limits.
- */
-export const warnOfLostSettings = async (
-  pool: pg.Pool,
-  { user, database }: Pick<Connection, 'user' | 'database'>,
-  warn: (line: string) => void,
-): Promise<void> => {
-  // Unix sockets have no TCP settings, and a pooler has its own.
-  const names = Object.keys(SESSION_SETTINGS).filter((name) => !name.startsWith('tcp_'));
-  const { rows } = await pool.query<{ name: string; value: string; isSent: boolean }>(
-    `select name, current_setting(name) as value, source = 'client' as "isSent" from pg_settings where name = any($1)`,
-    [names],
-  );
-  const lost = rows.filter(({ name, value, isSent }) => !isSent && value !== SESSION_SETTINGS[name]);
-  if (lost.length === 0) return;
-  const role = `alter role ${pg.escapeIdentifier(user)} in database ${pg.escapeIdentifier(database)}`;
-  const statements = lost.map(
-    ({ name }) => `${role} set ${name} = ${pg.escapeLiteral(SESSION_SETTINGS[name] ?? '')};`,
-  );
-  warn(`The connection pooler drops startup options. Store them for the role: ${statements.join(' ')}`);
-};

@@ -27,11 +27,8 @@ export const pooledClientClass = ({ preparesStatements = true }: Connection): ty
     override query(first: unknown, ...rest: unknown[]): never {
       const query = super.query as (...given: unknown[]) => never;
       this.emit(QUERY_SENT);
-      if (first instanceof EventEmitter) {
-        // A stream of `pg-copy-streams`.
-        first.once('error', (error) => this.emit(QUERY_FAILED, error));
-        return query.call(this, first, ...rest);
-      }
+      // A stream of `pg-copy-streams`.
+      if (first instanceof EventEmitter) return query.call(this, first, ...rest);
       const { values = [], isBatched, ...config } = configOf(first, rest);
       const named = { name: nameOf(config.text, values), ...config, values };
       if (!isBatched) telemetry.roundTrip.publish(() => ({ statements: 1 }));

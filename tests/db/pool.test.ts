@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
 import * as assert from 'uvu/assert';
 import { ormConfig } from '../../mikro-orm.config.ts';
 import { kysely } from '../../src/db/kysely.ts';
@@ -128,45 +127,6 @@ pools('is stuck while all connections are taken and none is used', async ({ pool
   assert.not(pool.isStuck(undefined, inAMinute), 'one was used');
   for (const client of lost) client.release();
   assert.not(pool.isStuck(0));
-});
-
-/** A function of this schema takes the place of the one that the probe of the disk calls. */
-const FULL = '-c search_path=full_disk,pg_catalog';
-const FILL_DISK = `create schema if not exists full_disk;
-  create function full_disk.generate_series(int, int) returns int language plpgsql
-  as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
-const FREE_DISK = 'drop function full_disk.generate_series(int, int)';
-
-pools('has no disk space after a COPY has failed', async ({ database }) => {
-  // Without a limit, whose timer a stream does not stop.
-  const pool = createPool({ ...database.connection, startupOptions: FULL, poolSize: 1 }, null);
-  await pool.query(FILL_DISK);
-  const client = await pool.connect();
-
-  const [copied] = await Promise.allSettled([
-    client.query(copyTo('copy (select generate_series(1, 2)) to stdout')).toArray(),
-  ]);
-  client.release(true);
-
-  assert.is(copied.status, 'rejected');
-  assert.not(await pool.hasDiskSpace());
-  await pool.query(FREE_DISK);
-  await pool.end();
-});
-
-pools('has no disk space from a failed write until a table can be written again', async ({ database }) => {
-  const pool = createPool({ ...database.connection, startupOptions: FULL, poolSize: 1 });
-  assert.ok(await pool.hasDiskSpace());
-  await pool.query(FILL_DISK);
-  assert.ok(await pool.hasDiskSpace(), 'no write has failed');
-
-  await pool.query('select generate_series(1, 2)').catch(() => undefined);
-  assert.not(await pool.hasDiskSpace());
-  assert.not(await pool.hasDiskSpace(), 'it is still full');
-
-  await pool.query(FREE_DISK);
-  assert.ok(await pool.hasDiskSpace());
-  await pool.end();
 });
 
 pools('knows an outage after its first failure, until it has a new connection', async ({ pool }) => {

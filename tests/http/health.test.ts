@@ -31,29 +31,6 @@ health('/avatars/ draws only a single letter', async ({ app }) => {
   }
 });
 
-health(
-  '/readyz reports a full disk, and /status/ no reason, until tables can be written again',
-  async ({ app }) => {
-    const { pool } = app.orm;
-    // A function of this schema takes the place of the one that the probe calls, in new connections.
-    await pool.query(`alter database "${app.connection.database}" set search_path = public, pg_catalog`);
-    await pool.query(`create function generate_series(int, int) returns int language plpgsql
-    as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
-    const old = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
-    for (const client of old) client.release(true);
-    await pool.query('select generate_series(1, 2)').catch(() => undefined);
-
-    const [ready, status] = await Promise.all([app.send('GET !/readyz'), app.send('GET /status/')]);
-    assert.is(ready.statusCode, 503);
-    assert.is(ready.json().detail, 'The database has no disk space left.');
-    assert.is(status.statusCode, 503);
-    assert.is(status.json().detail, 'The database is temporarily unavailable. Try again shortly.');
-
-    await pool.query('drop function public.generate_series(int, int)');
-    assert.is((await app.send('GET !/readyz')).statusCode, 200);
-  },
-);
-
 health('/healthz fails while all connections are taken and none is used', async ({ app }) => {
   const { pool } = app.orm;
   const lost = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
