@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { opens } from '../support/members.ts';
+import { addRows } from '../support/rows.ts';
 import { ACME, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const explanation = appSuite('access.explain, for random people and apps');
@@ -35,54 +36,44 @@ type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
 const emailOf = (index: number): string => `random-${index}@acme.test`;
 const appIdOf = (index: number): string => `Random${String(index).padStart(2, '0')}`;
-const ENDS = { none: null, past: '2001-01-01T00:00:00Z', future: '2999-01-01T00:00:00Z' };
+const ENDS = { none: null, past: new Date('2001-01-01'), future: new Date('2999-01-01') };
 
 /** Writes the state of all people and apps. */
 const write = async (app: TestApp, { people, inMaintenance, groupApps }: World) => {
-  const rows = people.map((row, index) => ({ ...row, index, email: emailOf(index) }));
-  const grants = rows.flatMap(({ email, grants: given }) =>
-    given.map((grant) => ({ email, app_id: appIdOf(grant.app), expires_at: ENDS[grant.end] })),
+  const at = app.clock.now();
+  const rows = people.map((row, index) => ({ ...row, id: 10_000 + index, email: emailOf(index) }));
+  const common = { profile_color: '000000', date_joined: at, last_password_set: at };
+  const users = rows.map(({ id, email, is_active, is_staff, is_superuser }) => ({
+    ...{ id, email, handle: email, is_active, is_staff, is_superuser },
+    ...common,
+  }));
+  const memberships = rows.map(({ id, is_admin, is_suspended }) => ({
+    client_id: 1,
+    user_id: id,
+    is_active_member: !is_suspended,
+    is_admin: is_admin && !is_suspended,
+  }));
+  const apps = inMaintenance.map((in_maintenance, index) => {
+    const id = appIdOf(index);
+    return { id, client_id: 1, slug: id.toLowerCase(), label: id, in_maintenance, created_at: at };
+  });
+  const grants = rows.flatMap(({ id, grants: given }) =>
+    given.map(({ app: index, end }) => ({ user_id: id, app_id: appIdOf(index), expires_at: ENDS[end] })),
   );
-  const members = rows.flatMap(({ email, groups }) =>
-    groups.map((group) => ({ email, name: `Group ${group}` })),
+  const groups = groupApps.map((_, id) => ({ id, client_id: 1, name: `Group ${id}`, created_at: at }));
+  const members = rows.flatMap(({ id, groups: joined }) =>
+    joined.map((group_id) => ({ group_id, user_id: id, added_at: at })),
   );
-  const apps = inMaintenance.map((in_maintenance, index) => ({ id: appIdOf(index), in_maintenance }));
-  const ofGroups = groupApps.flatMap((indexes, group) =>
-    indexes.map((index) => ({ name: `Group ${group}`, app_id: appIdOf(index) })),
+  const ofGroups = groupApps.flatMap((indexes, group_id) =>
+    indexes.map((index) => ({ group_id, app_id: appIdOf(index), added_at: at })),
   );
-  const table = (values: object[]) => sql`${JSON.stringify(values)}::json`;
-  const db = app.db();
-  await sql`
-    insert into users (email, handle, is_active, is_staff, is_superuser, profile_color, date_joined, last_password_set)
-    select email, '@' || email, is_active, is_staff, is_superuser, '000000', ${app.clock.now()}::timestamptz, ${app.clock.now()}::timestamptz
-    from json_to_recordset(${table(rows)}) as r (email varchar, is_active bool, is_staff bool, is_superuser bool)`.execute(
-    db,
-  );
-  await sql`
-    insert into memberships (client_id, user_id, is_active_member, is_admin)
-    select 1, users.id, not r.is_suspended, r.is_admin and not r.is_suspended
-    from json_to_recordset(${table(rows)}) as r (email varchar, is_suspended bool, is_admin bool)
-      join users using (email)`.execute(db);
-  await sql`
-    insert into apps (id, client_id, slug, label, in_maintenance, created_at)
-    select id, 1, lower(id), id, in_maintenance, ${app.clock.now()}::timestamptz
-    from json_to_recordset(${table(apps)}) as r (id varchar, in_maintenance bool)`.execute(db);
-  await sql`
-    insert into app_grants (user_id, app_id, expires_at)
-    select users.id, app_id, expires_at
-    from json_to_recordset(${table(grants)}) as r (email varchar, app_id varchar, expires_at timestamptz)
-      join users using (email)`.execute(db);
-  await sql`insert into groups (client_id, name, created_at)
-    select 1, 'Group ' || n, ${app.clock.now()}::timestamptz from generate_series(0, 4) n`.execute(db);
-  await sql`
-    insert into group_members (group_id, user_id, added_at)
-    select groups.id, users.id, ${app.clock.now()}::timestamptz
-    from json_to_recordset(${table(members)}) as r (email varchar, name varchar)
-      join users using (email) join groups on groups.name = r.name`.execute(db);
-  await sql`
-    insert into group_apps (group_id, app_id, added_at)
-    select groups.id, app_id, ${app.clock.now()}::timestamptz from json_to_recordset(${table(ofGroups)}) as r (name varchar, app_id varchar)
-      join groups on groups.name = r.name`.execute(db);
+  await addRows(app, 'users', users);
+  await addRows(app, 'memberships', memberships);
+  await addRows(app, 'apps', apps);
+  await addRows(app, 'app_grants', grants);
+  await addRows(app, 'groups', groups);
+  await addRows(app, 'group_members', members);
+  await addRows(app, 'group_apps', ofGroups);
   return rows;
 };
 
@@ -120,13 +111,12 @@ explanation('agrees with every way in, for 5,000 pairs of a person and an app', 
   if (!state) throw new Error('No state was generated.');
   const rows = await write(app, state);
   const { users } = await app.as(ACME).access.matrix({ id: 1, limit: 2_000, search: 'random-' });
-  const effective = await Promise.all(
-    state.inMaintenance.map((_, index) => effectiveOf(app, appIdOf(index))),
-  );
+  const listing = state.inMaintenance.map((_, index) => effectiveOf(app, appIdOf(index)));
+  const effective = await Promise.all(listing);
   let pairs = 0;
   for (const row of rows) {
     const matrix = users.find(({ email }) => email === row.email);
-    const listed = row.is_active ? (await app.as(row.email).apps.list({})).map(({ id }) => id) : [];
+    const listed = row.is_active ? await opens(app, row.email) : [];
     for (let index = 0; index < APPS; index += 1) {
       const app_id = appIdOf(index);
       const granted = isGranted(row, state, index);

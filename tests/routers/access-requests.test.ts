@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -66,10 +67,7 @@ requests('are for requestable apps of clients of the person that they cannot ope
   for (const id of [SALES, FLEET, 'nothing1'])
     await rejectsWith(ask(app, email, { app: id }), 'invalid-input');
   const request = await ask(app, email);
-  assert.equal(
-    (await app.as(email).requests.requestable()).map(({ is_pending }) => is_pending),
-    [true],
-  );
+  assert.equal(fieldOf(await app.as(email).requests.requestable(), 'is_pending'), [true]);
 
   await app.as(ACME).requests.approve({ id: request.id, version: request.version });
   assert.equal(await requestable(), []);
@@ -99,13 +97,10 @@ requests('are for apps whose admins allow it', async ({ app }) => {
   await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: false });
 
   assert.is((await app.as(ACME).apps.status({ app_id: CHURN })).is_requestable, false);
-  assert.equal(
-    (await app.as(ACME).access.matrix({ id: 1 })).apps.map(({ id, is_requestable }) => [id, is_requestable]),
-    [
-      [SALES, false],
-      [CHURN, false],
-    ],
-  );
+  assert.equal(fieldsOf((await app.as(ACME).access.matrix({ id: 1 })).apps, 'id', 'is_requestable'), [
+    [SALES, false],
+    [CHURN, false],
+  ]);
   const other = await addMember(app);
   await rejectsWith(ask(app, other), 'invalid-input');
   await app.as(ACME).requests.approve({ id: pending.id, version: pending.version });
@@ -178,10 +173,7 @@ requests('that are denied or withdrawn grant nothing, and can be made again', as
 
   assert.is(withdrawn.json().status, 'withdrawn');
   assert.equal(await opens(app, email), [SALES]);
-  assert.equal(
-    (await app.as(email).requests.list({})).map(({ status }) => status),
-    ['withdrawn', 'denied'],
-  );
+  assert.equal(fieldOf(await app.as(email).requests.list({}), 'status'), ['withdrawn', 'denied']);
   await rejectsWith(app.as(email).requests.withdraw({ id }), 'request-decided');
   const decided = await rejectsWith(app.as(ACME).requests.approve({ id, version }), 'request-decided');
   assert.is(decided.status, 409);
@@ -327,10 +319,7 @@ requests('mail the admins of the client, once for an app within ten minutes', as
   const second = await ask(app, two);
   const mails = await mailsAbout(app, first.id);
 
-  assert.equal(
-    mails.map(({ kind, recipient, client_id }) => [kind, recipient, client_id]),
-    [['access-requested', ACME, 1]],
-  );
+  assert.equal(fieldsOf(mails, 'kind', 'recipient', 'client_id'), [['access-requested', ACME, 1]]);
   assert.match(mails[0]?.text ?? '', `${one} asks for access to Churn for 14 days.`);
   assert.match(mails[0]?.text ?? '', 'Reason: Year-end closing\nand audit');
   assert.equal(await mailsAbout(app, second.id), []);
@@ -351,10 +340,7 @@ requests('are not mailed to admins who have lost the role, nor for people who ha
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
   const { id } = await ask(app, email);
   const mails = await mailsAbout(app, id);
-  assert.equal(
-    mails.map(({ recipient }) => recipient),
-    [ACME, admin],
-  );
+  assert.equal(fieldOf(mails, 'recipient'), [ACME, admin]);
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: false });
   const retry = (index: number) => app.as(ROOT).mail.retry({ id: Number(mails[index]?.id) });
 

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { kysely } from '../../src/db/kysely.ts';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { setApp } from '../support/access-views.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -318,13 +319,10 @@ views('a view is deactivated, which is recorded once, and activated again', asyn
 
   const entries = (await app.as(ACME).audit.list({ target: 'churn', limit: 3 })).reverse();
   assert.equal(
-    entries.map(({ action, actor }) => [action, actor]),
+    fieldsOf(entries, 'action', 'actor'),
     ['create', 'deactivate', 'update'].map((verb) => [`access-view.${verb}`, ACME]),
   );
-  assert.equal(
-    entries[0]?.people.map(({ email }) => email),
-    [ADA],
-  );
+  assert.equal(fieldOf(entries[0]?.people, 'email'), [ADA]);
   assert.equal(entries[2]?.details.is_active, { from: false, to: true });
   assert.equal(entries[2]?.details.data_permissions, { from: null, to: null });
   assert.not.match(JSON.stringify(entries), new RegExp(`${key}|north`));

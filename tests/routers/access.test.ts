@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -29,13 +30,10 @@ access('shows the members of a client with its apps', async ({ app }) => {
 
   const { apps, users, next_cursor } = await app.as(ACME).access.matrix({ id: 1, sort: 'email' });
 
-  assert.equal(
-    apps.map(({ id, slug }) => [id, slug]),
-    [
-      [SALES, 'sales'],
-      [CHURN, 'churn'],
-    ],
-  );
+  assert.equal(fieldsOf(apps, 'id', 'slug'), [
+    [SALES, 'sales'],
+    [CHURN, 'churn'],
+  ]);
   assert.equal(
     users.map((user) => [user.email, user.apps, user.is_active, user.is_changeable]),
     [
@@ -46,7 +44,10 @@ access('shows the members of a client with its apps', async ({ app }) => {
     ],
   );
   assert.equal(
-    users.filter(({ is_admin }) => is_admin).map(({ email }) => email),
+    fieldOf(
+      users.filter(({ is_admin }) => is_admin),
+      'email',
+    ),
     [ACME],
   );
   assert.is(next_cursor, null);
@@ -109,10 +110,7 @@ access('changes cells, records them with one operation, and undoes them', async 
   await acme.users.update({ email: GRACE, apps: [SALES] });
   const undone = await acme.operations.undo({ id: operation });
   assert.is(undone.reverted, 1);
-  assert.equal(
-    undone.skipped.map(({ email, app_id }) => [email, app_id]),
-    [[GRACE, CHURN]],
-  );
+  assert.equal(fieldsOf(undone.skipped, 'email', 'app_id'), [[GRACE, CHURN]]);
   assert.equal([await appsOf(app, ADA), await appsOf(app, GRACE)], [[SALES, CHURN], [SALES]]);
 });
 

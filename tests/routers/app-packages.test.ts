@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { runConcurrently } from '../support/database-sessions.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { createMemoryPackageStore } from '../support/package-stores.ts';
 import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/packages.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -91,10 +92,7 @@ fetching(
 
     assert.match(problem.message, /other bytes were put under this version/);
     assert.ok(problem.message.includes(first.sha256) && problem.message.includes(second.sha256));
-    assert.equal(
-      (await rowsOf(app, 'swapped')).map(({ sha256 }) => sha256),
-      [first.sha256],
-    );
+    assert.equal(fieldOf(await rowsOf(app, 'swapped'), 'sha256'), [first.sha256]);
   },
 );
 
@@ -223,16 +221,13 @@ loading('creates a new app in the client of the site once, also for concurrent l
   assert.match(id, /^[A-Za-z0-9]{8}$/);
   assert.is(made?.label, 'Routes');
   assert.is(version?.loads.length, 1);
-  assert.equal(
-    (await entriesOf(app, 'routes')).map(({ details }) => details),
-    [
-      {
-        version: { from: null, to: '1.0.0' },
-        label: { from: '', to: 'Routes' },
-        stacks: { added: ['map'], renamed: [], removed: [] },
-      },
-    ],
-  );
+  assert.equal(fieldOf(await entriesOf(app, 'routes'), 'details'), [
+    {
+      version: { from: null, to: '1.0.0' },
+      label: { from: '', to: 'Routes' },
+      stacks: { added: ['map'], renamed: [], removed: [] },
+    },
+  ]);
 });
 
 loading('creates a new app in the client that the package names, if it exists', async ({ app }) => {
@@ -366,13 +361,10 @@ stacks('apps.stacks lists the current stacks by slug to users who may view the a
   const all = await app.as(ROOT).apps.stacks({ app_id });
   const rest = await app.as(ROOT).apps.stacks({ app_id, cursor: all[0]?.id });
 
-  assert.equal(
-    all.map(({ slug, label }) => [slug, label]),
-    [
-      ['ant', 'Ant'],
-      ['zoo', 'Zoo'],
-    ],
-  );
+  assert.equal(fieldsOf(all, 'slug', 'label'), [
+    ['ant', 'Ant'],
+    ['zoo', 'Zoo'],
+  ]);
   assert.equal(rest, all.slice(1));
   await rejectsWith(app.as(ADA).apps.stacks({ app_id }), 'not-found');
   await rejectsWith(app.as(ROOT).apps.stacks({ app_id, cursor: 'a0a91e46' }), 'invalid-input');

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { fieldOf } from '../support/lists.ts';
 import { fetchPackage, install, loadPackage, publish } from '../support/packages.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
@@ -190,10 +191,7 @@ versions(
   async ({ app }) => {
     const list = await listAs(app, ACME);
 
-    assert.equal(
-      list.map(({ fetched_by }) => fetched_by),
-      ['', '', ''],
-    );
+    assert.equal(fieldOf(list, 'fetched_by'), ['', '', '']);
     assert.is(list[0]?.loads[0]?.loaded_by, ROOT);
   },
 );

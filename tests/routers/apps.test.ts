@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { fieldOf } from '../support/lists.ts';
 import { install } from '../support/packages.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
@@ -33,15 +34,9 @@ apps('shows client admins the apps of their clients with usage, and all apps to 
   const own = await app.as(ACME).apps.list({});
   const all = await app.as(STAFF).apps.list({});
 
-  assert.equal(
-    own.map((shown) => shown.slug),
-    ['sales', 'churn'],
-  );
+  assert.equal(fieldOf(own, 'slug'), ['sales', 'churn']);
   assert.ok((own[0]?.usage['30']?.actions ?? 0) > 0);
-  assert.equal(
-    all.map((shown) => shown.slug),
-    ['sales', 'churn', 'fleet'],
-  );
+  assert.equal(fieldOf(all, 'slug'), ['sales', 'churn', 'fleet']);
   await rejectsWith(app.as(ACME).apps.get({ app_id: 'Hb7cW2ke' }), 'not-found');
   await rejectsWith(app.as(ACME).apps.get({ app_id: 'no such id' }), 'not-found');
 });
@@ -157,10 +152,7 @@ apps('clearCache shows staff who administer a client its entries, too', async ({
   await root.apps.update({ app_id: FLEET, label: 'Fleet 2' });
 
   const updated = await app.as(STAFF).audit.list({ action: 'app.update' });
-  assert.equal(
-    updated.map(({ target }) => target),
-    ['fleet'],
-  );
+  assert.equal(fieldOf(updated, 'target'), ['fleet']);
   await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 

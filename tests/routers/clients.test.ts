@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { CLIENT_ROLES, labelOf } from '../../src/services/access/permissions.ts';
+import { fieldOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -44,10 +45,7 @@ clients('lists its users with the time of their last password change and without
 clients('lists its apps in short form', async ({ app }) => {
   const apps = await app.as(ACME).clients.apps({ id: 1 });
 
-  assert.equal(
-    apps.map((shown) => shown.slug),
-    ['sales', 'churn'],
-  );
+  assert.equal(fieldOf(apps, 'slug'), ['sales', 'churn']);
   assert.not.ok('usage' in (apps[0] ?? {}));
 });
 
@@ -167,10 +165,7 @@ clients('gate hides the apps of a closed client from its members, until it is re
   await root.clients.updateGate({ id: 1, is_open: true });
   assert.equal(await slugs(ADA), ['sales', 'churn']);
   const entries = await root.audit.list({ target: 'Acme Analytics', limit: 2 });
-  assert.equal(
-    entries.map(({ action }) => action),
-    ['client.reopen', 'client.close'],
-  );
+  assert.equal(fieldOf(entries, 'action'), ['client.reopen', 'client.close']);
 });
 
 clients(

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { mailedEmailToken, setProved } from '../support/mails.ts';
 import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -111,10 +112,7 @@ changes('are shown to those who may change the account until they end, and cance
   assert.is(await pendingFor(ROOT), null);
   await rejectsWith(app.as(null).profile.confirmEmail({ token }), 'invalid-link');
   const entries = await app.as(ACME).audit.list({ target: from, action: 'user.cancel-email' });
-  assert.equal(
-    entries.map(({ actor, clients }) => [actor, clients]),
-    [[ACME, [1]]],
-  );
+  assert.equal(fieldsOf(entries, 'actor', 'clients'), [[ACME, [1]]]);
   await request(app, from, to);
   app.clock.advance(DAY_MS);
   assert.is(await pendingFor(ACME), null);
@@ -141,10 +139,7 @@ changes('are shown to and cancelled by the person, no matter who requested them'
     await rejectsWith(app.as(from).profile.confirmEmail({ token }), 'invalid-link');
   }
   const entries = await app.as(ACME).audit.list({ target: from, action: 'user.cancel-email' });
-  assert.equal(
-    entries.map(({ actor }) => actor),
-    [from, from],
-  );
+  assert.equal(fieldOf(entries, 'actor'), [from, from]);
 });
 
 changes('leave invitations with the address that was invited', async ({ app }) => {
@@ -317,7 +312,11 @@ changes('are followed by usage, audit trail and mails', async ({ app }) => {
   assert.equal((await usedBy(from)).sort(), ['BEFORE', 'LATE'], 'as it was reported');
   const { users } = await app.as(ACME).usage.top({ app_id: SALES });
   assert.equal(
-    users.filter(({ email }) => [from, to].includes(email)).map(({ email, actions }) => [email, actions]),
+    fieldsOf(
+      users.filter(({ email }) => [from, to].includes(email)),
+      'email',
+      'actions',
+    ),
     [
       [to, 1],
       [from, 1],

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { ClaimedMail } from '../../src/services/mail/outbox.ts';
+import { fieldsOf } from '../support/lists.ts';
 import { emptyOutbox, mailTo, outboxOf } from '../support/mails.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -149,13 +150,10 @@ undo('revives no person who was erased since', async ({ app }) => {
     await root.operations.undo({ id: revoked.operation }),
   ];
 
-  assert.equal(
-    results.map(({ reverted, skipped }) => [reverted, skipped]),
-    [
-      [0, []],
-      [0, []],
-    ],
-  );
+  assert.equal(fieldsOf(results, 'reverted', 'skipped'), [
+    [0, []],
+    [0, []],
+  ]);
   assert.equal(await read(app, pseudonym), { apps: [], is_active: false });
   assert.equal(await clientsOf(app, pseudonym), []);
 });

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import type { MailKind } from '../../entities/outbox-mail.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { enqueuePolicyReminders } from '../../src/services/policies/factor-notices.ts';
+import { fieldOf } from '../support/lists.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll, setFactorPolicy } from '../support/second-factors.ts';
@@ -113,7 +114,10 @@ policies('a preview counts members, and lists those without a second factor', as
     app.db(),
   );
   assert.equal(
-    found.users.filter(({ is_shared }) => is_shared).map(({ email }) => email),
+    fieldOf(
+      found.users.filter(({ is_shared }) => is_shared),
+      'email',
+    ),
     [GRACE],
   );
 });

@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { pruneGrants } from '../../src/services/users/grants.ts';
 import { claimsIn } from '../support/access-views.ts';
+import { fieldOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -51,10 +52,7 @@ grants('of an app are given with an end and a reason, changed and revoked', asyn
   await app.as(ACME).grants.remove({ app_id: CHURN, email });
   await rejectsWith(app.as(ACME).grants.remove({ app_id: CHURN, email }), 'not-found');
   await rejectsWith(app.as(ACME).grants.update({ app_id: CHURN, email, reason: 'x' }), 'not-found');
-  assert.equal(
-    (await app.as(email).apps.list({})).map(({ id }) => id),
-    [SALES],
-  );
+  assert.equal(fieldOf(await app.as(email).apps.list({}), 'id'), [SALES]);
   const actions = (await app.as(ACME).audit.list({ target: email, limit: 3 })).map(({ action }) => action);
   assert.equal(actions, ['user.change-apps', 'grant.update', 'user.change-apps']);
 });
@@ -77,10 +75,7 @@ grants('of an app that have expired count nowhere, and can be given again', asyn
   await app.as(ACME).grants.create({ app_id: CHURN, email, expires_at: inDays(app, 1) });
   await expire(app, email, CHURN);
 
-  assert.equal(
-    (await app.as(email).apps.list({})).map(({ id }) => id),
-    [SALES],
-  );
+  assert.equal(fieldOf(await app.as(email).apps.list({}), 'id'), [SALES]);
   await rejectsWith(app.as(email).apps.openTicket({ app_id: CHURN }), 'not-found');
   assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
   assert.equal(await app.as(ACME).users.count({ app: 'churn', search: email }), { count: 0 });
@@ -154,7 +149,10 @@ grants('of an app are given to many people with one end', async ({ app }) => {
   assert.ok(results.every(({ status }) => status === 'ok'));
   const listed = await app.as(ACME).grants.list({ app_id: CHURN });
   assert.equal(
-    listed.filter(({ email }) => emails.includes(email)).map(({ expires_at }) => expires_at),
+    fieldOf(
+      listed.filter(({ email }) => emails.includes(email)),
+      'expires_at',
+    ),
     [end, end],
   );
   await rejectsWith(
@@ -274,14 +272,8 @@ grants('of a user show each admin those of the clients that they administer', as
   await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, FLEET] });
 
   assert.ok((await grantOf(app, GLOBEX, GRACE, FLEET))?.granted_at);
-  assert.equal(
-    (await app.as(GLOBEX).access.listByUser({ email: GRACE })).map((grant) => grant.app),
-    [FLEET],
-  );
-  assert.equal(
-    (await app.as(ACME).access.listByUser({ email: GRACE })).map((grant) => grant.app),
-    [SALES],
-  );
+  assert.equal(fieldOf(await app.as(GLOBEX).access.listByUser({ email: GRACE }), 'app'), [FLEET]);
+  assert.equal(fieldOf(await app.as(ACME).access.listByUser({ email: GRACE }), 'app'), [SALES]);
 });
 
 grants.run();

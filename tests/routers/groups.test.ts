@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -35,7 +36,10 @@ groups('give their apps to their members, in addition to grants', async ({ app }
   for (const path of ['/jb/clients/1/users/', '/jb/users/?app=churn']) {
     const listed: { email: string; apps: string[] }[] = (await app.send(`GET ${path}`, { as: ACME })).json();
     assert.equal(
-      listed.filter((user) => user.email === email).map(({ apps }) => apps),
+      fieldOf(
+        listed.filter((user) => user.email === email),
+        'apps',
+      ),
       [[SALES, CHURN]],
       path,
     );
@@ -156,7 +160,7 @@ groups('say who would lose which app with them', async ({ app }) => {
     { app: CHURN, people: 2 },
   ]);
   assert.equal(
-    screen.members.map(({ email, is_active }) => [email, is_active]).toSorted(),
+    fieldsOf(screen.members, 'email', 'is_active').toSorted(),
     [...[only, granted, twice].map((email) => [email, true]), [gone, false]].toSorted(),
   );
   await rejectsWith(app.as(GLOBEX).groups.screen({ id: 1, group_id }), 'not-found');

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { emptyOutbox, outboxOf } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
@@ -77,10 +78,7 @@ care('invitation lifecycle lists by status, client and text, with pagination', a
 
   assert.equal([...first, ...second], ids.toReversed().slice(0, 4));
   assert.ok(revoked.some(({ id, status }) => id === ids[2] && status === 'revoked'));
-  assert.equal(
-    found.map(({ id, client }) => [id, client]),
-    [[foreign.id, 2]],
-  );
+  assert.equal(fieldsOf(found, 'id', 'client'), [[foreign.id, 2]]);
   assert.equal(await app.as(ACME).invitations.search({ client: 2 }), []);
 });
 
@@ -264,10 +262,7 @@ lost('lists to staff the invitations that they created as a client admin', async
   await setAdmin(app, STAFF, 1, false);
 
   const listed = await app.as(STAFF).invitations.list({});
-  assert.equal(
-    listed.map(({ email }) => email),
-    ['by-staff@lost.test'],
-  );
+  assert.equal(fieldOf(listed, 'email'), ['by-staff@lost.test']);
   await rejectsWith(
     app.as(STAFF).invitations.update({ email: 'by-staff@lost.test', extra: {} }),
     'forbidden',

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { fieldOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -653,7 +654,7 @@ bulk('returns one element for each, in order, from one transaction', async ({ ap
   const [invitations, apps, mails] = await counts(app);
 
   assert.equal(
-    made.map((invitation) => invitation.email),
+    fieldOf(made, 'email'),
     items.map((item) => item.email),
   );
   assert.equal([invitations, apps, mails], [500, 500, 500]);

@@ -48,7 +48,7 @@ export const whileLocked = async <T>(
     await holder.query('begin');
     await holder.query('select from users where email = $1 for update', [email]);
     const outcome = call();
-    await untilWaiting(holder, 1);
+    await untilWaiting(holder);
     await work();
     await holder.query('commit');
     return await outcome;
@@ -77,7 +77,7 @@ export const runConcurrently = async <T>(
 };
 
 /** Waits until this many sessions wait for a lock. */
-const untilWaiting = (holder: Client, count: number) =>
+export const untilWaiting = (holder: Client, count = 1) =>
   until(`${count} wait for a lock`, async () => {
     // A transaction keeps its first snapshot of `pg_stat_activity` until it is cleared.
     await holder.query('select pg_stat_clear_snapshot()');

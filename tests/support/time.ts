@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, DAY_MS } from '../../src/lib/clock.ts';
 
 /** The time of all tests, at which the demo workspace was filled. */
 export const NOON = new Date('2026-11-21T12:00:00.000Z');
@@ -63,3 +64,6 @@ export const eventually = async (check: () => Promise<void>): Promise<void> => {
     await pauseSince(started);
   }
 };
+
+export const inDays = ({ clock }: { clock: Clock }, days: number): Date =>
+  new Date(clock.now().getTime() + days * DAY_MS);
