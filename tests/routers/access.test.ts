@@ -2,18 +2,7 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  IDLE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 import { restoreGrants } from '../support/users.ts';
 
@@ -22,8 +11,6 @@ const access = appSuite('access matrix');
 access.before.each(async ({ app }) => {
   await restoreGrants(app);
 });
-
-const appsOf = async (app: TestApp, email: string) => (await app.as(ROOT).users.get({ email })).apps;
 
 access('shows the members of a client with its apps', async ({ app }) => {
   await app.as(ROOT).users.update({ email: ADA, apps: [SALES, CHURN, FLEET] });
@@ -34,15 +21,12 @@ access('shows the members of a client with its apps', async ({ app }) => {
     [SALES, 'sales'],
     [CHURN, 'churn'],
   ]);
-  assert.equal(
-    users.map((user) => [user.email, user.apps, user.is_active, user.is_changeable]),
-    [
-      [ADA, [SALES, CHURN], true, true],
-      [ACME, [], true, false],
-      [GRACE, [SALES], true, true],
-      [IDLE, [], false, true],
-    ],
-  );
+  assert.equal(fieldsOf(users, 'email', 'apps', 'is_active', 'is_changeable'), [
+    [ADA, [SALES, CHURN], true, true],
+    [ACME, [], true, false],
+    [GRACE, [SALES], true, true],
+    [IDLE, [], false, true],
+  ]);
   assert.equal(
     fieldOf(
       users.filter(({ is_admin }) => is_admin),
@@ -55,11 +39,10 @@ access('shows the members of a client with its apps', async ({ app }) => {
 
 access('marks users whom the viewer may not change', async ({ app }) => {
   await app.as(ROOT).roles.update({ email: GRACE, is_staff: true });
-  const changeable = async (as: string) =>
-    (await app.as(as).access.matrix({ id: 1 })).users
-      .filter((user) => user.is_changeable)
-      .map(({ email }) => email)
-      .sort();
+  const changeable = async (as: string) => {
+    const { users } = await app.as(as).access.matrix({ id: 1, sort: 'email' });
+    return users.flatMap(({ email, is_changeable }) => (is_changeable ? email : []));
+  };
 
   assert.equal(await changeable(ACME), [ADA, IDLE]);
   assert.equal(await changeable(ROOT), [ADA, GRACE, IDLE]);
@@ -69,17 +52,17 @@ access('marks users whom the viewer may not change', async ({ app }) => {
 });
 
 access('is filtered, sorted and paged by the server', async ({ app }) => {
-  const first = await app.as(ACME).access.matrix({ id: 1, sort: '-email', limit: 3 });
-  const rest = await app
-    .as(ACME)
-    .access.matrix({ id: 1, sort: '-email', limit: 3, cursor: first.next_cursor ?? '' });
-  const emails = ({ users }: typeof first) => users.map(({ email }) => email);
+  const { matrix } = app.as(ACME).access;
+  const page = { id: 1, sort: '-email' as const, limit: 3 };
+  const first = await matrix(page);
+  const rest = await matrix({ ...page, cursor: first.next_cursor ?? '' });
+  const emails = ({ users }: typeof first) => fieldOf(users, 'email');
 
   assert.equal([...emails(first), ...emails(rest)], [IDLE, GRACE, ACME, ADA]);
   assert.is(rest.next_cursor, null);
-  assert.equal(emails(await app.as(ACME).access.matrix({ id: 1, app: 'churn' })), [ADA]);
-  assert.equal(emails(await app.as(ACME).access.matrix({ id: 1, search: 'hopper' })), [GRACE]);
-  await rejectsWith(app.as(ACME).access.matrix({ id: 2 }), 'not-found');
+  assert.equal(emails(await matrix({ id: 1, app: 'churn' })), [ADA]);
+  assert.equal(emails(await matrix({ id: 1, search: 'hopper' })), [GRACE]);
+  await rejectsWith(matrix({ id: 2 }), 'not-found');
   await rejectsWith(app.as(ADA).access.matrix({ id: 1 }), 'forbidden');
 });
 
@@ -95,9 +78,11 @@ access('changes cells, records them with one operation, and undoes them', async 
     ],
   });
 
+  const appsOf = async (email: string) => (await app.as(ROOT).users.get({ email })).apps;
+
   assert.is(changed, 2);
   assert.equal(undo_until, new Date(app.clock.now().getTime() + 10 * MINUTE_MS));
-  assert.equal([await appsOf(app, ADA), await appsOf(app, GRACE)], [[CHURN], [SALES, CHURN]]);
+  assert.equal([await appsOf(ADA), await appsOf(GRACE)], [[CHURN], [SALES, CHURN]]);
   const entries = await acme.audit.list({ operation });
   assert.equal(
     entries.map(({ action, target, details }) => [action, target, details.granted, details.revoked]).sort(),
@@ -111,7 +96,7 @@ access('changes cells, records them with one operation, and undoes them', async 
   const undone = await acme.operations.undo({ id: operation });
   assert.is(undone.reverted, 1);
   assert.equal(fieldsOf(undone.skipped, 'email', 'app_id'), [[GRACE, CHURN]]);
-  assert.equal([await appsOf(app, ADA), await appsOf(app, GRACE)], [[SALES, CHURN], [SALES]]);
+  assert.equal([await appsOf(ADA), await appsOf(GRACE)], [[SALES, CHURN], [SALES]]);
 });
 
 access('changes nothing if a cell is invalid, and names every invalid cell', async ({ app }) => {
@@ -135,7 +120,7 @@ access('changes nothing if a cell is invalid, and names every invalid cell', asy
     'cells.3.email': ['Client admins cannot be updated through this endpoint.'],
     'cells.4': ['Another cell has this user and app.'],
   });
-  assert.equal(await appsOf(app, GRACE), [SALES]);
+  assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, [SALES]);
 });
 
 access('is changed by client admins and superusers only', async ({ app }) => {
@@ -144,9 +129,6 @@ access('is changed by client admins and superusers only', async ({ app }) => {
   await rejectsWith(app.as(STAFF).access.update({ id: 1, cells }), 'forbidden');
   await rejectsWith(app.as(GLOBEX).access.update({ id: 1, cells }), 'not-found');
   await rejectsWith(app.as(ACME).access.update({ id: 1, cells: [] }), 'invalid-input');
-  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
-  await rejectsWith(app.as(STAFF).access.update({ id: 1, cells }), 'forbidden');
-  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 
 access('makes new users of a client its members, and undo ends that', async ({ app }) => {
@@ -173,10 +155,7 @@ access('survives concurrent changes of the same users in other orders', async ({
   ]);
   await app.as(ROOT).roles.update({ email: STAFF, is_superuser: false });
 
-  assert.equal(
-    results.filter(({ status }) => status === 'rejected'),
-    [],
-  );
+  for (const { status } of results) assert.is(status, 'fulfilled');
 });
 
 access.run();
