@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { fieldOf } from '../support/lists.ts';
 import { emptyOutbox, outboxOf } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { addRows, rowsOf, setRows } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -15,24 +17,14 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
-
-const SALES = 'zylTKNVx';
-
-const CHURN = 'Qm3vR8pa';
-
-const FLEET = 'Hb7cW2ke';
+import { inDays } from '../support/time.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const attention = appSuite('attention');
-
-const daysAgo = (app: TestApp, days: number) => new Date(app.clock.now().getTime() - days * DAY_MS);
-
-const setUser = (app: TestApp, email: string, values: Record<string, unknown>) =>
-  app.db().updateTable('users').set(values).where('email', '=', email).execute();
 
 /** One of each kind for Acme, and some for Globex. */
 attention.before(async ({ app }) => {
   await emptyOutbox(app);
-  const db = app.db();
   await app.as(ACME).clients.invite({ id: 1, email: 'soon@guest.test' });
   await app.as(GLOBEX).clients.invite({ id: 2, email: 'failing@guest.test' });
   app.clock.advance(12 * DAY_MS);
@@ -41,20 +33,21 @@ attention.before(async ({ app }) => {
   if (mail)
     await outboxOf(app).recordDelivery(mail, { outcome: 'refused', cause: 'recipient', reason: 'Unknown.' });
 
-  await db.updateTable('users').set({ last_login: app.clock.now() }).execute();
-  await setUser(app, ADA, { last_login: daysAgo(app, 95) });
-  await setUser(app, GRACE, { last_login: daysAgo(app, 200) });
-  await setUser(app, EDSGER, { last_login: daysAgo(app, 100) });
-  await setUser(app, IDLE, { last_login: daysAgo(app, 300) });
-  await setUser(app, GRACE, { last_password_set: daysAgo(app, 60) });
+  await setRows(app, 'users', {}, { last_login: app.clock.now() });
+  for (const [email, days] of [
+    [ADA, 95],
+    [GRACE, 200],
+    [EDSGER, 100],
+    [IDLE, 300],
+  ] as const)
+    await setRows(app, 'users', { email }, { last_login: inDays(app, -days) });
+  await setRows(app, 'users', { email: GRACE }, { last_password_set: inDays(app, -60) });
   await app.as(ROOT).clients.update({ id: 1, password_expiration_days: 59 });
 
-  await sql`update apps set created_at = created_at - interval '400 days'`.execute(db);
-  await db
-    .deleteFrom('usage_app_days')
-    .where('app_id', '=', CHURN)
-    .where('day', '>', daysAgo(app, 31).toISOString().slice(0, 10))
-    .execute();
+  await sql`update apps set created_at = created_at - interval '400 days'`.execute(app.db());
+  await sql`delete from usage_app_days where app_id = ${CHURN} and day > ${inDays(app, -31)}`.execute(
+    app.db(),
+  );
   await app.as(ROOT).apps.update({ app_id: FLEET, in_maintenance: true });
 });
 
@@ -76,25 +69,17 @@ const read = async (app: TestApp, as: string) => {
 };
 
 attention('shows client admins what concerns their clients, and superusers everything', async ({ app }) => {
-  const failed = (await app.as(ROOT).mail.list({ status: 'failed' })).map(({ recipient }) => recipient);
-  assert.is(failed.length, 1);
-  const soon = { [ACME]: ['soon@guest.test'], [ROOT]: ['failing@guest.test', 'soon@guest.test'] };
-
   const acme = (await read(app, ACME)).shown;
   const root = (await read(app, ROOT)).shown;
 
-  assert.equal(acme.expiring_invitations, soon[ACME]);
-  assert.equal(root.expiring_invitations, soon[ROOT]);
-  assert.equal(root.failed_mails, failed);
+  assert.equal(acme.expiring_invitations, ['soon@guest.test']);
+  assert.equal(root.expiring_invitations, ['failing@guest.test', 'soon@guest.test']);
+  assert.equal(root.failed_mails, fieldOf(await app.as(ROOT).mail.list({ status: 'failed' }), 'recipient'));
+  assert.is(root.failed_mails.length, 1);
   assert.equal([acme.unused_apps, root.unused_apps], [[CHURN], [CHURN]]);
   assert.equal([acme.apps_in_maintenance, root.apps_in_maintenance], [[], [FLEET]]);
-  assert.equal(
-    [acme.idle_users, root.idle_users],
-    [
-      [GRACE, ADA],
-      [GRACE, EDSGER, ADA],
-    ],
-  );
+  assert.equal(acme.idle_users, [GRACE, ADA]);
+  assert.equal(root.idle_users, [GRACE, EDSGER, ADA]);
   assert.equal([acme.expired_passwords, root.expired_passwords], [[GRACE], [GRACE]]);
   assert.equal((await read(app, GLOBEX)).shown.expired_passwords, []);
 });
@@ -118,15 +103,9 @@ attention('gives the filters that list what it counts', async ({ app }) => {
 });
 
 attention('shows new apps without use, which are not unused ones', async ({ app }) => {
-  const { db } = app;
-  const usage = await db().selectFrom('usage_app_days').selectAll().where('app_id', '=', CHURN).execute();
-  await db().deleteFrom('usage_app_days').where('app_id', '=', CHURN).execute();
-  const created = (days: number) =>
-    db()
-      .updateTable('apps')
-      .set({ created_at: daysAgo(app, days) })
-      .where('id', '=', CHURN)
-      .execute();
+  const usage = await rowsOf(app, 'usage_app_days', { app_id: CHURN });
+  await sql`delete from usage_app_days where app_id = ${CHURN}`.execute(app.db());
+  const created = (days: number) => setRows(app, 'apps', { id: CHURN }, { created_at: inDays(app, -days) });
   const shown = async (as: string) => {
     const { unused_apps, new_apps } = (await read(app, as)).shown;
     return [unused_apps, new_apps];
@@ -136,22 +115,17 @@ attention('shows new apps without use, which are not unused ones', async ({ app 
   assert.equal(await shown(GLOBEX), [[], []]);
   await created(40);
   assert.equal(await shown(ACME), [[CHURN], []]);
-  await db().insertInto('usage_app_days').values(usage).execute();
+  await addRows(app, 'usage_app_days', usage);
   await created(412);
 });
 
 attention('counts more than it shows', async ({ app }) => {
   for (let n = 0; n < 7; n += 1) await app.as(ACME).clients.invite({ id: 1, email: `many${n}@guest.test` });
-  await app
-    .db()
-    .updateTable('invitations')
-    .set({ expires_at: new Date(app.clock.now().getTime() + DAY_MS) })
-    .where('email', 'like', 'many%')
-    .execute();
+  await setRows(app, 'invitations', {}, { expires_at: inDays(app, 1) });
 
   const { expiring_invitations } = await app.as(ACME).attention.get();
 
-  assert.equal([expiring_invitations.count, expiring_invitations.items.length], [8, 5]);
+  assert.equal([expiring_invitations.count, expiring_invitations.items.length], [9, 5]);
 });
 
 attention('is for staff as for superusers, and refused to members', async ({ app }) => {
@@ -159,20 +133,17 @@ attention('is for staff as for superusers, and refused to members', async ({ app
   await rejectsWith(app.as(ADA).attention.get(), 'forbidden');
 });
 
-attention(
-  'filters apps in streamed lists and in pages, without revealing usage to members',
-  async ({ app }) => {
-    const ids = async (query: string, as = ROOT) =>
-      (await app.send(`GET /jb/apps/?${query}`, { as })).json().map(({ id }: { id: string }) => id);
+attention('filters apps in streamed lists and pages, without revealing usage to members', async ({ app }) => {
+  const ids = async (query: string, as = ROOT) =>
+    (await app.send(`GET /jb/apps/?${query}`, { as })).json().map(({ id }: { id: string }) => id);
 
-    assert.equal(await ids('is_unused=true'), [CHURN]);
-    assert.equal(await ids('is_unused=true&page_size=5'), [CHURN]);
-    assert.equal(await ids('is_unused=false&limit=5'), [SALES, FLEET]);
-    assert.equal(await ids('in_maintenance=false'), [SALES, CHURN]);
-    assert.equal(await ids('in_maintenance=true&is_unused=false'), [FLEET]);
-    assert.equal(await ids('is_unused=true', ADA), []);
-    assert.equal(await ids('is_unused=false', ADA), [SALES, CHURN]);
-  },
-);
+  assert.equal(await ids('is_unused=true'), [CHURN]);
+  assert.equal(await ids('is_unused=true&page_size=5'), [CHURN]);
+  assert.equal(await ids('is_unused=false&limit=5'), [SALES, FLEET]);
+  assert.equal(await ids('in_maintenance=false'), [SALES, CHURN]);
+  assert.equal(await ids('in_maintenance=true&is_unused=false'), [FLEET]);
+  assert.equal(await ids('is_unused=true', ADA), []);
+  assert.equal(await ids('is_unused=false', ADA), [SALES, CHURN]);
+});
 
 attention.run();
