@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { Problem } from '../../src/lib/problems.ts';
 import { fieldOf, fieldsOf } from '../support/lists.ts';
-import { rejectsWith } from '../support/rejects.ts';
+import { addMember } from '../support/members.ts';
+import { failureOf, rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
   ADA,
@@ -13,8 +14,9 @@ import {
   IDLE,
   ROOT,
   STAFF,
+  type TestApp,
 } from '../support/test-app.ts';
-import { CHURN, SALES } from '../support/usage.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const audit = appSuite('audit');
 
@@ -33,64 +35,52 @@ audit('list is readable by superusers, and by client admins for their clients', 
   await rejectsWith(app.as(ADA).audit.list({}), 'forbidden');
 });
 
-audit('list is paginated, filtered by time, and available over REST', async ({ app }) => {
-  const all = await app.as(ROOT).audit.list({ limit: 200 });
-  const first = await app.as(ROOT).audit.list({ limit: 3 });
-  const second = await app.as(ROOT).audit.list({ limit: 3, cursor: first.at(-1)?.id });
-  const now = app.clock.now();
+audit('list is paginated, and filtered by time', async ({ app }) => {
+  const { list } = app.as(ROOT).audit;
+  const all = await list({ limit: 200 });
+  const first = await list({ limit: 3 });
+  const second = await list({ limit: 3, cursor: first.at(-1)?.id });
+  const after = new Date(app.clock.now().getTime() + 1);
   app.clock.advance(60_000);
   await app.as(ROOT).users.update({ email: ADA, first_name: 'Ada' });
-  const later = await app.as(ROOT).audit.list({ from: new Date(now.getTime() + 1) });
-  const before = await app.as(ROOT).audit.list({ to: new Date(now.getTime() + 1), limit: 200 });
-  const rest = await app.send(`GET /jb/audit/?from=${app.clock.now().toISOString()}&limit=1`, { as: ROOT });
-  const bad = await app.send('GET /jb/audit/?from=yesterday&limit=0', { as: ROOT });
 
-  assert.equal(
-    fieldOf([...first, ...second], 'id'),
-    all.slice(0, 6).map(({ id }) => id),
-  );
-  assert.equal(fieldOf(later, 'action'), ['user.update']);
-  assert.is(before.length, all.length);
-  assert.is(rest.json().length, 1);
-  assert.equal(Object.keys(bad.json().errors), ['from', 'limit']);
-  for (const noDay of ['2026-02-30', '2026-13-01', '2025-02-29T10:00:00Z']) {
-    const refused = await app.send(`GET /jb/audit/?from=${noDay}`, { as: ROOT });
-    assert.equal(Object.keys(refused.json().errors ?? {}), ['from'], noDay);
+  assert.equal([...first, ...second], all.slice(0, 6));
+  assert.equal(fieldOf(await list({ from: after }), 'action'), ['user.update']);
+  assert.equal(await list({ to: after, limit: 200 }), all);
+  for (const invalid of ['yesterday', '2026-02-30', '2026-13-01', '2025-02-29T10:00:00Z']) {
+    const refused = await app.send(`GET /jb/audit/?from=${invalid}`, { as: ROOT });
+    assert.equal(Object.keys(refused.json().errors ?? {}), ['from'], invalid);
   }
   assert.is((await app.send('GET /jb/audit/?from=2024-02-29', { as: ROOT })).statusCode, 200);
 });
 
-audit(
-  'list of a person has changes of groups that name them, as far as the viewer may see',
-  async ({ app }) => {
-    const email = 'joins@acme.test';
-    await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
-    const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Joiners', members: [GRACE] });
-    await app.as(ACME).groups.update({ id: 1, group_id: id, members: [email, GRACE] });
-    await app.as(ACME).groups.update({ id: 1, group_id: id, members: [] });
-    await app.as(GLOBEX).groups.create({ id: 2, name: 'Elsewhere', members: [email] });
+audit('list of a person has the groups that name them, as far as the viewer may see', async ({ app }) => {
+  const email = await addMember(app, [SALES, FLEET], ROOT);
+  const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Joiners', members: [GRACE] });
+  for (const members of [[email, GRACE], []])
+    await app.as(ACME).groups.update({ id: 1, group_id: id, members });
+  await app.as(GLOBEX).groups.create({ id: 2, name: 'Elsewhere', members: [email] });
 
-    const seenBy = async (viewer: string) =>
-      (await app.as(viewer).audit.list({ person: email })).map(({ action, target }) => `${action} ${target}`);
+  const seenBy = async (viewer: string) =>
+    (await app.as(viewer).audit.list({ person: email })).map(({ action, target }) => `${action} ${target}`);
 
-    const ofAcme = ['group.update Joiners', 'group.update Joiners'];
-    assert.equal((await seenBy(ACME)).slice(0, 2), ofAcme);
-    assert.ok((await seenBy(ACME)).includes(`user.create ${email}`));
-    assert.equal((await seenBy(ROOT)).slice(0, 3), ['group.create Elsewhere', ...ofAcme]);
-  },
-);
+  const ofAcme = ['group.update Joiners', 'group.update Joiners'];
+  assert.equal((await seenBy(ACME)).slice(0, 2), ofAcme);
+  assert.ok((await seenBy(ACME)).includes(`user.create ${email}`));
+  assert.equal((await seenBy(ROOT)).slice(0, 3), ['group.create Elsewhere', ...ofAcme]);
+});
 
 audit('list hides apps of other clients from client admins', async ({ app }) => {
-  await app.as(ROOT).users.update({ email: ADA, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+  await app.as(ROOT).users.update({ email: ADA, apps: [SALES, FLEET] });
   await app.as(ROOT).users.update({ email: ADA, first_name: 'A. A.' });
 
   const acme = await app.as(ACME).audit.list({ target: ADA, limit: 200 });
 
   assert.ok(acme.length > 0);
-  assert.not.ok(JSON.stringify(acme).includes('Hb7cW2ke'));
+  assert.not.ok(JSON.stringify(acme).includes(FLEET));
   assert.ok(acme.every(({ clients }) => clients.length === 1));
   const globex = await app.as(GLOBEX).audit.list({ target: ADA, action: 'user.change-apps' });
-  assert.equal(fieldOf(globex, 'details'), [{ granted: ['Hb7cW2ke'], revoked: [] }]);
+  assert.equal(fieldOf(globex, 'details'), [{ granted: [FLEET], revoked: [] }]);
 });
 
 audit('list treats the cursor of an invisible entry as unknown', async ({ app }) => {
@@ -99,16 +89,9 @@ audit('list treats the cursor of an invisible entry as unknown', async ({ app })
   const faultsOf = async (cursor: number) =>
     (await rejectsWith(app.as(ACME).audit.list({ cursor }), 'invalid-input')).fields;
 
-  assert.ok(foreign && foreign.id > 0);
-  assert.equal(await faultsOf(foreign?.id ?? 0), await faultsOf(999_999));
+  assert.ok(foreign);
+  assert.equal(await faultsOf(foreign.id), await faultsOf(999_999));
   assert.equal(Object.keys((await faultsOf(999_999)) ?? {}), ['cursor']);
-});
-
-audit('list refuses to filter by an unknown action', async ({ app }) => {
-  const response = await app.send('GET /jb/audit/?action=user.updated', { as: ROOT });
-
-  assert.is(response.statusCode, 400);
-  assert.match(response.json().errors.action[0], /^Must be one of .*"user\.update"/);
 });
 
 const trail = appSuite('audit trail');
@@ -124,7 +107,7 @@ trail('records actor, action, target, time and address', async ({ app }) => {
   const [entry] = await app.as(ACME).audit.list({ target: GRACE, action: 'user.update' });
   const [apps] = await app.as(ACME).audit.list({ target: GRACE, action: 'user.change-apps' });
 
-  assert.equal(apps?.details, { granted: [], revoked: ['zylTKNVx'] });
+  assert.equal(apps?.details, { granted: [], revoked: [SALES] });
 
   assert.ok(entry?.actor_id && Number(entry.target_id) > 0);
   assert.equal(
@@ -151,28 +134,28 @@ trail('records actor, action, target, time and address', async ({ app }) => {
   );
 });
 
-trail('has an entry for every kind of change, and none for failed ones', async ({ app }) => {
+const actionsOf = async (app: TestApp, filter: { target?: string; actor?: string }) =>
+  fieldOf(await app.as(ROOT).audit.list({ ...filter, limit: 200 }), 'action').toReversed();
+
+trail('has an entry for every kind of change, and for refused ones', async ({ app }) => {
   const root = app.as(ROOT);
   const site = await root.sites.create({ domain: 'new.test', name: 'New' });
   const client = await root.clients.create({ name: 'New', site: site.id });
   await root.clients.update({ id: client.id, login_title: 'x'.repeat(255) });
   await root.users.create({ email: 'new@new.test', client: client.id });
   await root.roles.update({ email: 'new@new.test', is_staff: true });
-  await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: true });
-  await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin: false });
-  await root.apps.update({ app_id: 'zylTKNVx', in_maintenance: true });
-  await root.apps.clearCache({ app_id: 'zylTKNVx' });
-  await root.appPackages.fetch({ app_slug: 'sales' }).catch(() => null);
+  for (const is_admin of [true, false])
+    await root.roles.setClientAdmin({ id: client.id, email: 'new@new.test', is_admin });
+  await root.apps.update({ app_id: SALES, in_maintenance: true });
+  await root.apps.clearCache({ app_id: SALES });
   await root.users.deactivate({ email: 'new@new.test' });
-  await root.savedFilters.create({ stack_id: 'a0a91e46', hash: 'h', name: 'n' });
-  const changed = { stack_id: 'a0a91e46', hash: 'h', name: 'renamed' };
-  await root.savedFilters.replace({ hash: 'h', filter: changed });
+  const filter = { stack_id: 'a0a91e46', hash: 'h', name: 'n' };
+  await root.savedFilters.create(filter);
+  await root.savedFilters.replace({ hash: 'h', filter: { ...filter, name: 'renamed' } });
   await root.savedFilters.remove({ hash: 'h' });
   await rejectsWith(root.users.deactivate({ email: ROOT }), 'self-modification');
 
-  const actions = (await root.audit.list({ actor: ROOT, limit: 200 })).map(({ action }) => action);
-
-  assert.equal(actions.toReversed(), [
+  assert.equal(await actionsOf(app, { actor: ROOT }), [
     'site.create',
     'client.create',
     'client.update',
@@ -190,6 +173,42 @@ trail('has an entry for every kind of change, and none for failed ones', async (
   ]);
 });
 
+trail('has an entry for every change of an invitation', async ({ app }) => {
+  const { invitations } = app.as(ACME);
+  const email = 'invited@new.test';
+  const items = [{ email, initial_apps: [SALES] }];
+  const [{ id } = { id: 0 }] = await invitations.create({ items });
+  await invitations.create({ items });
+  await invitations.update({ email, extra: { region: 'EU' } });
+  for (const change of ['resend', 'copyLink', 'revoke'] as const) await invitations[change]({ id });
+
+  const verbs = ['create', 'renew', 'update', 'resend', 'copy-link', 'revoke'];
+  assert.equal(
+    await actionsOf(app, { target: email }),
+    verbs.map((verb) => `invitation.${verb}`),
+  );
+  assert.is((await app.as(ACME).audit.list({ target: email, actor: ACME })).length, verbs.length);
+});
+
+trail('has an entry for every change of credentials', async ({ app }) => {
+  const { id } = await app.as(STAFF).tokens.createNamed({ name: 'export' });
+  await app.as(STAFF).tokens.revoke({ id });
+  await app.send('POST /session/', { payload: { username: STAFF, password: DEMO_PASSWORD } });
+  const [session] = await app.as(STAFF).sessions.list();
+  await app.as(STAFF).sessions.revoke({ id: session?.id ?? 0 });
+  await app.as(null).passwords.requestReset({ email: STAFF });
+  await app.as(ROOT).sessions.revokeAll({ email: STAFF });
+
+  assert.equal(await actionsOf(app, { target: STAFF }), [
+    'token.create',
+    'token.revoke',
+    'login.session',
+    'session.end',
+    'password.request-reset',
+    'user.revoke-sessions',
+  ]);
+});
+
 trail('records deactivations and reactivations alike, however they were requested', async ({ app }) => {
   const acme = app.as(ACME);
   await acme.users.update({ email: ADA, is_active: false, first_name: 'Augusta' });
@@ -198,39 +217,13 @@ trail('records deactivations and reactivations alike, however they were requeste
   const { operation } = await acme.users.bulkUpdate({ emails: [ADA], action: 'reactivate' });
   await acme.operations.undo({ id: operation });
 
-  const deactivations = await acme.audit.list({ target: ADA, action: 'user.deactivate' });
-  const reactivations = await acme.audit.list({ target: ADA, action: 'user.reactivate' });
-  const updates = await acme.audit.list({ target: ADA, action: 'user.update' });
+  const detailsOf = async (action: 'user.deactivate' | 'user.reactivate' | 'user.update') =>
+    fieldOf(await acme.audit.list({ target: ADA, action }), 'details').toReversed();
 
-  assert.equal(fieldOf(deactivations.toReversed(), 'details'), [{}, {}, { operation, is_undo: true }]);
-  assert.equal(fieldOf(reactivations.toReversed(), 'details'), [{}, { operation }]);
-  assert.equal(fieldOf(updates, 'details'), [{ first_name: { from: null, to: null } }]);
+  assert.equal(await detailsOf('user.deactivate'), [{}, {}, { operation, is_undo: true }]);
+  assert.equal(await detailsOf('user.reactivate'), [{}, { operation }]);
+  assert.equal(await detailsOf('user.update'), [{ first_name: { from: null, to: null } }]);
   await acme.users.update({ email: ADA, is_active: true, first_name: 'Ada' });
-});
-
-trail('has an entry for every change of an invitation', async ({ app }) => {
-  const acme = app.as(ACME);
-  const email = 'invited@new.test';
-  const items = [{ email, initial_apps: ['zylTKNVx'] }];
-  const [invitation] = await acme.invitations.create({ items });
-  const id = invitation?.id ?? 0;
-  await acme.invitations.create({ items });
-  await acme.invitations.update({ email, extra: { region: 'EU' } });
-  await acme.invitations.resend({ id });
-  await acme.invitations.copyLink({ id });
-  await acme.invitations.revoke({ id });
-
-  const entries = await acme.audit.list({ target: email });
-
-  assert.equal(fieldOf(entries.toReversed(), 'action'), [
-    'invitation.create',
-    'invitation.renew',
-    'invitation.update',
-    'invitation.resend',
-    'invitation.copy-link',
-    'invitation.revoke',
-  ]);
-  assert.ok(entries.every(({ actor, clients }) => actor === ACME && clients[0] === 1));
 });
 
 trail('records the same refused request of a user once per minute', async ({ app }) => {
@@ -277,14 +270,13 @@ trail('keeps the entry of a refused request whose transaction was rolled back', 
 });
 
 trail('records logins and failed logins, without the username as typed', async ({ app }) => {
-  const login = (username: string, password: string) =>
-    app
-      .as(null)
-      .tokens.create({ username, password })
-      .catch(() => null);
-  await login(EDSGER, DEMO_PASSWORD);
-  await login(EDSGER, 'a wrong guess');
-  await login('my password typed as a name', 'x');
+  const { create } = app.as(null).tokens;
+  await create({ username: EDSGER, password: DEMO_PASSWORD });
+  for (const [username, password] of [
+    [EDSGER, 'a wrong guess'],
+    ['my password typed as a name', 'x'],
+  ] as const)
+    await rejectsWith(create({ username, password }), 'invalid-credentials');
 
   const all = await app.as(ROOT).audit.list({ limit: 200 });
   const edsger = await app.as(GLOBEX).audit.list({ target: EDSGER });
@@ -295,9 +287,7 @@ trail('records logins and failed logins, without the username as typed', async (
     ['login.token', EDSGER],
   ]);
   assert.is(unknown.length, 1);
-  for (const secret of [DEMO_PASSWORD, 'a wrong guess', 'my password']) {
-    assert.not.ok(JSON.stringify(all).includes(secret), secret);
-  }
+  assert.not.match(JSON.stringify(all), new RegExp(`${DEMO_PASSWORD}|a wrong guess|my password`));
 });
 
 trail('is append-only', async ({ app }) => {
@@ -306,27 +296,20 @@ trail('is append-only', async ({ app }) => {
     'delete from audit_entries',
     'truncate audit_entries',
   ]) {
-    const error = await app.orm.em
-      .fork()
-      .execute(statement)
-      .then(
-        () => null,
-        (reason: Error) => reason,
-      );
-    assert.match(error?.message ?? '', /append-only/, statement);
+    const { message } = await failureOf(app.orm.em.fork().execute(statement));
+    assert.match(message, /append-only/, statement);
   }
 });
 
 trail('has no entry for a change that was rolled back', async ({ app }) => {
-  const count = async () => (await app.as(ROOT).audit.list({ target: ADA, limit: 200 })).length;
-  const before = await count();
+  const { audit, invitations, users } = app.as(ROOT);
+  const before = await audit.list({ limit: 200 });
 
-  await rejectsWith(app.as(ROOT).users.update({ email: ADA, apps: ['notAnApp'] }), 'invalid-input');
-  await rejectsWith(app.as(ROOT).invitations.create({ items: [{ email: ADA, client: 1 }] }), 'invalid-input');
-  await app.as(ROOT).invitations.create({ items: [{ email: 'dry@run.test', client: 1 }], dry_run: true });
+  await rejectsWith(users.update({ email: ADA, apps: ['notAnApp'] }), 'invalid-input');
+  await rejectsWith(invitations.create({ items: [{ email: ADA, client: 1 }] }), 'invalid-input');
+  await invitations.create({ items: [{ email: 'dry@run.test', client: 1 }], dry_run: true });
 
-  assert.is(await count(), before);
-  assert.equal(await app.as(ROOT).audit.list({ target: 'dry@run.test' }), []);
+  assert.equal(await audit.list({ limit: 200 }), before);
 });
 
 trail('has no entry if nothing changed', async ({ app }) => {
@@ -339,67 +322,37 @@ trail('has no entry if nothing changed', async ({ app }) => {
   await root.roles.update({ email: ADA });
   await root.roles.setClientAdmin({ id: 2, email: ADA, is_admin: false });
   await root.clients.update({ id: 1, name: 'Acme Analytics' });
-  await root.apps.update({ app_id: 'zylTKNVx', label: 'Sales' });
+  await root.apps.update({ app_id: SALES, label: 'Sales' });
 
   assert.equal(await root.audit.list({ limit: 200 }), before);
-});
-
-trail('has an entry for every change of credentials', async ({ app }) => {
-  const login = { username: STAFF, password: DEMO_PASSWORD };
-  const { id } = await app.as(STAFF).tokens.createNamed({ name: 'export' });
-  await app.as(STAFF).tokens.revoke({ id });
-  await app.send('POST /session/', { payload: login });
-  const [session] = await app.as(STAFF).sessions.list();
-  await app.as(STAFF).sessions.revoke({ id: session?.id ?? 0 });
-  await app.as(null).passwords.requestReset({ email: STAFF });
-  await app.as(ROOT).sessions.revokeAll({ email: STAFF });
-
-  const entries = await app.as(ROOT).audit.list({ target: STAFF, limit: 6 });
-
-  assert.equal(fieldsOf(entries.toReversed(), 'action', 'actor'), [
-    ['token.create', STAFF],
-    ['token.revoke', STAFF],
-    ['login.session', STAFF],
-    ['session.end', STAFF],
-    ['password.request-reset', ''],
-    ['user.revoke-sessions', ROOT],
-  ]);
 });
 
 const expected = appSuite('expected values of an update');
 
 expected('refuse to overwrite a field of a user that someone else has changed', async ({ app }) => {
   await app.as(ROOT).users.update({ email: GRACE, first_name: 'Grace B.' });
-  const update = { email: GRACE, first_name: 'G.', last_name: 'H.' };
+  const update = (values: { first_name: string; last_name: string; is_active?: boolean }) =>
+    app.as(ACME).users.update({ email: GRACE, first_name: 'G.', last_name: 'H.', expected: values });
 
-  await rejectsWith(
-    app.as(ACME).users.update({ ...update, expected: { first_name: 'Grace', last_name: 'Hopper' } }),
-    'precondition-failed',
-  );
+  await rejectsWith(update({ first_name: 'Grace', last_name: 'Hopper' }), 'precondition-failed');
   const kept = await app.as(ACME).users.get({ email: GRACE });
-  const saved = await app.as(ACME).users.update({
-    ...update,
-    expected: { first_name: 'Grace B.', last_name: 'Hopper', is_active: true },
-  });
+  const saved = await update({ first_name: 'Grace B.', last_name: 'Hopper', is_active: true });
 
-  assert.equal([kept.first_name, kept.last_name], ['Grace B.', 'Hopper']);
-  assert.equal([saved.first_name, saved.last_name], ['G.', 'H.']);
+  assert.equal(fieldsOf([kept, saved], 'first_name', 'last_name'), [
+    ['Grace B.', 'Hopper'],
+    ['G.', 'H.'],
+  ]);
 });
 
 expected('cover the apps and the free-form data of a user', async ({ app }) => {
-  await app.as(ACME).users.update({ email: ADA, extra: { desk: 1, floor: 2 }, apps: [SALES] });
+  const { update } = app.as(ACME).users;
+  await update({ email: ADA, extra: { desk: 1, floor: 2 }, apps: [SALES] });
   const stale = [{ apps: [SALES, CHURN] }, { extra: { desk: 2, floor: 2 } }, { is_demo_user: true }];
 
-  for (const values of stale) {
-    const call = app.as(ACME).users.update({ email: ADA, first_name: 'A.', expected: values });
-    await rejectsWith(call, 'precondition-failed');
-  }
-  const extra = { floor: 2, desk: 1 };
-  const saved = await app
-    .as(ACME)
-    .users.update({ email: ADA, apps: [CHURN], expected: { apps: [SALES], extra } });
-
-  assert.equal(saved.apps, [CHURN]);
+  for (const values of stale)
+    await rejectsWith(update({ email: ADA, first_name: 'A.', expected: values }), 'precondition-failed');
+  const right = { apps: [SALES], extra: { floor: 2, desk: 1 } };
+  assert.equal((await update({ email: ADA, apps: [CHURN], expected: right })).apps, [CHURN]);
 });
 
 expected('let one of two concurrent updates of a user through, also of their access', async ({ app }) => {
@@ -412,19 +365,8 @@ expected('let one of two concurrent updates of a user through, also of their acc
   const renames = await Promise.allSettled([rename('One'), rename('Two'), rename('Three')]);
   const deactivations = await Promise.allSettled([deactivate(), deactivate()]);
 
-  const succeeded = (outcomes: { status: string }[]) =>
-    outcomes.filter(({ status }) => status === 'fulfilled').length;
-  assert.equal([succeeded(renames), succeeded(deactivations)], [1, 1]);
-});
-
-expected('may be values that an update would refuse', async ({ app }) => {
-  await app.db().updateTable('clients').set({ home_location: 'imported' }).where('id', '=', 1).execute();
-
-  const saved = await app
-    .as(ACME)
-    .clients.update({ id: 1, home_location: '/', expected: { home_location: 'imported' } });
-
-  assert.is(saved.home_location, '/');
+  for (const outcomes of [renames, deactivations])
+    assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
 expected('do not reveal what the caller may not see', async ({ app }) => {
