@@ -156,9 +156,11 @@ clients('gate lets client admins choose sites that embed apps, but not close the
   assert.equal(entry?.details, { embed_origins: { from: [], to: changed.embed_origins } });
 
   // All kinds of origins are tested with `src/lib`.
-  const change = admin.updateGate({ id: 1, embed_origins: ['https://a.test', 'https://a.test/path'] });
-  const { fields } = await rejectsWith(change, 'invalid-input');
-  assert.equal(fields, { 'embed_origins.1': ['Must be an origin, such as https://portal.example.com.'] });
+  for (const origin of ['*', 'https://a.test/path']) {
+    const change = admin.updateGate({ id: 1, embed_origins: ['https://a.test', origin] });
+    const { fields } = await rejectsWith(change, 'invalid-input');
+    assert.equal(fields, { 'embed_origins.1': ['Must be an origin, such as https://portal.example.com.'] });
+  }
 });
 
 for (const role of CLIENT_ROLES) {

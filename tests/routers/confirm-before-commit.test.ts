@@ -16,17 +16,12 @@ const observedCaller = (app: TestApp, headers: Partial<Context>) => {
     (confirm?: ConfirmBeforeCommit): ConfirmBeforeCommit =>
     async (tx) => {
       const db = kysely(tx);
-      const changes = await db
-        .selectFrom('audit_entries')
-        .select('id')
-        .where('action', '=', 'user.update')
-        .execute();
-      const responses = await db
-        .selectFrom('idempotent_responses')
-        .select('key')
-        .where('response', 'is not', null)
-        .execute();
-      confirmations.push({ changes: changes.length, responses: responses.length });
+      const changes = db.selectFrom('audit_entries').select('id').where('action', '=', 'user.update');
+      const responses = db.selectFrom('idempotent_responses').select('key').where('response', 'is not', null);
+      confirmations.push({
+        changes: (await changes.execute()).length,
+        responses: (await responses.execute()).length,
+      });
       await confirm?.(tx);
     };
   const caller = createCaller({

@@ -1,20 +1,13 @@
 import * as assert from 'uvu/assert';
 import { HOUR_MS } from '../../src/lib/clock.ts';
+import { userId } from '../support/access-views.ts';
 import { mailedEmailToken, setProved } from '../support/mails.ts';
+import { addMember } from '../support/members.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { rowOf, rowsOf } from '../support/rows.ts';
 import { ACME, appSuite, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
 
 const changes = appSuite('changes of email addresses');
-
-let created = 0;
-
-const addMember = async (app: TestApp): Promise<string> => {
-  created += 1;
-  const email = `member-${created}@acme.test`;
-  await app.as(ROOT).users.create({ email, apps: [SALES], send_email: false });
-  return email;
-};
 
 const request = async (app: TestApp, from: string, to: string): Promise<string> => {
   await app.as(from).profile.requestEmail({ email: to });
@@ -24,28 +17,8 @@ const request = async (app: TestApp, from: string, to: string): Promise<string> 
 const change = async (app: TestApp, from: string, to: string): Promise<void> =>
   app.as(from).profile.confirmEmail({ token: await request(app, from, to) });
 
-/** The `undo_until` of the change of this address, after a look at the mail about it. */
-const undoOf = async (app: TestApp, from: string) => {
-  const mails = app.db().selectFrom('outbox_mails').select(['email_change_id']).where('recipient', '=', from);
-  const [mail] = await mails.where('kind', '=', 'email-changed').execute();
-  const made = app
-    .db()
-    .selectFrom('email_changes')
-    .select(['id', 'undo_until'])
-    .where('old_email', '=', from);
-  const { id, undo_until } = await made.executeTakeFirstOrThrow();
-  assert.is(mail?.email_change_id, undo_until === null ? null : id, 'the mail has a link, or has none');
-  return undo_until;
-};
-
 const exists = async (app: TestApp, email: string): Promise<boolean> =>
-  app
-    .as(ROOT)
-    .users.get({ email })
-    .then(
-      () => true,
-      () => false,
-    );
+  (await rowsOf(app, 'users', { email: email.toLowerCase() })).length === 1;
 
 changes('take effect only when the link to the new address is confirmed', async ({ app }) => {
   const from = await addMember(app);
@@ -111,14 +84,7 @@ changes('are undone by the link to the old address, which ends all access', asyn
   await app.as(null).profile.undoEmail({ token });
 
   assert.ok(await exists(app, from));
-  const { id } = await app
-    .db()
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', from)
-    .executeTakeFirstOrThrow();
-  const tokens = await app.db().selectFrom('api_tokens').select('id').where('user_id', '=', id).execute();
-  assert.equal(tokens, []);
+  assert.equal(await rowsOf(app, 'api_tokens', { user_id: await userId(app, from) }), []);
   await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
   const other = mailedEmailToken(app, to, 'undo');
   await rejectsWith(app.as(null).profile.undoEmail({ token: await other }), 'invalid-link');
@@ -131,7 +97,11 @@ changes('by a superuser take effect at once, with a notice to the old address', 
 
   assert.is(user.email, to);
   await rejectsWith(app.as(ACME).users.get({ email: from }), 'not-found');
-  assert.is(await undoOf(app, from), null);
+  const [mail] = await rowsOf(app, 'outbox_mails', { recipient: from, kind: 'email-changed' });
+  const { undo_until } = await rowOf(app, 'email_changes', { old_email: from });
+  assert.equal([mail?.email_change_id, undo_until], [null, null], 'the mail has no link to undo it');
+  const taken = app.as(ROOT).users.changeEmail({ email: to, new_email: GLOBEX.toUpperCase() });
+  assert.equal(Object.keys((await rejectsWith(taken, 'user-exists')).fields ?? {}), ['new_email']);
 });
 
 changes('by a client admin take effect when the new address confirms them', async ({ app }) => {
