@@ -1,8 +1,11 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { fieldsOf } from '../support/lists.ts';
+import { untilWaiting } from '../support/database-sessions.ts';
+import { fieldOf, fieldsOf } from '../support/lists.ts';
+import { invitationLink } from '../support/members.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { rowsOf } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -16,7 +19,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
-import { until } from '../support/time.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const acceptance = appSuite('accepting an invitation');
 
@@ -34,13 +37,7 @@ const whileLocked = async <T>(app: TestApp, id: number, { work, change }: Race<T
     await holder.query('select from invitations where id = $1 for update', [id]);
     await change(holder);
     const outcome = Promise.allSettled([work()]);
-    await until('the work waits for the invitation', async () => {
-      await holder.query('select pg_stat_clear_snapshot()');
-      const { rowCount } = await holder.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rowCount === 1;
-    });
+    await untilWaiting(holder);
     await holder.query('commit');
     return await outcome;
   } finally {
@@ -48,50 +45,34 @@ const whileLocked = async <T>(app: TestApp, id: number, { work, change }: Race<T
   }
 };
 
-type Wanted = {
-  as?: string;
-  email?: string;
-  apps?: string[];
-  extra?: Record<string, unknown>;
-  demo?: boolean;
-};
+type Wanted = { as?: string; email?: string; apps?: string[]; extra?: object; demo?: boolean };
 
 /** Creates an invitation and returns it with the key and signature of its link. */
 const invite = async (app: TestApp, wanted: Wanted = {}) => {
   invited += 1;
-  const {
-    as = ACME,
-    email = `guest${invited}@new.test`,
-    apps = ['zylTKNVx'],
-    extra = {},
-    demo = false,
-  } = wanted;
-  const items = [{ email, initial_apps: apps, extra, is_demo_user: demo }];
+  const { as = ACME, email = `guest${invited}@new.test`, apps = [SALES], extra = {}, demo = false } = wanted;
+  const items = [{ email, initial_apps: apps, extra: { ...extra }, is_demo_user: demo }];
   const [invitation] = await app.as(as).invitations.create({ items });
   if (!invitation) throw new Error('nothing was made');
-  const link = new URL(app.links.invitation(invitation.key));
-  return {
-    email,
-    id: invitation.id,
-    key: invitation.key,
-    signature: link.searchParams.get('signature') ?? '',
-  };
+  return { email, id: invitation.id, ...invitationLink(app, invitation.key) };
 };
 
+const preview = (app: TestApp, { key, signature }: { key: string; signature: string }) =>
+  app.as(null).invitations.preview({ key, signature });
+
+const accept = (app: TestApp, { key, signature }: { key: string; signature: string }, more: object = {}) =>
+  app.as(null).invitations.accept({ key, signature, password: PASSWORD, ...more });
+
 acceptance('creates the user with the apps and data of the invitation, and logs in', async ({ app }) => {
-  const { email, key, signature } = await invite(app, { extra: { region: 'EU' }, demo: true });
+  const invitation = await invite(app, { extra: { region: 'EU' }, demo: true });
+  const { email } = invitation;
 
-  const opened = await app.as(null).invitations.preview({ key, signature });
+  const opened = await preview(app, invitation);
   const names = { first_name: 'Barbara', last_name: 'Liskov' };
-  const { user, home_location } = await app
-    .as(null)
-    .invitations.accept({ key, signature, ...names, password: PASSWORD });
+  const { user, home_location } = await accept(app, invitation, names);
 
-  assert.is(opened.status, 'pending');
-  assert.is(opened.needs, 'password');
-  assert.is(opened.inviter_name, 'Alex Acme');
-  assert.equal(opened.apps, ['Sales']);
-  assert.is(home_location, '/');
+  assert.equal([opened.status, opened.needs, opened.inviter_name], ['pending', 'password', 'Alex Acme']);
+  assert.equal([opened.apps, home_location], [['Sales'], '/']);
   assert.equal(
     { ...user, handle: '', profile_color: '', profile_avatar: '', date_joined: 0, last_login: 0 },
     {
@@ -103,7 +84,7 @@ acceptance('creates the user with the apps and data of the invitation, and logs 
       is_demo_user: true,
       profile_color: '',
       profile_avatar: '',
-      apps: ['zylTKNVx'],
+      apps: [SALES],
       clientadmin_of: [],
       last_login: 0,
       date_joined: 0,
@@ -112,97 +93,84 @@ acceptance('creates the user with the apps and data of the invitation, and logs 
     },
   );
   assert.ok((await app.as(null).tokens.create({ username: email, password: PASSWORD })).token);
-  const members = await app.as(ACME).clients.users({ id: 1 });
-  assert.ok(members.some((member) => member.email === email));
+  assert.ok(fieldOf(await app.as(ACME).clients.users({ id: 1 }), 'email').includes(email));
+  const entries = await app.as(ACME).audit.list({ target: email });
+  assert.equal(fieldsOf(entries.slice(-4), 'action', 'actor'), [
+    ['login.session', email],
+    ['invitation.accept', email],
+    ['user.create', email],
+    ['invitation.create', ACME],
+  ]);
+  assert.not.match(JSON.stringify(entries), new RegExp(`${PASSWORD}|${invitation.signature}`));
 });
 
-acceptance('succeeds for one of two concurrent requests', async ({ app }) => {
-  const { email, key, signature } = await invite(app);
+acceptance('succeeds for one of several concurrent requests', async ({ app }) => {
+  const invitation = await invite(app);
 
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 4 }, () => app.as(null).invitations.accept({ key, signature, password: PASSWORD })),
-  );
-  const users = await app.db().selectFrom('users').select('id').where('email', '=', email).execute();
+  const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => accept(app, invitation)));
 
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
-  assert.is(users.length, 1);
-  const again = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
-  await rejectsWith(again, 'invitation-closed');
-  assert.is((await app.as(null).invitations.preview({ key, signature })).status, 'accepted');
+  assert.is((await rowsOf(app, 'users', { email: invitation.email })).length, 1);
+  await rejectsWith(accept(app, invitation), 'invitation-closed');
+  assert.is((await preview(app, invitation)).status, 'accepted');
 });
 
 acceptance('creates one user for two invitations to one address', async ({ app }) => {
   const email = 'two@new.test';
-  const acme = await invite(app, { email });
-  const globex = await invite(app, { as: GLOBEX, email, apps: ['Hb7cW2ke'] });
+  const two = [await invite(app, { email }), await invite(app, { as: GLOBEX, email, apps: [FLEET] })];
 
-  const outcomes = await Promise.allSettled(
-    [acme, globex].map(({ key, signature }) =>
-      app.as(null).invitations.accept({ key, signature, password: PASSWORD }),
-    ),
-  );
-  const users = await app.db().selectFrom('users').select('id').where('email', '=', email).execute();
+  const outcomes = await Promise.allSettled(two.map((invitation) => accept(app, invitation)));
 
-  assert.equal(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-  assert.is(users.length, 1);
+  assert.equal(fieldOf(outcomes, 'status').sort(), ['fulfilled', 'rejected']);
+  assert.is((await rowsOf(app, 'users', { email })).length, 1);
 });
 
 acceptance('keeps the invitation pending if the password is weak or missing', async ({ app }) => {
-  const { key, signature, email } = await invite(app);
-  const accept = (password?: string) =>
-    app.as(null).invitations.accept({ key, signature, first_name: 'Radia', last_name: 'Perlman', password });
+  const invitation = await invite(app);
+  const names = { first_name: 'Radia', last_name: 'Perlman' };
 
-  const weak = await rejectsWith(accept('Perlman'), 'invalid-input');
-  const missing = await rejectsWith(accept(), 'invalid-input');
+  const weak = await rejectsWith(accept(app, invitation, { ...names, password: 'Perlman' }), 'invalid-input');
+  const missing = await rejectsWith(accept(app, invitation, { password: undefined }), 'invalid-input');
 
   assert.is(weak.fields?.password?.length, 2);
   assert.equal(missing.fields, { password: ['This field is required.'] });
-  await accept(PASSWORD);
-  assert.is((await app.as(ACME).users.get({ email })).last_name, 'Perlman');
+  assert.is((await accept(app, invitation, names)).user?.last_name, 'Perlman');
 });
 
 acceptance('requires an existing user to log in, and does not change the password', async ({ app }) => {
   const { key, signature } = await invite(app, { email: EDSGER });
-  const accept = (as: string | null) => app.as(as).invitations.accept({ key, signature, password: PASSWORD });
-  assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'login');
-  await rejectsWith(accept(null), 'login-required');
-  await rejectsWith(accept(GRACE), 'login-required');
+  const acceptAs = (as: string | null) =>
+    app.as(as).invitations.accept({ key, signature, password: PASSWORD });
+  assert.is((await preview(app, { key, signature })).needs, 'login');
+  for (const as of [null, GRACE]) await rejectsWith(acceptAs(as), 'login-required');
   assert.is((await app.as(EDSGER).invitations.preview({ key, signature })).needs, 'nothing');
-  await accept(EDSGER);
+  await acceptAs(EDSGER);
 
-  const edsger = await app.as(ROOT).users.get({ email: EDSGER });
-  assert.equal(edsger.apps.toSorted(), ['Hb7cW2ke', 'zylTKNVx']);
+  assert.equal((await app.as(ROOT).users.get({ email: EDSGER })).apps.toSorted(), [FLEET, SALES]);
   assert.ok((await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD })).token);
 });
 
 acceptance('does not reactivate a deactivated account', async ({ app }) => {
-  const { key, signature } = await invite(app, { email: IDLE });
+  const invitation = await invite(app, { email: IDLE });
 
-  const accepted = app.as(null).invitations.accept({ key, signature, password: PASSWORD });
-
-  await rejectsWith(accepted, 'account-inactive');
-  assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'activation');
+  await rejectsWith(accept(app, invitation), 'account-inactive');
+  assert.is((await preview(app, invitation)).needs, 'activation');
 });
 
 acceptance('says nothing of a deactivation by another client', async ({ app }) => {
   const email = 'of-globex@globex.test';
   await app.as(GLOBEX).users.create({ email, client: 2 });
-  const { key, signature } = await invite(app, { email });
-  const answers = async () => {
-    const { needs } = await app.as(null).invitations.preview({ key, signature });
-    const { code } = await rejectsWith(
-      app.as(null).invitations.accept({ key, signature, password: PASSWORD }),
-      'login-required',
-    );
-    return [needs, code];
+  const invitation = await invite(app, { email });
+  const assertNeedsLogin = async () => {
+    assert.is((await preview(app, invitation)).needs, 'login');
+    await rejectsWith(accept(app, invitation), 'login-required');
   };
 
-  const before = await answers();
+  await assertNeedsLogin();
   await app.as(GLOBEX).users.deactivate({ email });
-  assert.equal(await answers(), before);
+  await assertNeedsLogin();
   await app.as(GLOBEX).memberships.remove({ id: 2, email });
-  assert.equal(await answers(), before);
-  assert.equal(before, ['login', 'login-required']);
+  await assertNeedsLogin();
 });
 
 acceptance('accepts only the mailed signature', async ({ app }) => {
@@ -217,107 +185,76 @@ acceptance('accepts only the mailed signature', async ({ app }) => {
     ['', signature],
     ['x\0y', signature],
     [key.toLowerCase(), signature],
-  ] as const) {
-    await rejectsWith(app.as(null).invitations.preview({ key: k, signature: s }), 'not-found');
-  }
+  ] as const)
+    await rejectsWith(preview(app, { key: k, signature: s }), 'not-found');
 });
 
 acceptance('fails after expiry and revocation, and works again after a resend', async ({ app }) => {
-  const { id, key, signature } = await invite(app);
-  const status = async () => (await app.as(null).invitations.preview({ key, signature })).status;
-  const accept = () => app.as(null).invitations.accept({ key, signature, password: PASSWORD });
+  const invitation = await invite(app);
+  const { id } = invitation;
+  const status = async () => (await preview(app, invitation)).status;
 
   app.clock.advance(14 * DAY_MS);
   assert.is(await status(), 'expired');
-  await rejectsWith(accept(), 'invitation-closed');
+  await rejectsWith(accept(app, invitation), 'invitation-closed');
   await app.as(ACME).invitations.resend({ id });
   assert.is(await status(), 'pending');
   await app.as(ACME).invitations.revoke({ id });
   assert.is(await status(), 'revoked');
-  await rejectsWith(accept(), 'invitation-closed');
+  await rejectsWith(accept(app, invitation), 'invitation-closed');
 });
 
-acceptance('records the new user and the login in the audit trail', async ({ app }) => {
-  const { email, key, signature } = await invite(app);
-  await app.as(null).invitations.accept({ key, signature, password: PASSWORD });
+acceptance('does not change the data of users with a role', async ({ app }) => {
+  for (const email of [STAFF, GLOBEX]) {
+    const { key, signature } = await invite(app, { email, extra: { region: 'EU' }, demo: true });
+    await app.as(email).invitations.accept({ key, signature, first_name: '', last_name: '' });
 
-  const entries = await app.as(ACME).audit.list({ target: email });
-
-  assert.equal(fieldsOf(entries, 'action', 'actor'), [
-    ['login.session', email],
-    ['invitation.accept', email],
-    ['user.create', email],
-    ['invitation.create', ACME],
-  ]);
-  assert.not.ok(JSON.stringify(entries).includes(PASSWORD));
-  assert.not.ok(JSON.stringify(entries).includes(signature));
+    const user = await app.as(email).users.get({ email });
+    assert.equal([user.extra, user.is_demo_user, user.apps], [{}, false, [SALES]], email);
+  }
 });
-
-acceptance(
-  'does not change the data of users with a role, whom client admins may not change',
-  async ({ app }) => {
-    for (const email of [STAFF, GLOBEX]) {
-      const { key, signature } = await invite(app, { email, extra: { region: 'EU' }, demo: true });
-      await app.as(email).invitations.accept({ key, signature, first_name: '', last_name: '' });
-
-      const user = await app.as(email).users.get({ email });
-      assert.equal([user.extra, user.is_demo_user, user.apps], [{}, false, ['zylTKNVx']], email);
-    }
-  },
-);
 
 acceptance('applies what the invitation says when it is closed, not when it was read', async ({ app }) => {
-  const { email, id, key, signature } = await invite(app, { extra: { region: 'EU' } });
-  const changed = { extra: { region: 'US' }, initial_apps: ['Qm3vR8pa'] };
+  const invitation = await invite(app, { extra: { region: 'EU' } });
+  const { email, id } = invitation;
 
   const [outcome] = await whileLocked(app, id, {
-    work: () => app.as(null).invitations.accept({ key, signature, password: PASSWORD }),
+    work: () => accept(app, invitation),
     change: async (tx) => {
-      await tx.query(`update invitations set extra = $1, is_demo_user = true where id = $2`, [
-        JSON.stringify(changed.extra),
-        id,
-      ]);
-      await tx.query('update invitation_apps set app_id = $1 where invitation_id = $2', ['Qm3vR8pa', id]);
+      const columns = `extra = '{"region":"US"}', is_demo_user = true`;
+      await tx.query(`update invitations set ${columns} where id = $1`, [id]);
+      await tx.query('update invitation_apps set app_id = $1 where invitation_id = $2', [CHURN, id]);
     },
   });
 
   assert.is(outcome.status, 'fulfilled');
   const user = await app.as(ACME).users.get({ email });
-  assert.equal([user.extra, user.apps, user.is_demo_user], [changed.extra, changed.initial_apps, true]);
+  assert.equal([user.extra, user.apps, user.is_demo_user], [{ region: 'US' }, [CHURN], true]);
   const [accepted] = await app.as(ACME).audit.list({ target: email, action: 'invitation.accept' });
   assert.equal(accepted?.details, { id, apps: ['Churn'] });
 });
 
-acceptance(
-  'adds the data of the invitation at its acceptance to that of an existing user',
-  async ({ app }) => {
-    const email = 'member@acme.test';
-    await app.as(ROOT).users.create({ email, extra: { team: 'logic' } });
-    const { id, key, signature } = await invite(app, { email, extra: { region: 'EU' } });
+acceptance('adds the data of the invitation to that of an existing user', async ({ app }) => {
+  const email = 'member@acme.test';
+  await app.as(ROOT).users.create({ email, extra: { team: 'logic' } });
+  const { key, signature } = await invite(app, { email, extra: { region: 'EU' } });
+  await app.as(email).invitations.accept({ key, signature });
 
-    await whileLocked(app, id, {
-      work: () => app.as(email).invitations.accept({ key, signature }),
-      change: (tx) => tx.query(`update invitations set extra = '{"region":"US"}' where id = $1`, [id]),
-    });
-
-    assert.equal((await app.as(ACME).users.get({ email })).extra, { team: 'logic', region: 'US' });
-    const [updated] = await app.as(ACME).audit.list({ target: email, action: 'membership.update' });
-    assert.equal([updated?.actor, updated?.details], [email, { extra: { from: null, to: null } }]);
-  },
-);
+  assert.equal((await app.as(ACME).users.get({ email })).extra, { team: 'logic', region: 'EU' });
+  const [updated] = await app.as(ACME).audit.list({ target: email, action: 'membership.update' });
+  assert.equal([updated?.actor, updated?.details], [email, { extra: { from: null, to: null } }]);
+});
 
 acceptance('adds apps to a person of another client, and keeps their data', async ({ app }) => {
-  await app
-    .as(GLOBEX)
-    .users.create({ email: 'shared@globex.test', apps: ['Hb7cW2ke'], extra: { rows: 'own' } });
   const email = 'shared@globex.test';
+  await app.as(GLOBEX).users.create({ email, apps: [FLEET], extra: { rows: 'own' } });
   const before = await app.as(GLOBEX).users.get({ email });
   const { key, signature } = await invite(app, { email, extra: { rows: 'all' }, demo: true });
 
   await app.as(email).invitations.accept({ key, signature, first_name: 'Other', last_name: 'Name' });
 
   assert.equal(await app.as(GLOBEX).users.get({ email }), before);
-  assert.equal((await app.as(ACME).users.get({ email })).apps, ['zylTKNVx']);
+  assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
 });
 
 acceptance('creates the new user even if another user is logged in', async ({ app }) => {

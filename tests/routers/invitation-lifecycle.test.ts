@@ -2,8 +2,11 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { emptyOutbox, outboxOf } from '../support/mails.ts';
+import { invitationLink } from '../support/members.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { rowsOf } from '../support/rows.ts';
 import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { FLEET } from '../support/usage.ts';
 
 const care = appSuite('invitation lifecycle');
 
@@ -11,17 +14,15 @@ let invited = 0;
 
 const invite = async (app: TestApp, as = ACME) => {
   invited += 1;
-  const [invitation] = await app
-    .as(as)
-    .invitations.create({ items: [{ email: `guest${invited}@new.test` }] });
+  const items = [{ email: `guest${invited}@new.test` }];
+  const [invitation] = await app.as(as).invitations.create({ items });
   if (!invitation) throw new Error('nothing was made');
   return invitation;
 };
 
-const mailsOf = (app: TestApp, id: number) =>
-  app.db().selectFrom('outbox_mails').select('id').where('invitation_id', '=', id).execute();
+const mailsOf = (app: TestApp, invitation_id: number) => rowsOf(app, 'outbox_mails', { invitation_id });
 
-care('invitation lifecycle resending sends another mail and restarts the expiry', async ({ app }) => {
+care('resending sends another mail and restarts the expiry', async ({ app }) => {
   const { id } = await invite(app);
   app.clock.advance(10 * DAY_MS);
 
@@ -31,28 +32,25 @@ care('invitation lifecycle resending sends another mail and restarts the expiry'
   assert.is(expires_at.getTime(), app.clock.now().getTime() + 14 * DAY_MS);
 });
 
-care('invitation lifecycle revoking works once, and not after acceptance', async ({ app }) => {
+care('revoking works once, and not after acceptance', async ({ app }) => {
   const { id } = await invite(app);
 
   const first = await app.as(ACME).invitations.revoke({ id });
   app.clock.advance(DAY_MS);
   const second = await app.as(ACME).invitations.revoke({ id });
   const accepted = await invite(app);
-  const link = new URL(app.links.invitation(accepted.key));
-  const signature = link.searchParams.get('signature') ?? '';
-  await app.as(null).invitations.accept({ key: accepted.key, signature, password: 'violet-harbor-92-kite' });
+  const link = invitationLink(app, accepted.key);
+  await app.as(null).invitations.accept({ ...link, password: 'violet-harbor-92-kite' });
 
   assert.is(first.status, 'revoked');
   assert.equal(second.closed_at, first.closed_at);
-  for (const change of ['resend', 'copyLink'] as const) {
-    await rejectsWith(app.as(ACME).invitations[change]({ id }), 'invitation-closed');
-  }
-  for (const change of ['revoke', 'resend', 'copyLink'] as const) {
-    await rejectsWith(app.as(ACME).invitations[change]({ id: accepted.id }), 'invitation-closed');
-  }
+  for (const change of ['resend', 'copyLink'] as const)
+    for (const closed of [id, accepted.id])
+      await rejectsWith(app.as(ACME).invitations[change]({ id: closed }), 'invitation-closed');
+  await rejectsWith(app.as(ACME).invitations.revoke({ id: accepted.id }), 'invitation-closed');
 });
 
-care('invitation lifecycle copying the link is recorded in the audit trail', async ({ app }) => {
+care('copying the link is recorded in the audit trail', async ({ app }) => {
   const { id, key, email } = await invite(app);
 
   const { url } = await app.as(ACME).invitations.copyLink({ id });
@@ -63,26 +61,21 @@ care('invitation lifecycle copying the link is recorded in the audit trail', asy
   assert.not.ok(JSON.stringify(entry).includes('signature'));
 });
 
-care('invitation lifecycle lists by status, client and text, with pagination', async ({ app }) => {
+care('lists pages of all, the newest first, and those of a client', async ({ app }) => {
   const ids: number[] = [];
   for (let n = 0; n < 5; n += 1) ids.push((await invite(app)).id);
   const foreign = await invite(app, GLOBEX);
-  await app.as(ACME).invitations.revoke({ id: ids[2] ?? 0 });
-  const page = async (cursor?: number) =>
-    (await app.as(ACME).invitations.search({ status: 'all', limit: 2, cursor })).map(({ id }) => id);
+  const { search } = app.as(ACME).invitations;
+  const page = async (cursor?: number) => fieldOf(await search({ status: 'all', limit: 2, cursor }), 'id');
 
   const first = await page();
-  const second = await page(first.at(-1));
-  const revoked = await app.as(ACME).invitations.search({ status: 'revoked' });
+  assert.equal([...first, ...(await page(first.at(-1)))], ids.toReversed().slice(0, 4));
   const found = await app.as(ROOT).invitations.search({ search: foreign.email.toUpperCase() });
-
-  assert.equal([...first, ...second], ids.toReversed().slice(0, 4));
-  assert.ok(revoked.some(({ id, status }) => id === ids[2] && status === 'revoked'));
   assert.equal(fieldsOf(found, 'id', 'client'), [[foreign.id, 2]]);
-  assert.equal(await app.as(ACME).invitations.search({ client: 2 }), []);
+  assert.equal(await search({ client: 2 }), []);
 });
 
-care('invitation lifecycle sends at most 20 mails per invitation and hour', async ({ app }) => {
+care('sends at most 20 mails per invitation and hour', async ({ app }) => {
   const { id } = await invite(app);
   for (let n = 1; n < 20; n += 1) await app.as(ACME).invitations.resend({ id });
 
@@ -94,100 +87,61 @@ care('invitation lifecycle sends at most 20 mails per invitation and hour', asyn
   assert.is((await mailsOf(app, id)).length, 21);
 });
 
-const mailsTo = async (app: TestApp, email: string, client = 1): Promise<number> => {
-  const mails = app.db().selectFrom('outbox_mails').select('id').where('recipient', '=', email);
-  return (await mails.where('client_id', '=', client).execute()).length;
-};
+const mailsTo = async (app: TestApp, recipient: string, client_id = 1): Promise<number> =>
+  (await rowsOf(app, 'outbox_mails', { recipient, client_id })).length;
 
-care(
-  'invitation lifecycle sends at most 20 mails per address and hour, also by repeated inviting and revoking',
-  async ({ app }) => {
-    const email = 'flooded@new.test';
-    const inviteAndRevoke = async () => {
-      const [made] = await app.as(ACME).invitations.create({ items: [{ email }] });
-      await app.as(ACME).invitations.revoke({ id: made?.id ?? 0 });
-    };
-    for (let n = 0; n < 20; n += 1) await inviteAndRevoke();
+care('sends at most 20 mails per address and hour, also by inviting and revoking', async ({ app }) => {
+  const email = 'flooded@new.test';
+  const { create, revoke, search } = app.as(ACME).invitations;
+  const inviteAndRevoke = async () => {
+    const [made] = await create({ items: [{ email }] });
+    await revoke({ id: made?.id ?? 0 });
+  };
+  for (let n = 0; n < 20; n += 1) await inviteAndRevoke();
 
-    const { retryAfterSeconds, message } = await rejectsWith(inviteAndRevoke(), 'throttled');
-    const bulk = app.as(ACME).invitations.create({ items: [{ email: 'other@new.test' }, { email }] });
-    await rejectsWith(bulk, 'throttled');
-    await rejectsWith(app.as(ACME).clients.invite({ id: 1, email }), 'throttled');
-    assert.equal(
-      [retryAfterSeconds, message],
-      [3600, `${email} was mailed 20 invitations by this client within an hour. Try again in an hour.`],
-    );
-    assert.equal([await mailsTo(app, email), await mailsTo(app, 'other@new.test')], [20, 0]);
-    assert.equal(
-      await app.as(ACME).invitations.search({ search: email }),
-      [],
-      'none is made without its mail',
-    );
+  const { retryAfterSeconds, message } = await rejectsWith(inviteAndRevoke(), 'throttled');
+  await rejectsWith(create({ items: [{ email: 'other@new.test' }, { email }] }), 'throttled');
+  await rejectsWith(app.as(ACME).clients.invite({ id: 1, email }), 'throttled');
+  assert.is(retryAfterSeconds, 3600);
+  assert.match(message, `${email} was mailed 20 invitations by this client within an hour.`);
+  assert.equal([await mailsTo(app, email), await mailsTo(app, 'other@new.test')], [20, 0]);
+  assert.equal(await search({ search: email }), [], 'none is made without its mail');
 
-    await app.as(GLOBEX).invitations.create({ items: [{ email }] });
-    assert.is(await mailsTo(app, email, 2), 1, 'another client has its own limit');
-    app.clock.advance(DAY_MS);
-    await inviteAndRevoke();
-  },
-);
+  await app.as(GLOBEX).invitations.create({ items: [{ email }] });
+  assert.is(await mailsTo(app, email, 2), 1, 'another client has its own limit');
+  app.clock.advance(DAY_MS);
+  await inviteAndRevoke();
+});
 
-care(
-  'invitation lifecycle sends at most 20 mails per address and hour, also with concurrent requests',
-  async ({ app }) => {
-    const email = 'rushed@new.test';
-    const flood = async () => {
-      for (let n = 0; n < 4; n += 1) {
-        const [made] = await app
-          .as(ACME)
-          .invitations.create({ items: [{ email }] })
-          .catch(() => []);
-        if (made) await app.as(ACME).invitations.revoke({ id: made.id });
-      }
-    };
-    await Promise.all(Array.from({ length: 6 }, flood));
+care('sends at most 20 mails per address and hour, also with concurrent requests', async ({ app }) => {
+  const email = 'rushed@new.test';
+  const { create } = app.as(ACME).invitations;
+  await Promise.allSettled(Array.from({ length: 24 }, () => create({ items: [{ email }] })));
 
-    assert.is(await mailsTo(app, email), 20);
-  },
-);
+  assert.is(await mailsTo(app, email), 20);
+});
 
-care(
-  'invitation lifecycle many invitations are resent or revoked, with a result for each',
-  async ({ app }) => {
-    const [first, second] = [await invite(app), await invite(app)];
-    const foreign = await invite(app, GLOBEX);
-    const acme = app.as(ACME).invitations;
-    const ids = [first.id, second.id, first.id];
+care('many invitations are resent or revoked, with a result for each', async ({ app }) => {
+  const [first, second, foreign] = [await invite(app), await invite(app), await invite(app, GLOBEX)];
+  const { bulkUpdate } = app.as(ACME).invitations;
+  const ids = [first.id, second.id, first.id];
+  const codes = ({ results }: Awaited<ReturnType<typeof bulkUpdate>>) =>
+    results.map(({ status, problem }) => problem?.code ?? status);
 
-    const resend = () =>
-      app.send('POST /jb/invitations/bulk/', {
-        as: ACME,
-        payload: { ids, action: 'resend' },
-        headers: { 'idempotency-key': 'resend-all' },
-      });
-    const resent = (await resend()).json();
-    const repeated = (await resend()).json();
-    const revoked = await acme.bulkUpdate({ ids: [first.id, foreign.id, 999_999], action: 'revoke' });
-    const closed = await acme.bulkUpdate({ ids: [first.id, second.id], action: 'resend' });
+  const resent = await bulkUpdate({ ids, action: 'resend' });
+  assert.equal(fieldsOf(resent.results, 'id', 'status', 'problem'), [
+    [first.id, 'ok', null],
+    [second.id, 'ok', null],
+  ]);
+  assert.is((await mailsOf(app, first.id)).length, 2);
+  const revoked = await bulkUpdate({ ids: [first.id, foreign.id, 999_999], action: 'revoke' });
+  assert.equal(codes(revoked), ['ok', 'not-found', 'not-found']);
+  const closed = await bulkUpdate({ ids: [first.id, second.id], action: 'resend' });
+  assert.equal(codes(closed), ['invitation-closed', 'ok']);
+  await rejectsWith(app.as(STAFF).invitations.bulkUpdate({ ids, action: 'revoke' }), 'forbidden');
+});
 
-    assert.equal(resent.results, [
-      { id: first.id, status: 'ok', problem: null },
-      { id: second.id, status: 'ok', problem: null },
-    ]);
-    assert.equal(repeated, resent);
-    assert.is((await mailsOf(app, first.id)).length, 2);
-    assert.equal(
-      revoked.results.map(({ status, problem }) => problem?.code ?? status),
-      ['ok', 'not-found', 'not-found'],
-    );
-    assert.equal(
-      closed.results.map(({ status, problem }) => problem?.code ?? status),
-      ['invitation-closed', 'ok'],
-    );
-    await rejectsWith(app.as(STAFF).invitations.bulkUpdate({ ids, action: 'revoke' }), 'forbidden');
-  },
-);
-
-const mailed = appSuite('invitation lifecycle with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });
+const mailed = appSuite('with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });
 
 mailed('returns the link only to superusers, because it proves access to a mailbox', async ({ app }) => {
   const { id, key } = await invite(app);
@@ -205,9 +159,8 @@ const inviteAndLose = async (app: TestApp, email: string): Promise<number> => {
   await setAdmin(app, ADA, 2, true);
   const [made] = await app.as(ADA).invitations.create({ items: [{ email, client: 2 }] });
   await setAdmin(app, ADA, 2, false);
-  await app.as(GLOBEX).invitations.create({
-    items: [{ email, initial_apps: ['Hb7cW2ke'], extra: { note: 'of Globex' } }],
-  });
+  const items = [{ email, initial_apps: [FLEET], extra: { note: 'of Globex' } }];
+  await app.as(GLOBEX).invitations.create({ items });
   if (!made) throw new Error('nothing was made');
   return made.id;
 };
@@ -216,9 +169,6 @@ const lost = appSuite('invitations after a role was lost');
 
 lost('lists no invitations of a client that the inviter no longer administers', async ({ app }) => {
   await inviteAndLose(app, 'guest@lost.test');
-  const page = await app.send('GET /jb/users/invitations/?page=1', { as: ADA });
-
-  assert.equal([page.headers['x-count'], page.json()], ['0', []]);
   for (const status of ['pending', 'all'] as const) {
     assert.equal(await app.as(ADA).invitations.list({ status }), []);
     assert.equal(await app.as(ADA).invitations.search({ status }), []);
@@ -237,15 +187,12 @@ lost('refuses to let the inviter change, mail, revoke or read them', async ({ ap
   await rejectsWith(ada.invitations.pending({ email }), 'not-found');
   await rejectsWith(ada.invitations.update({ email, extra: {} }), 'not-found');
   await rejectsWith(ada.invitations.update({ email, client: 2, extra: {} }), 'not-found');
-  for (const call of ['get', 'resend', 'revoke', 'copyLink'] as const) {
+  for (const call of ['get', 'resend', 'revoke', 'copyLink'] as const)
     await rejectsWith(ada.invitations[call]({ id }), 'not-found');
-  }
   assert.equal(await ada.mail.list({ client: 2 }), []);
-  const mails = app.db().selectFrom('outbox_mails').select('id').where('invitation_id', '=', id);
-  for (const mail of await mails.execute()) {
-    await rejectsWith(ada.mail.get(mail), 'not-found');
-    await rejectsWith(ada.mail.retry(mail), 'not-found');
-  }
+  for (const mail of await mailsOf(app, id))
+    for (const call of ['get', 'retry'] as const)
+      await rejectsWith(ada.mail[call]({ id: Number(mail.id) }), 'not-found');
 });
 
 lost('refuses a user who has lost every role', async ({ app }) => {
@@ -263,10 +210,8 @@ lost('lists to staff the invitations that they created as a client admin', async
 
   const listed = await app.as(STAFF).invitations.list({});
   assert.equal(fieldOf(listed, 'email'), ['by-staff@lost.test']);
-  await rejectsWith(
-    app.as(STAFF).invitations.update({ email: 'by-staff@lost.test', extra: {} }),
-    'forbidden',
-  );
+  const change = app.as(STAFF).invitations.update({ email: 'by-staff@lost.test', extra: {} });
+  await rejectsWith(change, 'forbidden');
 });
 
 const OLD = 'old.one@guest.test';
@@ -292,23 +237,20 @@ const lists = (app: TestApp) => [
   async (filter: object) => (await app.as(ACME).invitations.search(filter)).toReversed(),
 ];
 
-const emails = (list: { email: string }[]) => list.map(({ email }) => email);
+const emails = (list: { email: string }[]) => fieldOf(list, 'email');
 
-search('requires every word in the address, ignoring case', async ({ app }) => {
-  for (const list of lists(app)) {
-    assert.equal(emails(await list({ search: 'GUEST' })), PENDING.slice(0, 2));
-    assert.equal(emails(await list({ search: 'guest annx' })), ['annxa@guest.test']);
-    assert.equal(emails(await list({ search: 'ann other' })), []);
-    assert.equal(emails(await list({ search: '  ' })), PENDING);
-  }
-});
-
-search('treats %, _ and \\ literally', async ({ app }) => {
-  for (const list of lists(app)) {
-    assert.equal(emails(await list({ search: 'ann_' })), ['ann_a@guest.test']);
-    assert.equal(emails(await list({ search: '%' })), ['100%@other.test']);
-    assert.equal(emails(await list({ search: '\\' })), []);
-  }
+search('requires every word in the address, literally and ignoring case', async ({ app }) => {
+  for (const list of lists(app))
+    for (const [words, found] of Object.entries({
+      GUEST: PENDING.slice(0, 2),
+      'guest annx': ['annxa@guest.test'],
+      'ann other': [],
+      '  ': PENDING,
+      ann_: ['ann_a@guest.test'],
+      '%': ['100%@other.test'],
+      '\\': [],
+    }))
+      assert.equal(emails(await list({ search: words })), found, words);
 });
 
 search('combines with the status, which is pending by default', async ({ app }) => {
@@ -317,11 +259,8 @@ search('combines with the status, which is pending by default', async ({ app }) 
     assert.equal(emails(await list({ status: 'expired' })), [OLD]);
     assert.equal(emails(await list({ status: 'revoked', search: 'guest' })), [REVOKED]);
     assert.equal(emails(await list({ status: 'accepted' })), []);
-    assert.equal(emails(await list({ status: 'all', search: 'guest' })), [
-      OLD,
-      REVOKED,
-      ...PENDING.slice(0, 2),
-    ]);
+    const all = emails(await list({ status: 'all', search: 'guest' }));
+    assert.equal(all, [OLD, REVOKED, ...PENDING.slice(0, 2)]);
   }
 });
 
@@ -336,18 +275,16 @@ search('finds the invitations of one request, also those that it renewed, and it
 
   const found = await app.as(ACME).invitations.search({ invited_at: at });
   const expected = ['new@batch.test', 'renewed@batch.test'];
-  assert.equal(emails(found as { email: string }[]).toSorted(), expected);
+  assert.equal(emails(found).toSorted(), expected);
   const mails = await app.as(ACME).mail.list({ created_at: at });
-  assert.equal(mails.map(({ recipient }) => recipient).toSorted(), expected);
+  assert.equal(fieldOf(mails, 'recipient').toSorted(), expected);
   assert.equal(await app.as(GLOBEX).invitations.search({ invited_at: at }), []);
   assert.equal(await app.as(GLOBEX).mail.list({ created_at: at }), []);
 });
 
-search('finds only invitations that the caller may see, and refuses an unknown status', async ({ app }) => {
+search('finds only invitations that the caller may see', async ({ app }) => {
   assert.equal(await app.as(GLOBEX).invitations.search({ search: 'guest' }), []);
   assert.equal(await app.as(ROOT).invitations.list({ search: 'guest' }), []);
-  const refused = await app.send('GET /jb/users/invitations/?status=open', { as: ACME });
-  assert.equal([refused.statusCode, Object.keys(refused.json().errors)], [400, ['status']]);
 });
 
 /** The delivery of the newest mail of each address, newest invitation first. */
@@ -362,34 +299,18 @@ search('says whether the mail is queued, sent or failed, and why', async ({ app 
     await app.as(ACME).invitations.create({ items: [{ email: `${name}@delivery.test` }] });
   const [sent, failed, retrying] = (await outboxOf(app).claim(3)).mails.sort((a, b) => a.id - b.id);
   if (!sent || !failed || !retrying) return assert.unreachable();
-  await outboxOf(app).recordDelivery(sent, { outcome: 'taken' });
-  await outboxOf(app).recordDelivery(failed, {
-    outcome: 'refused',
-    cause: 'recipient',
-    reason: 'No such box.',
-  });
-  await outboxOf(app).recordDelivery(retrying, {
-    outcome: 'failed',
-    cause: 'connection',
-    reason: 'Try later.',
-  });
+  const { recordDelivery } = outboxOf(app);
+  await recordDelivery(sent, { outcome: 'taken' });
+  await recordDelivery(failed, { outcome: 'refused', cause: 'recipient', reason: 'No box.' });
+  await recordDelivery(retrying, { outcome: 'failed', cause: 'connection', reason: 'Later.' });
 
-  assert.equal(await deliveries(app), [
-    'd queued ',
-    'c retrying Try later.',
-    'b failed No such box.',
-    'a sent ',
-  ]);
+  assert.equal(await deliveries(app), ['d queued ', 'c retrying Later.', 'b failed No box.', 'a sent ']);
   const [, , refused] = await app.as(ACME).invitations.search({ search: 'delivery' });
   const resent = await app.as(ACME).invitations.resend({ id: refused?.id ?? 0 });
   assert.equal([resent.mail?.status, resent.mail?.last_error], ['queued', null]);
   assert.ok(Number(resent.mail?.id) > Number(refused?.mail?.id));
-});
-
-search('has no delivery after the retention of mails', async ({ app }) => {
   await emptyOutbox(app);
-
-  assert.equal(await deliveries(app), ['d  ', 'c  ', 'b  ', 'a  ']);
+  assert.equal(await deliveries(app), ['d  ', 'c  ', 'b  ', 'a  '], 'after the retention of mails');
 });
 
 care.run();
