@@ -4,7 +4,9 @@ import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
 import { claimsIn, setApp, usedView } from '../support/access-views.ts';
+import { fieldOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { rowsOf, valuesOf } from '../support/rows.ts';
 import { ACME, appSuite, EDSGER, GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -31,16 +33,11 @@ codes('are added to the address of the app, and are exchanged for a ticket', asy
   assert.equal([email, stack, aud], [GRACE, 'overview', 'sales']);
 });
 
-codes('are stored as their digest', async ({ app }) => {
+codes('are stored as their digest, and work once', async ({ app }) => {
   const code = await launch(app);
-  const rows = await app.db().selectFrom('launch_codes').selectAll().execute();
-
-  assert.ok(rows.some(({ digest }) => digest === tokenDigest(code)));
+  const rows = await rowsOf(app, 'launch_codes');
+  assert.ok(fieldOf(rows, 'digest').includes(tokenDigest(code)));
   assert.not.ok(JSON.stringify(rows).includes(code));
-});
-
-codes('work once', async ({ app }) => {
-  const code = await launch(app);
   const { ticket } = await exchange(app, code);
 
   const { message } = await rejectsWith(exchange(app, code), 'invalid-launch-code');
@@ -72,9 +69,7 @@ codes('are accompanied by the state of the app', async ({ app }) => {
 
 codes('expire after 60 seconds by the clock of the database', async ({ app }) => {
   const age = (seconds: number) =>
-    sql`update launch_codes set expires_at = expires_at - ${seconds}::int * interval '1 second'`.execute(
-      app.db(),
-    );
+    sql`update launch_codes set expires_at = expires_at - ${`${seconds} s`}::interval`.execute(app.db());
   const [young, old] = [await launch(app), await launch(app)];
 
   await age(50);
@@ -91,11 +86,8 @@ codes('are not given to users who may not open the app', async ({ app }) => {
 
 codes('open the app for a use of an access view', async ({ app }) => {
   const { viewId, useId } = await usedView(app);
-  const code = await createLaunchCode(
-    app.orm.em.fork(),
-    { kind: 'view', useId, appId: SALES },
-    app.clock.now(),
-  );
+  const subject = { kind: 'view' as const, useId, appId: SALES };
+  const code = await createLaunchCode(app.orm.em.fork(), subject, app.clock.now());
   const claims = claimsIn((await exchange(app, code)).ticket);
 
   assert.equal([claims.sub, claims.access_view], [`view:${viewId}`, viewId]);
@@ -108,8 +100,7 @@ codes('are deleted after they have expired', async ({ app }) => {
 
   await pruneTickets(app.orm.em.fork(), app.clock.now());
 
-  const rows = await app.db().selectFrom('launch_codes').select('digest').execute();
-  assert.equal(rows, [{ digest: tokenDigest(kept) }]);
+  assert.equal(await valuesOf(app, 'launch_codes', 'digest'), [tokenDigest(kept)]);
 });
 
 codes.run();
@@ -120,7 +111,7 @@ template('returns the path that APP_URL makes, without a code', async ({ app }) 
   const { url } = await app.as(GRACE).apps.launch({ app_slug: 'sales' });
 
   assert.is(url, `/apps/sales/${SALES}/`);
-  assert.equal(await app.db().selectFrom('launch_codes').select('digest').execute(), []);
+  assert.equal(await rowsOf(app, 'launch_codes'), []);
 });
 
 template('adds a code to an address on another site', async () => {
