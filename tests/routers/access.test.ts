@@ -27,13 +27,8 @@ access('shows the members of a client with its apps', async ({ app }) => {
     [GRACE, [SALES], true, true],
     [IDLE, [], false, true],
   ]);
-  assert.equal(
-    fieldOf(
-      users.filter(({ is_admin }) => is_admin),
-      'email',
-    ),
-    [ACME],
-  );
+  const admins = users.filter(({ is_admin }) => is_admin);
+  assert.equal(fieldOf(admins, 'email'), [ACME]);
   assert.is(next_cursor, null);
 });
 
@@ -131,14 +126,11 @@ access('is changed by client admins and superusers only', async ({ app }) => {
   await rejectsWith(app.as(ACME).access.update({ id: 1, cells: [] }), 'invalid-input');
 });
 
-access('makes new users of a client its members, and undo ends that', async ({ app }) => {
+access('makes new users of a client its members', async ({ app }) => {
   const cells = [{ email: EDSGER, app_id: SALES, granted: true }];
-  const { operation } = await app.as(ROOT).access.update({ id: 1, cells });
-  const isMember = async () => (await app.as(ACME).users.list({ search: EDSGER })).length === 1;
+  await app.as(ROOT).access.update({ id: 1, cells });
 
-  assert.ok(await isMember());
-  await app.as(ROOT).operations.undo({ id: operation });
-  assert.not.ok(await isMember());
+  assert.equal(fieldOf(await app.as(ACME).users.list({ search: EDSGER }), 'email'), [EDSGER]);
 });
 
 access('survives concurrent changes of the same users in other orders', async ({ app }) => {

@@ -38,21 +38,19 @@ fetching('fails with not-found for a slug or version that is not in the store', 
     await rejectsWith(fetchPackage(app, slug, version), 'not-found');
 });
 
-fetching('keeps one row for a repeated fetch, with the last time and user', async ({ app }) => {
-  await publish(app, { slug: 'again', version: '1.0.0' });
-  await fetchPackage(app, 'again');
+fetching('keeps one row per version, with its last fetch, by which they are ordered', async ({ app }) => {
+  for (const version of ['1.0.0', '1.1.0']) await publish(app, { slug: 'again', version });
+  await fetchPackage(app, 'again', '1.0.0');
+  await fetchPackage(app, 'again', '1.1.0');
   app.clock.advance(60_000);
-  await app.as(ROOT).appPackages.fetch({ app_slug: 'again' });
+  await app.as(ROOT).appPackages.fetch({ app_slug: 'again', app_version: '1.0.0' });
 
-  const { fetched_at, fetched_by } = await rowOf(app, 'fetched_packages', { slug: 'again' });
-  assert.equal([fetched_at, fetched_by], [app.clock.now(), ROOT]);
-});
-
-fetching('keeps one row per version, ordered by the last fetch', async ({ app }) => {
-  for (const version of ['1.0.0', '1.1.0', '1.0.0', '1.1.0', '1.0.0'])
-    await fetchPackage(app, 'sales', version);
-
-  assert.equal(await versionsIn(app, 'sales'), ['1.1.0', '1.0.0']);
+  assert.equal(fieldsOf(await rowsOf(app, 'fetched_packages', { slug: 'again' }), 'version', 'fetched_by'), [
+    ['1.1.0', STAFF],
+    ['1.0.0', ROOT],
+  ]);
+  const { fetched_at } = await rowOf(app, 'fetched_packages', { slug: 'again', version: '1.0.0' });
+  assert.equal(fetched_at, app.clock.now());
 });
 
 /** A store in which the bytes of 1.0.0 were replaced. */
@@ -155,24 +153,21 @@ loading('loads the fetched package into the existing app, and records each chang
   });
 });
 
-loading(
-  'changes nothing if the app already runs the version, nor what an admin has edited',
-  async ({ app }) => {
-    await app.as(ACME).apps.update({ app_id: APP_ID, label: 'Our sales', help_html: '<p>Ask Ada.</p>' });
-    const state = async () => [
-      await appOf(app, 'sales'),
-      await entriesOf(app, 'sales'),
-      fieldOf(await app.as(ROOT).apps.versions({ app_id: APP_ID }), 'loads'),
-    ];
-    const before = await state();
+loading('changes nothing if the app runs the version, nor what an admin has edited', async ({ app }) => {
+  await app.as(ACME).apps.update({ app_id: APP_ID, label: 'Our sales', help_html: '<p>Ask Ada.</p>' });
+  const state = async () => [
+    await appOf(app, 'sales'),
+    await entriesOf(app, 'sales'),
+    fieldOf(await app.as(ROOT).apps.versions({ app_id: APP_ID }), 'loads'),
+  ];
+  const before = await state();
 
-    app.clock.advance(60_000);
-    await fetchPackage(app, 'sales');
-    await loadPackage(app, 'sales');
+  app.clock.advance(60_000);
+  await fetchPackage(app, 'sales');
+  await loadPackage(app, 'sales');
 
-    assert.equal(await state(), before);
-  },
-);
+  assert.equal(await state(), before);
+});
 
 loading('creates a new app in the client of the site once, also for concurrent loads', async ({ app }) => {
   await publish(app, { slug: 'routes', version: '1.0.0', label: 'Routes', stacks: { map: 'Map' } });

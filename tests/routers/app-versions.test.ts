@@ -30,10 +30,8 @@ rollbacks('is refused before a second version was loaded', async ({ app }) => {
   await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: { overview: 'Overview' } });
 
   const problem = await rejectsWith(rollBack(app), 'not-found');
-  assert.is(
-    problem.message,
-    'No other version of sales was loaded before. Fetch and load the version that you want.',
-  );
+  const advice = 'Fetch and load the version that you want.';
+  assert.is(problem.message, `No other version of sales was loaded before. ${advice}`);
   await rejectsWith(rollBack(app, undefined, 'fleet'), 'not-found');
   await rejectsWith(rollBack(app, undefined, 'nothing'), 'not-found');
 });

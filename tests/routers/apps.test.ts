@@ -3,17 +3,7 @@ import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { fieldOf } from '../support/lists.ts';
 import { install } from '../support/packages.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const apps = appSuite('apps');
@@ -84,9 +74,8 @@ apps('can be changed only by client admins and superusers', async ({ app }) => {
   await rejectsWith(app.as(ACME).apps.update({ app_id: SALES, label: '' }), 'invalid-input');
 });
 
-const statusFor = (app: TestApp, who: string) => app.as(who).apps.status({ app_id: SALES });
-
 apps('status returns the running version to everyone who may open the app', async ({ app }) => {
+  const sales = { app_id: SALES };
   const expected = {
     id: SALES,
     slug: 'sales',
@@ -97,59 +86,51 @@ apps('status returns the running version to everyone who may open the app', asyn
     launch_url: '',
     is_requestable: false,
   };
-  for (const who of [ADA, GRACE, ACME, STAFF, ROOT]) assert.equal(await statusFor(app, who), expected, who);
+  for (const who of [ADA, GRACE, ACME, STAFF, ROOT])
+    assert.equal(await app.as(who).apps.status(sales), expected, who);
 
   const launch_url = 'https://apps.acme.test/sales/';
   await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales live', launch_url });
   const loaded = { ...expected, label: 'Sales live', version: '1.0.0', launch_url };
-  assert.equal(await statusFor(app, ADA), loaded);
+  assert.equal(await app.as(ADA).apps.status(sales), loaded);
 });
 
 apps('status has the message only while the app is in maintenance', async ({ app }) => {
   const change = (changes: object) => app.as(ACME).apps.update({ app_id: SALES, ...changes });
+  const message = async () => (await app.as(ADA).apps.status({ app_id: SALES })).maintenance_message;
 
   await change({ maintenance_message: 'Back at noon.' });
-  assert.is((await statusFor(app, ADA)).maintenance_message, '');
+  assert.is(await message(), '');
   await change({ in_maintenance: true });
-  const { in_maintenance, maintenance_message } = await statusFor(app, ADA);
-  assert.equal([in_maintenance, maintenance_message], [true, 'Back at noon.']);
+  assert.is(await message(), 'Back at noon.');
   await change({ in_maintenance: false });
-  assert.is((await statusFor(app, ADA)).maintenance_message, '');
+  assert.is(await message(), '');
 });
-
-const eventsOf = (app: TestApp, who: string, input = {}) =>
-  app.as(who).audit.list({ action: 'app.clear-cache', ...input });
 
 apps('clearCache announces an event to admins of the client, superusers and staff', async ({ app }) => {
   await app.as(ACME).apps.clearCache({ app_id: SALES });
 
   for (const who of [ACME, ROOT, STAFF]) {
-    const [event, ...others] = await eventsOf(app, who);
+    const [event, ...others] = await app.as(who).audit.list({ action: 'app.clear-cache' });
     assert.equal(others, []);
-    assert.equal(
-      [event?.actor, event?.target, event?.target_id, event?.clients],
-      [ACME, 'sales', SALES, [1]],
-    );
-    assert.equal(event?.details, { app_id: SALES });
+    assert.equal([event?.actor, event?.target, event?.target_id], [ACME, 'sales', SALES]);
+    assert.equal([event?.clients, event?.details], [[1], { app_id: SALES }]);
   }
-  assert.equal(await eventsOf(app, GLOBEX), []);
+  assert.equal(await app.as(GLOBEX).audit.list({ action: 'app.clear-cache' }), []);
 });
 
-apps(
-  'clearCache is all that staff see of the trail, but for the clients that they administer',
-  async ({ app }) => {
-    const root = app.as(ROOT);
-    await root.apps.update({ app_id: SALES, label: 'Sales 2' });
-    await root.apps.update({ app_id: FLEET, label: 'Fleet 2' });
-    const seen = async (input = {}) =>
-      (await app.as(STAFF).audit.list(input)).map(({ action, target }) => `${action} ${target}`);
+apps('clearCache is all that staff see of the trail, but for clients of theirs', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.apps.update({ app_id: SALES, label: 'Sales 2' });
+  await root.apps.update({ app_id: FLEET, label: 'Fleet 2' });
+  const seen = async (input = {}) =>
+    (await app.as(STAFF).audit.list(input)).map(({ action, target }) => `${action} ${target}`);
 
-    assert.equal(await seen(), ['app.clear-cache sales']);
-    assert.equal([await seen({ client: 1 }), await seen({ client: 2 })], [['app.clear-cache sales'], []]);
-    await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
-    assert.equal(await seen({ action: 'app.update' }), ['app.update fleet']);
-    await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
-  },
-);
+  assert.equal(await seen(), ['app.clear-cache sales']);
+  assert.equal([await seen({ client: 1 }), await seen({ client: 2 })], [['app.clear-cache sales'], []]);
+  await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
+  assert.equal(await seen({ action: 'app.update' }), ['app.update fleet']);
+  await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
+});
 
 apps.run();

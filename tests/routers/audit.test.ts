@@ -183,10 +183,8 @@ trail('has an entry for every change of an invitation', async ({ app }) => {
   for (const change of ['resend', 'copyLink', 'revoke'] as const) await invitations[change]({ id });
 
   const verbs = ['create', 'renew', 'update', 'resend', 'copy-link', 'revoke'];
-  assert.equal(
-    await actionsOf(app, { target: email }),
-    verbs.map((verb) => `invitation.${verb}`),
-  );
+  const expected = verbs.map((verb) => `invitation.${verb}`);
+  assert.equal(await actionsOf(app, { target: email }), expected);
   assert.is((await app.as(ACME).audit.list({ target: email, actor: ACME })).length, verbs.length);
 });
 

@@ -58,13 +58,8 @@ credentials('end one by one, with an audit entry', async ({ app }) => {
   assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
   assert.is((await app.as(ACME).sessions.listByUser({ email: GRACE })).length, before.length - 1);
   const [revoked, ended] = await app.as(ACME).audit.list({ actor: ACME, target: GRACE, limit: 2 });
-  assert.equal(
-    [ended, revoked].map((entry) => [entry?.action, entry?.clients]),
-    [
-      ['session.end', [1]],
-      ['token.revoke', [1]],
-    ],
-  );
+  assert.equal([ended?.action, ended?.clients], ['session.end', [1]]);
+  assert.equal([revoked?.action, revoked?.clients], ['token.revoke', [1]]);
   assert.equal(revoked?.details, { id: token.id });
 });
 

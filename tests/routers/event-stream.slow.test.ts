@@ -3,7 +3,6 @@ import * as assert from 'uvu/assert';
 import { type AuditEvent, createAudit, NO_ORIGIN, ofAddress } from '../../src/services/audit/audit.ts';
 import { newestEventId, publishEvents } from '../../src/services/events/event-rows.ts';
 import { userId } from '../support/access-views.ts';
-import { fieldOf } from '../support/lists.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { addRows, rowsOf, setRows } from '../support/rows.ts';
 import { ACME, appSuite, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';

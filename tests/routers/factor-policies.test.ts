@@ -125,17 +125,14 @@ mails('inform active members without a second factor, with the date', async ({ a
   assert.match(text, 'You lose no access.');
 });
 
-mails(
-  'are not sent if the client does not want them, nor for a policy that demands nothing',
-  async ({ app }) => {
-    await update(app, { factor_policy: 'optional' });
-    await update(app, { factor_policy: 'required', factor_mails: false });
-    app.clock.advance(12 * DAY_MS);
-    await remind(app);
+mails('are not sent if the client wants none, nor for a policy that demands nothing', async ({ app }) => {
+  await update(app, { factor_policy: 'optional' });
+  await update(app, { factor_policy: 'required', factor_mails: false });
+  app.clock.advance(12 * DAY_MS);
+  await remind(app);
 
-    assert.equal(await valuesOf(app, 'outbox_mails', 'kind'), []);
-  },
-);
+  assert.equal(await valuesOf(app, 'outbox_mails', 'kind'), []);
+});
 
 mails('remind once, within three days before the end of the grace', async ({ app }) => {
   await update(app, { factor_policy: 'required', factor_grace_days: 14 });

@@ -29,10 +29,8 @@ notice('is mailed when failures lock an account, with what happened and what to 
   assert.equal([before, more], [[], []]);
   assert.is(mail?.recipient, ADA);
   assert.is(subject, 'Failed logins to your account at Acme Analytics');
-  assert.match(
-    text,
-    '10 times within 15 minutes. The last attempt was on 21 November 2026, 12:00 (UTC), from',
-  );
+  assert.match(text, '10 times within 15 minutes.');
+  assert.match(text, 'The last attempt was on 21 November 2026, 12:00 (UTC), from 127.0.0.1.');
   assert.match(text, 'If this was not you');
   assert.not.match(text, 'http');
 });

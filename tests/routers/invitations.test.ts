@@ -25,22 +25,19 @@ const mailsTo = async (app: TestApp, recipient: string) =>
 const faultsOf = async (call: Promise<unknown>) =>
   Object.keys((await rejectsWith(call, 'invalid-input')).fields ?? {});
 
-invitations(
-  'create belongs to the only client of the caller, who is the inviter, and mails',
-  async ({ app }) => {
-    const more = { initial_apps: [SALES], extra: { a: 1 }, is_demo_user: 'true' };
-    const made = await invite(app, 'Guest@Example.test', more);
+invitations('create belongs to the only client of the inviter, and is mailed', async ({ app }) => {
+  const more = { initial_apps: [SALES], extra: { a: 1 }, is_demo_user: 'true' };
+  const made = await invite(app, 'Guest@Example.test', more);
 
-    assert.equal(
-      [made.email, made.user.email, made.date_invited],
-      ['guest@example.test', ACME, app.clock.now()],
-    );
-    assert.equal([made.initial_apps, made.extra, made.is_demo_user], [[SALES], { a: 1 }, 'true']);
-    assert.is(made.invitation_email_count, 0);
-    assert.ok(made.key.length >= 32);
-    assert.is(await mailsTo(app, 'guest@example.test'), 1);
-  },
-);
+  assert.equal(
+    [made.email, made.user.email, made.date_invited],
+    ['guest@example.test', ACME, app.clock.now()],
+  );
+  assert.equal([made.initial_apps, made.extra, made.is_demo_user], [[SALES], { a: 1 }, 'true']);
+  assert.is(made.invitation_email_count, 0);
+  assert.ok(made.key.length >= 32);
+  assert.is(await mailsTo(app, 'guest@example.test'), 1);
+});
 
 invitations('create accepts is_demo_user as a string or a boolean, and returns a string', async ({ app }) => {
   for (const [is_demo_user, shown] of [
@@ -53,68 +50,59 @@ invitations('create accepts is_demo_user as a string or a boolean, and returns a
   await rejectsWith(invite(app, 'demo@x.test', { is_demo_user: 'yes' }), 'invalid-input');
 });
 
-invitations(
-  'create answers REST with an object or an array like the request, also errors',
-  async ({ app }) => {
-    const send = async (payload: object, path = PATH) =>
-      (await app.send(`POST ${path}`, { as: ACME, payload })).json();
-    const apps = { initial_apps: [FLEET] };
+invitations('create answers REST by an object or an array like the request', async ({ app }) => {
+  const send = async (payload: object, path = PATH) =>
+    (await app.send(`POST ${path}`, { as: ACME, payload })).json();
+  const apps = { initial_apps: [FLEET] };
 
-    assert.is((await send({ email: 'r1@x.test' })).email, 'r1@x.test');
-    assert.equal(fieldOf(await send([{ email: 'r2@x.test' }]), 'email'), ['r2@x.test']);
-    assert.equal(await send([]), []);
-    assert.equal((await send({ email: 'bad', ...apps })).errors, { email: ['Must be an email address.'] });
-    const foreign = { email: 'f@x.test', ...apps, client: 2 };
-    assert.equal((await send([{ email: 'ok@x.test' }, foreign])).errors, {
-      1: { client: ['You cannot invite to client 2.'] },
-    });
-    assert.equal((await send({ email: 'f@x.test', ...apps }, '/jb/clients/1/users/invitations/')).errors, {
-      initial_apps: ['This client has no app Hb7cW2ke.'],
-    });
-  },
-);
+  assert.is((await send({ email: 'r1@x.test' })).email, 'r1@x.test');
+  assert.equal(fieldOf(await send([{ email: 'r2@x.test' }]), 'email'), ['r2@x.test']);
+  assert.equal(await send([]), []);
+  assert.equal((await send({ email: 'bad', ...apps })).errors, { email: ['Must be an email address.'] });
+  const foreign = { email: 'f@x.test', ...apps, client: 2 };
+  assert.equal((await send([{ email: 'ok@x.test' }, foreign])).errors, {
+    1: { client: ['You cannot invite to client 2.'] },
+  });
+  assert.equal((await send({ email: 'f@x.test', ...apps }, '/jb/clients/1/users/invitations/')).errors, {
+    initial_apps: ['This client has no app Hb7cW2ke.'],
+  });
+});
 
-invitations(
-  'create without a client is for that of its apps or of the caller, if it is one',
-  async ({ app }) => {
-    const create = (more: object = {}) => invite(app, 'byapp@x.test', more, ROOT);
+invitations('create without a client is for that of its apps or its inviter', async ({ app }) => {
+  const create = (more: object = {}) => invite(app, 'byapp@x.test', more, ROOT);
 
-    await create({ initial_apps: [FLEET] });
-    assert.is((await app.as(GLOBEX).invitations.search({ search: 'byapp@x.test' })).length, 1);
-    assert.equal(await faultsOf(create()), ['items.0.client']);
-    assert.equal(await faultsOf(create({ initial_apps: [FLEET, SALES] })), ['items.0.initial_apps']);
-    assert.is((await create({ client: 2 })).user.email, ROOT);
-    assert.equal(await faultsOf(create({ client: 99 })), ['items.0.client']);
-  },
-);
+  await create({ initial_apps: [FLEET] });
+  assert.is((await app.as(GLOBEX).invitations.search({ search: 'byapp@x.test' })).length, 1);
+  assert.equal(await faultsOf(create()), ['items.0.client']);
+  assert.equal(await faultsOf(create({ initial_apps: [FLEET, SALES] })), ['items.0.initial_apps']);
+  assert.is((await create({ client: 2 })).user.email, ROOT);
+  assert.equal(await faultsOf(create({ client: 99 })), ['items.0.client']);
+});
 
 invitations('create is refused for active members of the client, but not of another', async ({ app }) => {
   assert.equal(await faultsOf(invite(app, ADA)), ['items.0.email']);
   for (const email of [IDLE, EDSGER]) assert.is((await invite(app, email)).email, email);
 });
 
-invitations(
-  'are listed to their inviter, and by client and app to others who may see them',
-  async ({ app }) => {
-    await invite(app, 'globex@x.test', { initial_apps: [FLEET] }, GLOBEX);
-    await invite(app, 'by-root@x.test', { client: 2, initial_apps: [FLEET] }, ROOT);
-    await invite(app, 'no-app@x.test', { client: 2 }, ROOT);
-    const listed = async (who: string, filter = {}) =>
-      fieldOf(await app.as(who).invitations.list(filter), 'email');
+invitations('are listed to their inviter, and by client and app to others', async ({ app }) => {
+  await invite(app, 'globex@x.test', { initial_apps: [FLEET] }, GLOBEX);
+  await invite(app, 'by-root@x.test', { client: 2, initial_apps: [FLEET] }, ROOT);
+  await invite(app, 'no-app@x.test', { client: 2 }, ROOT);
+  const listed = async (who: string, filter = {}) =>
+    fieldOf(await app.as(who).invitations.list(filter), 'email');
 
-    assert.equal(await listed(GLOBEX), ['globex@x.test']);
-    assert.equal(await listed(STAFF), []);
-    assert.equal(fieldOf(await app.as(STAFF).clients.invitations({ id: 2 }), 'email').slice(-3), [
-      'globex@x.test',
-      'by-root@x.test',
-      'no-app@x.test',
-    ]);
-    for (const who of [GLOBEX, STAFF, ROOT])
-      assert.equal((await listed(who, { app: 'fleet' })).slice(-2), ['globex@x.test', 'by-root@x.test'], who);
-    await rejectsWith(listed(ACME, { app: 'fleet' }), 'not-found');
-    await rejectsWith(listed(ADA, { app: 'fleet' }), 'forbidden');
-  },
-);
+  assert.equal(await listed(GLOBEX), ['globex@x.test']);
+  assert.equal(await listed(STAFF), []);
+  assert.equal(fieldOf(await app.as(STAFF).clients.invitations({ id: 2 }), 'email').slice(-3), [
+    'globex@x.test',
+    'by-root@x.test',
+    'no-app@x.test',
+  ]);
+  for (const who of [GLOBEX, STAFF, ROOT])
+    assert.equal((await listed(who, { app: 'fleet' })).slice(-2), ['globex@x.test', 'by-root@x.test'], who);
+  await rejectsWith(listed(ACME, { app: 'fleet' }), 'not-found');
+  await rejectsWith(listed(ADA, { app: 'fleet' }), 'forbidden');
+});
 
 invitations('repeated merge apps, replace extra, keep the rest, and mail again', async ({ app }) => {
   const email = 'again@x.test';
@@ -327,20 +315,17 @@ invitations('update changes apps and extra without sending a mail, or nothing', 
   assert.is(await mailsTo(app, 'up@x.test'), 1);
 });
 
-invitations(
-  'update finds pending ones that the caller may see, and changes only own ones',
-  async ({ app }) => {
-    const update = (who: string, email: string) => app.as(who).invitations.update({ email, extra: {} });
-    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
-    await invite(app, 'theirs@x.test', {}, GLOBEX);
+invitations('update finds pending ones that the caller may see and change', async ({ app }) => {
+  const update = (who: string, email: string) => app.as(who).invitations.update({ email, extra: {} });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: STAFF, is_admin: true });
+  await invite(app, 'theirs@x.test', {}, GLOBEX);
 
-    await rejectsWith(update(ACME, 'theirs@x.test'), 'not-found');
-    await rejectsWith(update(ACME, 'never@x.test'), 'not-found');
-    await rejectsWith(update(STAFF, 'theirs@x.test'), 'forbidden');
-    app.clock.advance(15 * DAY_MS);
-    await rejectsWith(update(GLOBEX, 'theirs@x.test'), 'not-found');
-  },
-);
+  await rejectsWith(update(ACME, 'theirs@x.test'), 'not-found');
+  await rejectsWith(update(ACME, 'never@x.test'), 'not-found');
+  await rejectsWith(update(STAFF, 'theirs@x.test'), 'forbidden');
+  app.clock.advance(15 * DAY_MS);
+  await rejectsWith(update(GLOBEX, 'theirs@x.test'), 'not-found');
+});
 
 invitations('update prefers the invitation by the caller, or requires the client', async ({ app }) => {
   const email = 'both@x.test';
