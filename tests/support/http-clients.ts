@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { InjectOptions } from 'fastify';
 import type { App } from '../../src/app.ts';
 import type { Send } from '../../src/client.ts';
@@ -226,4 +227,12 @@ const joinChunks = (body: string): string => {
   const [, size = '0', rest = ''] = /^([0-9a-f]+)\r\n(.*)$/is.exec(body) ?? [];
   const length = Number.parseInt(size, 16);
   return length === 0 ? '' : rest.slice(0, length) + joinChunks(rest.slice(length + 2));
+};
+
+/** Sends bytes to the service unchanged, and returns what it sends until it closes the connection. */
+export const sendRaw = async (app: TestApp, bytes: string): Promise<string> => {
+  const socket = connect(Number(new URL(await addressOf(app)).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return text(socket);
 };
