@@ -1,6 +1,7 @@
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { createScript } from '../support/http-clients.ts';
+import { cookieHeader, loggedIn } from '../support/logins.ts';
 import {
   ACME,
   ADA,
@@ -15,7 +16,6 @@ import {
 const csrf = appSuite('CSRF');
 
 const PATH = '/hashr/saved_global_filters/';
-
 let made = 0;
 
 const post = (app: TestApp, as: string | undefined, header?: string, cookie?: string) => {
@@ -41,52 +41,30 @@ csrf('GET /csrf/ and every GET under hashr set a token', async ({ app }) => {
   assert.ok(await tokenFor(app, ADA, `GET ${PATH}`));
 });
 
-csrf('accepts the token of the same credential repeatedly', async ({ app }) => {
-  const token = await tokenFor(app, ADA);
+csrf(
+  'accepts a token of the credential again, also beside older ones that browsers send first',
+  async ({ app }) => {
+    const [older, token] = [await tokenFor(app, GRACE), await tokenFor(app, ADA)];
+    const cookie = `django; csrftoken=${older}; csrftoken=${token}`;
 
-  assert.is((await post(app, ADA, token, token)).statusCode, 201);
-  assert.is((await post(app, ADA, token, token)).statusCode, 201);
-});
+    for (const sent of [token, token, cookie]) assert.is((await post(app, ADA, token, sent)).statusCode, 201);
+    const again = await app.send('GET /csrf/', { as: ADA, headers: { cookie: `csrftoken=${cookie}` } });
+    assert.is(again.json().csrf_token, token);
+  },
+);
 
-csrf('accepts a valid token beside older ones, which browsers may send first', async ({ app }) => {
-  const [older, token] = [await tokenFor(app, GRACE), await tokenFor(app, ADA)];
-  const cookie = `django; csrftoken=${older}; csrftoken=${token}`;
-
-  assert.is((await post(app, ADA, token, cookie)).statusCode, 201);
-  const again = await app.send('GET /csrf/', { as: ADA, headers: { cookie: `csrftoken=${cookie}` } });
-  assert.is(again.json().csrf_token, token);
-});
-
-csrf('answers a missing, wrong or foreign token with 403', async ({ app }) => {
-  const ada = await tokenFor(app, ADA);
-  const grace = await tokenFor(app, GRACE);
-  const anonymous = await tokenFor(app);
-  const tampered = ada.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
-  const pairs: [string | undefined, string | undefined][] = [
-    [undefined, undefined],
-    [ada, undefined],
-    [undefined, ada],
-    [ada, grace],
-    [grace, grace],
-    [anonymous, anonymous],
-    [tampered, tampered],
-    ['x', 'x'],
-    ['.', '.'],
-    ['', ''],
-    [`${ada}.x`, `${ada}.x`],
-    [`a.${'é'.repeat(64)}`, `a.${'é'.repeat(64)}`],
-  ];
-  for (const [header, cookie] of pairs) {
+csrf('answers a missing, wrong or foreign token with 403, and 401 without credentials', async ({ app }) => {
+  const [ada, grace, anonymous] = [await tokenFor(app, ADA), await tokenFor(app, GRACE), await tokenFor(app)];
+  const both = [
+    ...[grace, anonymous, ada.replace(/.$/, (last) => (last === '0' ? '1' : '0'))],
+    ...['x', '.', '', `${ada}.x`, `a.${'é'.repeat(64)}`],
+  ].map((token) => [token, token]);
+  for (const [header, cookie] of [[], [ada], [undefined, ada], [ada, grace], ...both]) {
     const response = await post(app, ADA, header, cookie);
     assert.is(response.statusCode, 403, `${header} ${cookie}`);
     assert.is(response.json().type, 'urn:steward:problem:csrf-failed');
   }
-});
-
-csrf('answers 401 before it checks the token', async ({ app }) => {
-  const token = await tokenFor(app);
-
-  assert.is((await post(app, undefined, token, token)).statusCode, 401);
+  assert.is((await post(app, undefined, anonymous, anonymous)).statusCode, 401);
 });
 
 csrf('keeps a valid token and replaces one of another credential', async ({ app }) => {
@@ -104,24 +82,14 @@ csrf('treats a malformed cookie as a missing token', async ({ app }) => {
 });
 
 csrf('records a failed check of a session in the audit trail', async ({ app }) => {
-  const script = createScript(app);
-  await script.logIn(ADA, DEMO_PASSWORD);
-  const refused = await script.send('POST /jb/tokens/', {
-    payload: { name: 'x' },
-    headers: { 'x-csrftoken': 'wrong' },
-  });
+  const { send } = await loggedIn(app);
+  const headers = { 'x-csrftoken': 'wrong' };
+  const refused = await send('POST /jb/tokens/', { payload: { name: 'x' }, headers });
   const [entry] = await app.as(ROOT).audit.list({ actor: ADA, action: 'request.refused' });
 
   assert.is(refused.statusCode, 403);
   assert.equal(entry?.details, { request: 'POST /api/v1/jb/tokens/', problem: 'csrf-failed' });
 });
-
-const loggedIn = async (app: TestApp, email = ADA) => {
-  const script = createScript(app);
-  const response = await script.logIn(email, DEMO_PASSWORD);
-  assert.is(response.statusCode, 200, response.body);
-  return { ...script, response };
-};
 
 csrf('sessions allow reads at once and changes with the CSRF token', async ({ app }) => {
   const { send, cookies } = await loggedIn(app, ACME);
@@ -136,17 +104,14 @@ csrf('sessions allow reads at once and changes with the CSRF token', async ({ ap
 });
 
 csrf('sessions refuse the CSRF token of another login', async ({ app }) => {
-  const ada = await loggedIn(app, ACME);
-  const other = await loggedIn(app, ACME);
+  const [script, other] = [await loggedIn(app, ACME), await loggedIn(app, ACME)];
   const foreign = other.cookies.get('csrftoken') ?? '';
-  ada.cookies.set('csrftoken', foreign);
+  script.cookies.set('csrftoken', foreign);
 
-  const response = await ada.send('DELETE /session/', { headers: { 'x-csrftoken': foreign } });
-
-  assert.is(response.statusCode, 403);
+  assert.is((await script.send('DELETE /session/', { headers: { 'x-csrftoken': foreign } })).statusCode, 403);
 });
 
-csrf('sessions refuse requests of other sites, including the login', async ({ app }) => {
+csrf('sessions refuse requests of other sites, including the login and public paths', async ({ app }) => {
   const { send } = await loggedIn(app);
   const foreign: Record<string, string>[] = [
     { origin: 'https://evil.test' },
@@ -154,30 +119,26 @@ csrf('sessions refuse requests of other sites, including the login', async ({ ap
     { origin: 'http://localhost:8001', host: 'localhost:8000' },
     { 'sec-fetch-site': 'cross-site' },
   ];
-  for (const headers of foreign) {
-    const logout = await send('DELETE /session/', { headers });
-    const login = await send('POST /session/', {
-      payload: { username: EDSGER, password: DEMO_PASSWORD },
-      headers,
-    });
-    assert.equal([logout.statusCode, login.statusCode], [403, 403], JSON.stringify(headers));
-    assert.is(login.json().type, 'urn:steward:problem:cross-site');
-  }
+  const login = { username: EDSGER, password: DEMO_PASSWORD };
+  const requests: [line: string, payload?: object][] = [
+    ['POST /password/request-reset/', { email: ADA }],
+    ['POST /session/', login],
+    ['DELETE /session/'],
+  ];
+  for (const headers of foreign)
+    for (const [line, payload] of requests) {
+      const refused = await send(line, { ...(payload && { payload }), headers });
+      assert.is(refused.json().type, 'urn:steward:problem:cross-site', `${line} ${JSON.stringify(headers)}`);
+    }
   const own = { origin: 'http://localhost:8000', host: 'localhost:8000', 'sec-fetch-site': 'same-origin' };
   assert.is((await send('DELETE /session/', { headers: own })).statusCode, 204);
 });
 
 csrf('sessions need no CSRF token with an API token, even if cookies are sent', async ({ app }) => {
-  const { cookies } = await loggedIn(app);
-  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = { cookie: cookieHeader((await loggedIn(app)).cookies) };
+  const payload = { last_name: 'Hopper' };
 
-  const response = await app.send('PATCH /jb/users/grace@acme.test/', {
-    as: ACME,
-    payload: { last_name: 'Hopper' },
-    headers: { cookie },
-  });
-
-  assert.is(response.statusCode, 200);
+  assert.is((await app.send(`PATCH /jb/users/${GRACE}/`, { as: ACME, payload, headers })).statusCode, 200);
 });
 
 csrf('sessions work over tRPC, with the CSRF token for every mutation', async ({ app }) => {
@@ -196,15 +157,6 @@ csrf('sessions work over tRPC, with the CSRF token for every mutation', async ({
   assert.is((await call('users.update', change, { origin: 'https://evil.test' })).statusCode, 403);
   assert.is((await call('sessions.end', {})).statusCode, 200);
   assert.not.ok(script.cookies.has('steward_session'));
-});
-
-csrf('sessions refuse requests of other sites on public paths, too', async ({ app }) => {
-  const { send } = await loggedIn(app);
-  const request = (headers: Record<string, string>) =>
-    send('POST /password/request-reset/', { payload: { email: ADA }, headers });
-
-  assert.is((await request({ origin: 'https://evil.test' })).statusCode, 403);
-  assert.is((await request({})).statusCode, 204);
 });
 
 csrf.run();

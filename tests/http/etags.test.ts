@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { etagOf, parseEtags } from '../../src/http/middleware/conditional-requests.ts';
 import { preferredReturn } from '../../src/http/rest/negotiation.ts';
-import { ACME, ADA, appSuite, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rowsOf } from '../support/rows.ts';
+import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const etags = appSuite('ETags, If-Match, PUT and Prefer');
@@ -13,17 +14,15 @@ const tagOf = async (app: TestApp, path: string, as: string): Promise<string> =>
   String((await get(app, path, as)).headers.etag);
 
 etags('ETag: is a strong validator of every single object', async ({ app }) => {
-  for (const path of [
-    '/jb/sites/1/',
+  const paths = [
     '/jb/clients/1/',
-    '/jb/clients/1/site/',
     `/jb/users/${ADA}/`,
     `/jb/apps/${SALES}/`,
-    `/jb/users/${ADA}/usage/${SALES}/`,
     '/jb/env/',
     '/session/',
     '/branding/',
-  ]) {
+  ];
+  for (const path of paths) {
     const [first, second] = [await get(app, path, ROOT), await get(app, path, ROOT)];
     assert.match(String(first.headers.etag), /^"[\w-]{43}(\.[\w-]{43})?"$/, path);
     assert.is(first.headers.etag, second.headers.etag, path);
@@ -33,13 +32,8 @@ etags('ETag: is a strong validator of every single object', async ({ app }) => {
 });
 
 etags('ETag: is absent from lists, pages, streams and failures', async ({ app }) => {
-  for (const path of [
-    `/jb/apps/${SALES}/usage/entries/`,
-    '/jb/users/',
-    '/jb/apps/',
-    `/jb/apps/${SALES}/usage/`,
-    '/jb/users/unknown@x.test/',
-  ]) {
+  const usage = `/jb/apps/${SALES}/usage/`;
+  for (const path of [`${usage}entries/`, usage, '/jb/users/', '/jb/users/unknown@x.test/']) {
     assert.is((await get(app, path, ROOT)).headers.etag, undefined, path);
   }
 });
@@ -68,12 +62,7 @@ etags('ETag: answers GET and HEAD with 304 without a body if it matches', async 
       assert.is(response.headers['content-length'], length);
     }
   }
-});
-
-etags('ETag: sends the full response if no tag matches or the header is invalid', async ({ app }) => {
-  const path = `/jb/users/${ADA}/`;
-  const tag = await tagOf(app, path, ACME);
-  for (const unknown of ['"other"', tag.slice(1, -1), `${tag} ${tag}`, '', `w/${tag}`]) {
+  for (const unknown of ['"other"', tag.slice(1, -1), `${tag} ${tag}`, '']) {
     const response = await get(app, path, ACME, { 'if-none-match': unknown });
     assert.equal([response.statusCode, response.headers.etag], [200, tag], unknown);
   }
@@ -97,19 +86,15 @@ etags('ETag: is the same on a PATCH as on the GET of the resource', async ({ app
 });
 
 etags('ETag: is set on a creation together with Location', async ({ app }) => {
-  const site = await app.send('POST /jb/sites/', { as: ROOT, payload: { domain: 'x.test', name: 'X' } });
-  const client = await app.send('POST /jb/clients/', {
-    as: ROOT,
-    payload: { name: 'X', site: site.json().id },
-  });
+  const create = (path: string, payload: object) => app.send(`POST ${path}`, { as: ROOT, payload });
+  const site = await create('/jb/sites/', { domain: 'x.test', name: 'X' });
+  const client = await create('/jb/clients/', { name: 'X', site: site.json().id });
   for (const made of [site, client]) {
-    const location = String(made.headers.location);
-    const shown = await app.send(`GET !${location}`, { as: ROOT });
-    assert.equal([made.statusCode, shown.statusCode], [201, 200]);
-    assert.is(shown.body, made.body, location);
+    const shown = await app.send(`GET !${made.headers.location}`, { as: ROOT });
+    assert.equal([made.statusCode, shown.statusCode, shown.body], [201, 200, made.body]);
     assert.is(shown.headers.etag, made.headers.etag);
   }
-  const token = await app.send('POST /jb/tokens/', { as: STAFF, payload: { name: 'X' } });
+  const token = await create('/jb/tokens/', { name: 'X' });
   assert.equal([token.statusCode, token.headers.location, token.headers.etag], [201, undefined, undefined]);
 });
 
@@ -148,40 +133,25 @@ const AS_SENT: ((tag: string) => string)[] = [
   (tag) => `W/${tag.replace(/"$/, '--gzip"')}`,
 ];
 
-for (const { method, path, as, payload } of CASES) {
-  etags(
-    `If-Match: accepts ${method} ${path} with the current ETag and refuses an outdated one`,
-    async ({ app }) => {
+for (const { method, path, as, payload } of CASES)
+  etags(`If-Match: ${method} ${path} takes the current ETag and refuses an outdated one`, async ({ app }) => {
+    app.clock.advance(1000);
+    const seen = await tagOf(app, path, as);
+    const send = (tag: string) =>
+      change(app, { line: `${method} ${path}`, as, payload, headers: { 'if-match': tag } });
+    const stale = await send('"else", W/"weak"');
+    assert.is(stale.statusCode, 412, stale.body);
+    assert.is(stale.json().type, 'urn:steward:problem:precondition-failed');
+    assert.is(await tagOf(app, path, as), seen, 'nothing was changed');
+
+    for (const marked of AS_SENT) {
       app.clock.advance(1000);
-      const seen = await tagOf(app, path, as);
-      const send = (tag: string) =>
-        change(app, { line: `${method} ${path}`, as, payload, headers: { 'if-match': tag } });
-      const stale = await send('"else", W/"weak"');
-      assert.is(stale.statusCode, 412, stale.body);
-      assert.is(stale.json().type, 'urn:steward:problem:precondition-failed');
-      assert.is(await tagOf(app, path, as), seen, 'nothing was changed');
-
-      for (const marked of AS_SENT) {
-        app.clock.advance(1000);
-        const fresh = await send(marked(await tagOf(app, path, as)));
-        assert.ok([200, 204].includes(fresh.statusCode), fresh.body);
-      }
-      assert.is((await send(seen)).statusCode, 412);
-      assert.ok([200, 204].includes((await send('*')).statusCode));
-    },
-  );
-}
-
-etags('If-Match: lets one of several simultaneous writers with the same ETag succeed', async ({ app }) => {
-  const line = 'PATCH /jb/clients/1/';
-  const headers = { 'if-match': await tagOf(app, '/jb/clients/1/', ACME) };
-  const names = ['First', 'Second', 'Third'];
-  const responses = await Promise.all(
-    names.map((login_title) => change(app, { line, payload: { login_title }, headers })),
-  );
-
-  assert.equal(responses.map(({ statusCode }) => statusCode).toSorted(), [200, 412, 412]);
-});
+      const fresh = await send(marked(await tagOf(app, path, as)));
+      assert.ok([200, 204].includes(fresh.statusCode), fresh.body);
+    }
+    assert.is((await send(seen)).statusCode, 412);
+    assert.ok([200, 204].includes((await send('*')).statusCode));
+  });
 
 etags('If-Match: applies to a DELETE', async ({ app }) => {
   const path = '/hashr/saved_global_filters/mine/';
@@ -206,50 +176,35 @@ etags('If-Match: If-None-Match refuses a change of an existing resource', async 
 
 etags('If-Match: names a header that is malformed or not supported here', async ({ app }) => {
   const line = 'PATCH /jb/clients/1/';
-  for (const header of ['if-match', 'if-none-match']) {
+  for (const header of ['If-Match', 'If-None-Match'])
     for (const tag of ['bare', '"open', '"a" "b"', '']) {
       const response = await change(app, { line, payload: {}, headers: { [header]: tag } });
-      assert.is(response.statusCode, 400, tag);
-      assert.equal(
-        Object.keys(response.json().errors).map((name) => name.toLowerCase()),
-        [header],
-      );
+      assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [header]], tag);
     }
-  }
+  const payload = { email: 'unmade@acme.test' };
   for (const other of [`DELETE /jb/users/${ADA}/sessions/`, 'POST /jb/users/']) {
-    const payload = { email: 'unmade@acme.test' };
     const response = await change(app, { line: other, payload, headers: { 'if-match': '*' } });
-    assert.is(response.statusCode, 400, other);
-    assert.ok(response.json().errors['If-Match'], other);
+    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, ['If-Match']], other);
   }
 });
 
 etags('If-Match: applies to tRPC calls, but is refused with a batch', async ({ app }) => {
-  const call = (tag: string, names = ['clients.update']) =>
-    app.send(`POST !/trpc/${names.join(',')}${names.length > 1 ? '?batch=1' : ''}`, {
-      as: ACME,
-      headers: { 'if-match': tag },
-      payload:
-        names.length > 1
-          ? Object.fromEntries(names.map((_, n) => [n, { json: { id: 1, login_subtitle: 'rpc' } }]))
-          : { json: { id: 1, login_subtitle: 'rpc' } },
-    });
+  const input = { json: { id: 1, login_subtitle: 'rpc' } };
+  const call = (tag: string, path = 'clients.update', payload: object = input) =>
+    app.send(`POST !/trpc/${path}`, { as: ACME, headers: { 'if-match': tag }, payload });
   const stale = await call('"else"');
   assert.is(stale.statusCode, 412);
   assert.is(stale.json().error.json.data.problem.code, 'precondition-failed');
-  const [together] = (await call('*', ['clients.update', 'clients.update'])).json();
+  const batch = { 0: input, 1: input };
+  const [together] = (await call('*', 'clients.update,clients.update?batch=1', batch)).json();
   assert.is(together.error.json.data.problem.code, 'invalid-input');
   assert.is((await call(await tagOf(app, '/jb/clients/1/', ACME))).statusCode, 200);
 });
 
 etags('If-Match: is ignored when an Idempotency-Key replays the first response', async ({ app }) => {
-  const tag = await tagOf(app, '/jb/clients/1/', ACME);
+  const headers = { 'if-match': await tagOf(app, '/jb/clients/1/', ACME), 'idempotency-key': 'keyed' };
   const send = () =>
-    change(app, {
-      line: 'PATCH /jb/clients/1/',
-      payload: { login_title: 'Keyed' },
-      headers: { 'if-match': tag, 'idempotency-key': 'keyed' },
-    });
+    change(app, { line: 'PATCH /jb/clients/1/', payload: { login_title: 'Keyed' }, headers });
   const [first, repeat] = [await send(), await send()];
   assert.equal([first.statusCode, repeat.statusCode, repeat.body], [200, 200, first.body]);
 });
@@ -272,11 +227,9 @@ etags('If-Match: ignores volatile fields: new usage does not block a change of a
 });
 
 const USER = `/jb/users/${GRACE}/`;
-
 const APP = `/jb/apps/${SALES}/`;
 
-const auditCount = async (app: TestApp): Promise<number> =>
-  (await app.db().selectFrom('audit_entries').select('id').execute()).length;
+const auditCount = async (app: TestApp) => (await rowsOf(app, 'audit_entries')).length;
 
 etags.before(async ({ app }) => {
   const extra = { nested: { list: [1, null, 'x'] }, email: 'not this one' };
@@ -285,48 +238,29 @@ etags.before(async ({ app }) => {
   await app.as(ACME).apps.update({ app_id: SALES, help_html: '<p>Help</p>', in_maintenance: true });
 });
 
-for (const path of [USER, APP]) {
+for (const path of [USER, APP])
   etags(`PUT: accepts what GET ${path} returned, and changes nothing`, async ({ app }) => {
-    const before = await app.send(`GET ${path}`, { as: ACME });
-    const everything = await app.send(`GET ${path}`, { as: ROOT });
-    const entries = await auditCount(app);
-
+    const read = (as: string) => app.send(`GET ${path}`, { as });
+    const [before, everything, entries] = [await read(ACME), await read(ROOT), await auditCount(app)];
     const response = await app.send(`PUT ${path}`, { as: ACME, payload: before.json() });
 
-    assert.is(response.statusCode, 200, response.body);
-    assert.is(response.body, before.body);
-    const after = await app.send(`GET ${path}`, { as: ACME });
-    assert.is(after.headers.etag, before.headers.etag);
-    assert.is((await app.send(`GET ${path}`, { as: ROOT })).body, everything.body);
+    assert.equal([response.statusCode, response.body], [200, before.body]);
+    assert.is((await read(ACME)).headers.etag, before.headers.etag);
+    assert.is((await read(ROOT)).body, everything.body);
     assert.is(await auditCount(app), entries);
   });
-}
 
-etags('PUT: changes the fields that differ, and ignores read-only and unknown ones', async ({ app }) => {
+etags('PUT: changes the fields that differ, keeps those left out, and ignores others', async ({ app }) => {
   const path = `/jb/users/${ADA}/`;
   const user = (await app.send(`GET ${path}`, { as: ACME })).json();
-  const payload = {
-    ...user,
-    first_name: 'Amazing',
-    handle: '@other',
-    email: GRACE,
-    clientadmin_of: [1],
-    x: 1,
-  };
-  const response = await app.send(`PUT ${path}`, { as: ACME, payload });
+  const changes = { first_name: 'Amazing', handle: '@other', email: GRACE, clientadmin_of: [1], x: 1 };
+  const response = await app.send(`PUT ${path}`, { as: ACME, payload: { ...user, ...changes } });
 
   assert.equal(response.json(), { ...user, first_name: 'Amazing' });
+  const before = (await app.send(`GET ${APP}`, { as: ACME })).json();
   const sent = { label: 'Sold', id: FLEET, slug: 'fleet', usage: {}, package_info: { version: '9' } };
   const changed = (await app.send(`PUT ${APP.slice(0, -1)}`, { as: ACME, payload: sent })).json();
-  assert.equal([changed.id, changed.slug, changed.label], [SALES, 'sales', 'Sold']);
-  assert.equal(changed.package_info, (await app.send(`GET ${APP}`, { as: ACME })).json().package_info);
-});
-
-etags('PUT: keeps the fields that are left out, like PATCH', async ({ app }) => {
-  const before = (await app.send(`GET ${APP}`, { as: ACME })).json();
-  const response = await app.send(`PUT ${APP}`, { as: ACME, payload: { description: 'Short' } });
-
-  assert.equal(response.json(), { ...before, description: 'Short' });
+  assert.equal(changed, { ...before, label: 'Sold' });
 });
 
 etags('PUT: reports every invalid field, and has no ETag', async ({ app }) => {
@@ -341,16 +275,18 @@ etags('PUT: reports every invalid field, and has no ETag', async ({ app }) => {
 
 const minimal = { prefer: 'return=minimal' };
 
-const patch = (app: TestApp, headers: Record<string, string>) =>
-  app.send('PATCH /jb/clients/1/', { as: ACME, payload: { login_title: 'Hi' }, headers });
+const patch = (app: TestApp, payload: object) =>
+  app.send('PATCH /jb/clients/1/', { as: ACME, payload, headers: minimal });
 
 etags('Prefer: return=minimal omits the body of a PATCH and sets the new ETag', async ({ app }) => {
-  const response = await patch(app, minimal);
+  const response = await patch(app, { login_title: 'Hi' });
   const shown = await app.send('GET /jb/clients/1/', { as: ACME });
 
   assert.equal([response.statusCode, response.body], [204, '']);
   assert.is(response.headers['preference-applied'], 'return=minimal');
   assert.is(response.headers.etag, shown.headers.etag);
+  const failed = await patch(app, { login_title: 7 });
+  assert.equal([failed.statusCode, failed.headers['preference-applied']], [400, undefined]);
 });
 
 etags('Prefer: return=minimal omits the body of a creation and sets Location', async ({ app }) => {
@@ -370,27 +306,17 @@ etags('Prefer: return=minimal keeps secrets that are shown only once', async ({ 
   assert.is(response.headers['preference-applied'], undefined);
 });
 
-etags('Prefer: does not apply to failures', async ({ app }) => {
-  const payload = { login_title: 7 };
-  const response = await app.send('PATCH /jb/clients/1/', { as: ACME, payload, headers: minimal });
-  assert.equal([response.statusCode, response.headers['preference-applied']], [400, undefined]);
+etags('Prefer: takes the first of several, in any case, with or without quotes (RFC 7240)', () => {
+  for (const [prefer, value] of [
+    ['return=minimal', 'minimal'],
+    ['respond-async, Return = "Representation"; foo', 'representation'],
+    ['return=minimal, return=representation', 'minimal'],
+    ['foo; return=minimal', null],
+    ['return=all', null],
+    ['xreturn=minimal', null],
+    ['return=minimalism', null],
+  ] as const)
+    assert.is(preferredReturn({ headers: { prefer } }), value, prefer);
 });
-
-etags(
-  'Prefer: is parsed according to RFC 7240: the first of several, in any case, with or without quotes',
-  () => {
-    for (const [header, value] of [
-      ['return=minimal', 'minimal'],
-      ['respond-async, Return = "Representation"; foo', 'representation'],
-      ['return=minimal, return=representation', 'minimal'],
-      ['foo; return=minimal', null],
-      ['return=all', null],
-      ['xreturn=minimal', null],
-      ['return=minimalism', null],
-    ] as const) {
-      assert.is(preferredReturn({ headers: { prefer: header } }), value, header);
-    }
-  },
-);
 
 etags.run();
