@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createScript } from '../support/http-clients.ts';
+import { loggedIn } from '../support/logins.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
@@ -31,34 +31,31 @@ forms('are taken by the token endpoint', async ({ app }) => {
   }
 });
 
-forms(
-  'are taken by every path: repeated names are arrays, objects are JSON, Python writes True',
-  async ({ app }) => {
-    const { statusCode, body, json } = await post(app, 'POST /jb/users/', ACME, [
-      ['email', 'form@acme.test'],
-      ['first_name', 'Form'],
-      ['extra', '{"tenant":1546130668394913822}'],
-      ['is_demo_user', 'True'],
-      ['apps', SALES],
-      ['apps', CHURN],
-      ['send_email', 'false'],
-    ]);
+forms('are taken by every path, with arrays, objects and what Python writes', async ({ app }) => {
+  const { statusCode, body, json } = await post(app, 'POST /jb/users/', ACME, [
+    ['email', 'form@acme.test'],
+    ['first_name', 'Form'],
+    ['extra', '{"tenant":1546130668394913822}'],
+    ['is_demo_user', 'True'],
+    ['apps', SALES],
+    ['apps', CHURN],
+    ['send_email', 'false'],
+  ]);
 
-    assert.is(statusCode, 200, body);
-    const { first_name, is_demo_user, apps } = json();
-    assert.equal([first_name, is_demo_user, apps], ['Form', true, [SALES, CHURN]]);
-    assert.ok(body.includes('"tenant":1546130668394913822'), body);
-    for (const [fields, expected] of [
-      [[['apps', CHURN]], [CHURN]],
-      [[['apps', `["${SALES}"]`]], [SALES]],
-      [[['first_name', 'Kept']], [SALES]],
-      [[['apps', '']], []],
-    ] as [Fields, string[]][]) {
-      const changed = await post(app, 'PATCH /jb/users/form@acme.test/', ACME, fields, true);
-      assert.equal(changed.json().apps, expected, changed.body);
-    }
-  },
-);
+  assert.is(statusCode, 200, body);
+  const { first_name, is_demo_user, apps } = json();
+  assert.equal([first_name, is_demo_user, apps], ['Form', true, [SALES, CHURN]]);
+  assert.ok(body.includes('"tenant":1546130668394913822'), body);
+  for (const [fields, expected] of [
+    [[['apps', CHURN]], [CHURN]],
+    [[['apps', `["${SALES}"]`]], [SALES]],
+    [[['first_name', 'Kept']], [SALES]],
+    [[['apps', '']], []],
+  ] as [Fields, string[]][]) {
+    const changed = await post(app, 'PATCH /jb/users/form@acme.test/', ACME, fields, true);
+    assert.equal(changed.json().apps, expected, changed.body);
+  }
+});
 
 forms('are taken where the body is also an array, and where it is nested', async ({ app }) => {
   const invited = await post(app, 'POST /jb/users/invitations/', ACME, [
@@ -120,13 +117,10 @@ forms('have at most 1,000 fields, whose parser is slow', async ({ app }) => {
 });
 
 forms('of a browser session need the CSRF token, as JSON does', async ({ app }) => {
-  const script = createScript(app);
-  await script.logIn(ADA, DEMO_PASSWORD);
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const { statusCode, body } = await script.send('POST /session/confirm/', {
-    payload: `password=${DEMO_PASSWORD}`,
-    headers: { ...headers, 'x-csrftoken': '' },
-  });
+  const { send } = await loggedIn(app);
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-csrftoken': '' };
+  const payload = `password=${DEMO_PASSWORD}`;
+  const { statusCode, body } = await send('POST /session/confirm/', { payload, headers });
 
   assert.is(statusCode, 403, body);
   assert.match(body, 'csrf-failed');

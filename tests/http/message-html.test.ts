@@ -21,11 +21,8 @@ const HARMLESS = new RegExp(
 /** The protocols of all links, as a browser parses them. */
 const protocolsIn = (markup: string): string[] =>
   [...markup.matchAll(/ href="([^"]*)"/g)].flatMap(([, href = '']) => {
-    const text = href
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&quot;', '"')
-      .replaceAll('&amp;', '&');
+    const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&' };
+    const text = href.replaceAll(/&(lt|gt|quot|amp);/g, (_entity, name) => entities[name] ?? '');
     return URL.parse(text, 'http://steward.test/nowhere/')?.protocol ?? [];
   });
 
@@ -64,17 +61,14 @@ messages('keeps plain text as it is', async () => {
   assert.is(await render('&lt;b&gt;'), '<p class="plain-text">&lt;b&gt;</p>');
 });
 
-messages(
-  'drops comments, document types and scripts, and takes attributes without quotes or values',
-  async () => {
-    assert.is(await renderInner('<!-- banner --><!DOCTYPE html><p>Hi</p>'), '<p>Hi</p>');
-    assert.is(await renderInner('<p>Hi</p><script async src="x.js">let t = 1;</script>'), '<p>Hi</p>');
-    assert.is(
-      await renderInner('<a href=https://x.test/?a=b target=_blank download>Get</a>'),
-      '<a href="https://x.test/?a=b" rel="noopener noreferrer">Get</a>',
-    );
-  },
-);
+messages('drops comments and scripts, and takes attributes without quotes or values', async () => {
+  assert.is(await renderInner('<!-- banner --><!DOCTYPE html><p>Hi</p>'), '<p>Hi</p>');
+  assert.is(await renderInner('<p>Hi</p><script async src="x.js">let t = 1;</script>'), '<p>Hi</p>');
+  assert.is(
+    await renderInner('<a href=https://x.test/?a=b target=_blank download>Get</a>'),
+    '<a href="https://x.test/?a=b" rel="noopener noreferrer">Get</a>',
+  );
+});
 
 messages('shows what is no HTML element as text', async () => {
   for (const [message, shown] of [
@@ -91,14 +85,8 @@ messages('shows what is no HTML element as text', async () => {
 });
 
 messages('returns null if nothing visible remains', async () => {
-  for (const message of [
-    '',
-    ' \n',
-    '<p></p>',
-    '<script>alert(1)</script>',
-    '<img src=x onerror=alert(1)>',
-    '&nbsp;',
-  ])
+  const empty = ['', ' \n', '<p></p>', '&nbsp;'];
+  for (const message of [...empty, '<script>alert(1)</script>', '<img src=x onerror=alert(1)>'])
     assert.is(await render(message), null, message);
 });
 
@@ -147,38 +135,20 @@ const VECTORS = [
 ];
 
 messages('removes everything that could run scripts, load resources or change styles', async () => {
-  for (const vector of VECTORS) {
-    for (const message of [
-      vector,
-      `<p>before ${vector} after</p>`,
-      `<a href="${vector}">x</a>`,
-      `<b ${vector}>x`,
-    ]) {
-      await assertHarmless(message);
-    }
-  }
+  for (const vector of VECTORS)
+    for (const [start, end] of [
+      ['', ''],
+      ['<p>before ', ' after</p>'],
+      ['<a href="', '">x</a>'],
+      ['<b ', '>x'],
+    ])
+      await assertHarmless(`${start}${vector}${end}`);
 });
 
 messages('returns harmless, balanced markup for every combination of fragments', async () => {
-  const fragment = fc.oneof(
-    fc.constantFrom(
-      ...VECTORS,
-      '<',
-      '>',
-      '"',
-      "'",
-      '=',
-      '&',
-      '/',
-      ' ',
-      '<a href="',
-      '<p>',
-      '</div>',
-      '<!--',
-      '-->',
-    ),
-    fc.string({ unit: anyCharacter, maxLength: 8 }),
-  );
+  const parts = ['<', '>', '"', "'", '=', '&', '/', ' ', '<a href="', '<p>', '</div>', '<!--', '-->'];
+  const random = fc.string({ unit: anyCharacter, maxLength: 8 });
+  const fragment = fc.oneof(fc.constantFrom(...VECTORS, ...parts), random);
   await fc.assert(
     fc.asyncProperty(fc.array(fragment, { maxLength: 8 }), (fragments) => assertHarmless(fragments.join(''))),
     { numRuns: 500 },

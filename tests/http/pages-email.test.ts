@@ -1,16 +1,12 @@
 import * as assert from 'uvu/assert';
-import { createScript, createVisitor } from '../support/http-clients.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import { enterPassword, loggedIn } from '../support/logins.ts';
 import { mailedEmailToken } from '../support/mails.ts';
 import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
 
 const pages = appSuite('pages about a change of an email address');
 
 const NEW = 'ada.king@acme.test';
-
-const logInAs = async (visitor: ReturnType<typeof createVisitor>, username: string) => {
-  await visitor.get('/login/');
-  await visitor.submit('/login/', { username, password: DEMO_PASSWORD });
-};
 
 pages('confirm the new address by a form, and undo it by the link to the old one', async ({ app }) => {
   await app.as(ADA).profile.requestEmail({ email: NEW });
@@ -19,10 +15,10 @@ pages('confirm the new address by a form, and undo it by the link to the old one
   const path = `/email/confirm/?token=${token}`;
   const refused = await createVisitor(app).get(path);
   assert.match(refused.text, `Log in as ${ADA} to confirm the new address.`);
-  await logInAs(visitor, GRACE);
+  await enterPassword(visitor, GRACE);
   assert.match((await visitor.get(path)).text, `You are logged in as ${GRACE} , but this link is for`);
   await visitor.submit('/logout/');
-  await logInAs(visitor, ADA);
+  await enterPassword(visitor, ADA);
   const form = await visitor.get(path);
 
   assert.is(form.status, 200);
@@ -54,8 +50,7 @@ pages('of another site cannot confirm it with the session of the person', async 
   const address = 'edsger.d@globex.test';
   await app.as(EDSGER).profile.requestEmail({ email: address });
   const token = await mailedEmailToken(app, address, 'confirm');
-  const script = createScript(app);
-  await script.logIn(EDSGER, DEMO_PASSWORD);
+  const script = await loggedIn(app, EDSGER);
   const confirm = (headers: Record<string, string>) =>
     script.send('POST /jb/profile/email/confirm/', { payload: { token }, headers });
 
@@ -68,7 +63,7 @@ pages('of another site cannot confirm it with the session of the person', async 
 pages('say that the address is taken by now', async ({ app }) => {
   await app.as(GRACE).profile.requestEmail({ email: ADA });
   const visitor = createVisitor(app);
-  await logInAs(visitor, GRACE);
+  await enterPassword(visitor, GRACE);
   await visitor.get(`/email/confirm/?token=${await mailedEmailToken(app, ADA, 'confirm')}`);
   const taken = await visitor.submit('/email/confirm/', {});
 

@@ -44,16 +44,8 @@ redirects('localPath returns paths as browsers send them, with their queries', (
 });
 
 redirects('localPath returns null for everything else', () => {
-  const invalid = [
-    '',
-    'evil',
-    '//evil.test',
-    '/\\evil.test',
-    '/\t/evil.test',
-    'https://evil.test',
-    'javascript:x',
-  ];
-  for (const input of [...invalid, '/ü', '/a b', '/a\\b', `/${'a'.repeat(2048)}`, undefined]) {
+  const foreign = ['//evil.test', '/\\evil.test', '/\t/evil.test', 'https://evil.test', 'javascript:x'];
+  for (const input of [...foreign, '', 'evil', '/ü', '/a b', '/a\\b', `/${'a'.repeat(2048)}`, undefined]) {
     assert.is(localPath(input), null, input);
   }
 });
@@ -66,14 +58,11 @@ redirects('homeUrl returns a local path or a web URL, and otherwise the home pag
   }
 });
 
-redirects(
-  'formActionSources allows the scheme of a home on another host, and http only if the home uses it',
-  () => {
-    assert.is(formActionSources('/dash/'), "'self'");
-    assert.is(formActionSources('https://apps.acme.test/'), "'self' https:");
-    assert.is(formActionSources('http://apps.acme.test/'), "'self' http: https:");
-  },
-);
+redirects('formActionSources allows the scheme of a home on another host', () => {
+  assert.is(formActionSources('/dash/'), "'self'");
+  assert.is(formActionSources('https://apps.acme.test/'), "'self' https:");
+  assert.is(formActionSources('http://apps.acme.test/'), "'self' http: https:");
+});
 
 redirects('loginPath contains the page to return to', () => {
   assert.is(loginPath('/'), '/login/');

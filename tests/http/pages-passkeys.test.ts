@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createVisitor } from '../support/http-clients.ts';
+import { enterPassword } from '../support/logins.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
 import { enroll, forgetAttempts, WRONG_CODE } from '../support/second-factors.ts';
-import { ADA, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
 
 const pages = appSuite('pages with passkeys');
 
@@ -14,10 +15,9 @@ pages.before.each(async ({ app }) => {
   await forgetAttempts(app);
 });
 
-const enterPassword = async (app: TestApp, email: string, host?: string) => {
+const askForFactor = async (app: TestApp, email: string, host?: string) => {
   const visitor = createVisitor(app, host);
-  await visitor.get('/login/?next=%2Fpassword%2Fchange%2F');
-  const asked = await visitor.submit('/login/', { username: email, password: DEMO_PASSWORD });
+  const asked = await enterPassword(visitor, email, { query: '?next=%2Fpassword%2Fchange%2F' });
   return { visitor, page: await visitor.get(String(asked.location)) };
 };
 
@@ -62,7 +62,7 @@ pages('load a script that browsers keep', async ({ app }) => {
 
 pages('offer no passkeys on other hosts, where browsers would refuse them', async ({ app }) => {
   await enrollPasskey(app, GRACE);
-  const { page } = await enterPassword(app, GRACE, 'globex.localhost:8000');
+  const { page } = await askForFactor(app, GRACE, 'globex.localhost:8000');
 
   assert.match(page.text, 'Your passkey works at localhost:8000 only. Log in there, or use a recovery code.');
   assert.not.match(page.body, /<script/);
@@ -74,7 +74,7 @@ pages('offer no passkeys on other hosts, where browsers would refuse them', asyn
 
 pages('ask for the passkey of a user without an app, or for a recovery code', async ({ app }) => {
   const { codes } = await enrollPasskey(app, ADA);
-  const { visitor, page } = await enterPassword(app, ADA);
+  const { visitor, page } = await askForFactor(app, ADA);
   assert.match(page.text, 'Use your passkey Confirm your login to Acme Analytics with your passkey.');
   assert.match(page.text, 'Passkeys need JavaScript. Without it, use a recovery code.');
   assert.match(
@@ -95,9 +95,9 @@ pages('ask for the passkey of a user without an app, or for a recovery code', as
 
 pages('offer the passkey beside the code of an app', async ({ app }) => {
   await enroll(app, ADA);
-  assert.not.match((await enterPassword(app, ADA)).page.body, /<script/);
+  assert.not.match((await askForFactor(app, ADA)).page.body, /<script/);
   await enrollPasskey(app, ADA);
-  const { visitor, page } = await enterPassword(app, ADA);
+  const { visitor, page } = await askForFactor(app, ADA);
   assert.match(page.text, 'Passkeys need JavaScript. Enter a code instead.');
   assert.match(page.body, SCRIPT);
   const wrong = await visitor.submit('/login/code/', { code: WRONG_CODE });

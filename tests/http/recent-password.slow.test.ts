@@ -2,21 +2,19 @@ import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { createScript } from '../support/http-clients.ts';
+import { loggedIn } from '../support/logins.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { problemIn } from '../support/second-factors.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 
 const recent = appSuite('recent password');
 
-const loggedIn = async (app: TestApp, email: string) => {
-  const script = createScript(app);
-  assert.is((await script.logIn(email, DEMO_PASSWORD)).statusCode, 200);
-  return script;
-};
-const confirm = (script: ReturnType<typeof createScript>, password: string) =>
+type Script = ReturnType<typeof createScript>;
+const confirm = (script: Script, password: string) =>
   script.send('POST /session/confirm/', { payload: { password } });
 
 let made = 0;
-const makeToken = (script: ReturnType<typeof createScript>) => {
+const makeToken = (script: Script) => {
   made += 1;
   return script.send('POST /jb/tokens/', { payload: { name: `token ${made}` } });
 };
@@ -30,9 +28,8 @@ recent('is required 15 minutes after the login to create a token in a session', 
   const refused = await makeToken(script);
 
   assert.is(refused.statusCode, 403);
-  const { type, title, detail } = refused.json();
-  assert.is(type, 'urn:steward:problem:reauthentication-required');
-  assert.is(title, 'Password confirmation required');
+  const { title, detail } = refused.json();
+  assert.equal([problemIn(refused), title], ['reauthentication-required', 'Password confirmation required']);
   assert.match(detail, 'POST /api/v1/session/confirm/');
   assert.is((await script.send('GET /jb/tokens/')).statusCode, 200);
 });
@@ -58,12 +55,8 @@ recent('is required in a session to grant a role, but not to revoke one', async 
   const admin = (is_admin: boolean) => send(`PUT /jb/clients/1/admins/${GRACE}/`, { is_admin });
   app.clock.advance(16 * MINUTE_MS);
 
-  for (const grant of [
-    () => roles({ is_staff: true }),
-    () => roles({ is_superuser: true }),
-    () => admin(true),
-  ])
-    assert.is((await grant()).json().type, 'urn:steward:problem:reauthentication-required');
+  for (const grant of [roles({ is_staff: true }), roles({ is_superuser: true }), admin(true)])
+    assert.is(problemIn(await grant), 'reauthentication-required');
   const overTrpc = await script.send('POST !/trpc/roles.update', {
     payload: superjson.serialize({ email: GRACE, is_staff: true }),
   });
@@ -78,39 +71,32 @@ recent('is required in a session to grant a role, but not to revoke one', async 
   assert.equal(await app.as(ROOT).audit.list({ actor: ROOT, action: 'request.refused' }), []);
 });
 
-recent(
-  'is required in a session to create or change an access view, but not to deactivate it',
-  async ({ app }) => {
-    const script = await loggedIn(app, ACME);
-    const send = (line: string, payload?: object) => script.send(line, { ...(payload && { payload }) });
-    const { key } = (await send('POST /access_views/', { app: 'sales' })).json();
-    app.clock.advance(16 * MINUTE_MS);
+recent('is required to create or change an access view, but not to deactivate it', async ({ app }) => {
+  const script = await loggedIn(app, ACME);
+  const send = (line: string, payload?: object) => script.send(line, { ...(payload && { payload }) });
+  const { key } = (await send('POST /access_views/', { app: 'sales' })).json();
+  app.clock.advance(16 * MINUTE_MS);
 
-    const path = `/access_views/${key}/`;
-    const grants: [line: string, payload: object][] = [
-      ['POST /access_views/', { app: 'sales' }],
-      [`PATCH ${path}`, { is_active: true }],
-      [`PATCH ${path}`, { expires_at: null }],
-      [`PATCH ${path}`, { is_active: false, allowed_uses_cnt: 0 }],
-      [`PUT ${path}`, { allowed_uses_cnt: 0 }],
-    ];
-    for (const [line, payload] of grants)
-      assert.is(
-        (await send(line, payload)).json().type,
-        'urn:steward:problem:reauthentication-required',
-        line,
-      );
-    assert.is((await send(`PATCH ${path}`, { is_active: false })).statusCode, 200);
-    assert.is((await send(`DELETE ${path}`)).statusCode, 204);
+  const path = `/access_views/${key}/`;
+  const grants: [line: string, payload: object][] = [
+    ['POST /access_views/', { app: 'sales' }],
+    [`PATCH ${path}`, { is_active: true }],
+    [`PATCH ${path}`, { expires_at: null }],
+    [`PATCH ${path}`, { is_active: false, allowed_uses_cnt: 0 }],
+    [`PUT ${path}`, { allowed_uses_cnt: 0 }],
+  ];
+  for (const [line, payload] of grants)
+    assert.is(problemIn(await send(line, payload)), 'reauthentication-required', line);
+  assert.is((await send(`PATCH ${path}`, { is_active: false })).statusCode, 200);
+  assert.is((await send(`DELETE ${path}`)).statusCode, 204);
 
-    const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };
-    app.clock.advance(16 * MINUTE_MS);
-    const byToken = await app.send(`PATCH ${path}`, { headers, payload: { is_active: true } });
-    assert.is(byToken.statusCode, 200);
-    await confirm(script, DEMO_PASSWORD);
-    for (const [line, payload] of grants) assert.ok((await send(line, payload)).statusCode < 300, line);
-  },
-);
+  const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };
+  app.clock.advance(16 * MINUTE_MS);
+  const byToken = await app.send(`PATCH ${path}`, { headers, payload: { is_active: true } });
+  assert.is(byToken.statusCode, 200);
+  await confirm(script, DEMO_PASSWORD);
+  for (const [line, payload] of grants) assert.ok((await send(line, payload)).statusCode < 300, line);
+});
 
 recent('is not required with an API token', async ({ app }) => {
   const token = await app.tokenOf(ADA);
