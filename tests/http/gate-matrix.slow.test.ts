@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { openedView, openView, setApp, setClient, ticketOf, usedView } from '../support/access-views.ts';
+import { setRows } from '../support/rows.ts';
 import { ACME, ADA, appSuite, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -38,40 +40,14 @@ const expectedAnswer = (person: Person, state: State): Answer => {
 type Answers = { list: string; gate: number; ticket: string; code: string; active: boolean; view: number };
 
 /** What each way answers. Views show the reason to everyone who has the link; they need no login. */
+const REFUSED = { code: 'invalid-launch-code', active: false, view: 403 };
+const MAINTENANCE = { ticket: 'app-in-maintenance', code: 'app-in-maintenance', active: false, view: 503 };
 const EXPECTED: Record<Answer, Answers> = {
   open: { list: 'listed', gate: 204, ticket: 'issued', code: 'issued', active: true, view: 303 },
-  maintenance: {
-    list: 'listed',
-    gate: 503,
-    ticket: 'app-in-maintenance',
-    code: 'app-in-maintenance',
-    active: false,
-    view: 503,
-  },
-  closed: {
-    list: 'listed',
-    gate: 403,
-    ticket: 'client-closed',
-    code: 'invalid-launch-code',
-    active: false,
-    view: 403,
-  },
-  hidden: {
-    list: 'not listed',
-    gate: 403,
-    ticket: 'not-found',
-    code: 'invalid-launch-code',
-    active: false,
-    view: 403,
-  },
-  'logged out': {
-    list: 'unauthenticated',
-    gate: 401,
-    ticket: 'unauthenticated',
-    code: 'invalid-launch-code',
-    active: false,
-    view: 403,
-  },
+  maintenance: { list: 'listed', gate: 503, ...MAINTENANCE },
+  closed: { list: 'listed', gate: 403, ticket: 'client-closed', ...REFUSED },
+  hidden: { list: 'not listed', gate: 403, ticket: 'not-found', ...REFUSED },
+  'logged out': { list: 'unauthenticated', gate: 401, ticket: 'unauthenticated', ...REFUSED },
 };
 
 const codeOf = (error: unknown): string => {
@@ -80,23 +56,13 @@ const codeOf = (error: unknown): string => {
   throw error;
 };
 
-const setActive = async (app: TestApp, email: string, isActive: boolean) => {
-  await app.db().updateTable('users').set({ is_active: isActive }).where('email', '=', email).execute();
-};
+const setActive = (app: TestApp, email: string, is_active: boolean) =>
+  setRows(app, 'users', { email }, { is_active });
 
-const setGrants = async (app: TestApp, emails: readonly string[]) => {
-  const db = app.db();
-  await db.deleteFrom('app_grants').where('app_id', '=', SALES).execute();
-  if (emails.length === 0) return;
-  const users = await db
-    .selectFrom('users')
-    .select('id')
-    .where('email', 'in', [...emails])
-    .execute();
-  await db
-    .insertInto('app_grants')
-    .values(users.map(({ id }) => ({ user_id: id, app_id: SALES })))
-    .execute();
+const setGrants = async (app: TestApp, emails: string[]) => {
+  await sql`delete from app_grants where app_id = ${SALES}`.execute(app.db());
+  await sql`insert into app_grants (user_id, app_id)
+    select id, ${SALES} from users where email = any(${emails})`.execute(app.db());
 };
 
 const setState = async (app: TestApp, { isInMaintenance, isClosed, isTakenAway }: State) => {
@@ -112,15 +78,13 @@ type Prepared = { ticket: string; code: string; key: string; cookie: string };
 /** A ticket, a code, a view and an opened view of each person, from a time when they could open the app. */
 const prepare = async (app: TestApp) => {
   await setState(app, {});
-  await setGrants(
-    app,
-    Object.values(PEOPLE).map(({ email }) => email),
-  );
+  const emails = Object.values(PEOPLE).map(({ email }) => email);
+  await setGrants(app, emails);
   await setActive(app, IDLE, true);
   const prepared: Record<string, Prepared> = {};
-  for (const { email } of Object.values(PEOPLE)) {
+  for (const email of emails) {
     const { key, viewId } = await usedView(app, { user: email, by_superuser: true });
-    await app.db().updateTable('access_views').set({ allowed_uses: 0 }).where('id', '=', viewId).execute();
+    await setRows(app, 'access_views', { id: viewId }, { allowed_uses: 0 });
     const { url } = await app.as(email).apps.launch({ app_slug: 'sales' });
     const { headers } = await openedView(app, { user: email, by_superuser: true });
     const code = String(new URL(url).searchParams.get('code'));
@@ -139,24 +103,21 @@ for (const [state, change] of Object.entries(STATES)) {
       const { email } = person;
       const { ticket = '', code = '', key = '', cookie = '' } = prepared[email] ?? {};
       const caller = app.as(email);
+      const issued = (work: Promise<unknown>) => work.then(() => 'issued', codeOf);
       const list = caller.apps
         .list({})
         .then((apps) => (apps.some(({ id }) => id === SALES) ? 'listed' : 'not listed'), codeOf);
-      const opened = caller.apps.openTicket({ app_id: SALES }).then(() => 'issued', codeOf);
       const actual = {
         list: await list,
         gate: (await app.send('GET !/gate/sales/', { as: email })).statusCode,
-        ticket: await opened,
-        code: await app
-          .as(null)
-          .tickets.exchange({ code, app: 'sales' })
-          .then(() => 'issued', codeOf),
+        ticket: await issued(caller.apps.openTicket({ app_id: SALES })),
+        code: await issued(app.as(null).tickets.exchange({ code, app: 'sales' })),
         active: (await app.as(ROOT).tickets.introspect({ token: ticket })).active,
         view: (await openView(app, key)).statusCode,
       };
       const expected = EXPECTED[expectedAnswer(person, change)];
       assert.equal(actual, expected, `${kind}, ${state}`);
-      const launched = await caller.apps.launch({ app_slug: 'sales' }).then(() => 'issued', codeOf);
+      const launched = await issued(caller.apps.launch({ app_slug: 'sales' }));
       assert.is(launched, expected.ticket, `launched by ${kind}, ${state}`);
       // A browser that has opened a view is refused, and not asked for a login.
       const embedded = (await app.send('GET !/gate/sales/', { headers: { cookie } })).statusCode;
