@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { openView, setApp } from '../support/access-views.ts';
 import { fillLists, readEndpoints } from '../support/every-read.ts';
+import { valuesOf } from '../support/rows.ts';
 import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const views = appSuite('access views, read by staff');
@@ -11,17 +12,14 @@ views.before(async ({ app }) => {
 });
 
 const PATH = '/access_views/';
-
 const CSV = { accept: 'text/csv' };
 
 const create = (app: TestApp, input = {}) => app.as(ACME).accessViews.create({ app: 'sales', ...input });
 
-const storedKeys = async (app: TestApp): Promise<string[]> => {
-  const db = app.db();
-  const current = await db.selectFrom('access_views').select('key').execute();
-  const used = await db.selectFrom('access_view_uses').select('raw_key as key').execute();
-  return [...current, ...used].map(({ key }) => key);
-};
+const storedKeys = async (app: TestApp): Promise<string[]> => [
+  ...(await valuesOf(app, 'access_views', 'key')),
+  ...(await valuesOf(app, 'access_view_uses', 'raw_key')),
+];
 
 views('have no key in any format of the list and of the uses, and over tRPC', async ({ app }) => {
   const { id, key } = await create(app, { autorotate: true, allowed_uses_cnt: 0 });

@@ -11,6 +11,13 @@ export const busySessions = async (app: TestApp): Promise<number> => {
   return rows[0]?.count ?? 0;
 };
 
+/** Whether a statement of the app waits for a lock of another transaction. */
+export const isWaiting = async (app: TestApp): Promise<boolean> => {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db());
+  return rows.length > 0;
+};
+
 /** Runs `work`, during which the database ends the session that writes the row after `count` others, as a shutdown does. */
 export const interruptedAt = async <T>(
   app: TestApp,
