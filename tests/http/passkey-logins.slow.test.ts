@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createScript } from '../support/http-clients.ts';
+import { countSessions, givePassword } from '../support/logins.ts';
 import {
   type Authenticator,
   challengedByPasskey,
@@ -9,6 +10,7 @@ import {
   enrollPasskey,
   requested,
 } from '../support/passkeys.ts';
+import { setRows, valuesOf } from '../support/rows.ts';
 import { enroll, forgetAttempts, nextCode, problemIn } from '../support/second-factors.ts';
 import {
   ACME,
@@ -25,11 +27,8 @@ import {
 const logins = appSuite('login with a passkey');
 
 const COOKIE = 'steward_passkey';
-
 const SESSION = 'steward_session';
-
 let ada: Authenticator;
-
 let grace: Authenticator;
 
 logins.before(async ({ app }) => {
@@ -41,10 +40,16 @@ logins.before.each(async ({ app }) => {
   await forgetAttempts(app);
 });
 
-const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
-    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
-  return rows[0]?.count ?? 0;
+/** A new person with a passkey. */
+const addOwner = async (app: TestApp, name: string) => {
+  const { email } = await app.as(ROOT).users.create({ email: `${name}@acme.test`, client: 1 });
+  return { email, ...(await enrollPasskey(app, email)) };
+};
+
+/** Logs in with a passkey alone. */
+const logIn = async (app: TestApp, key: Authenticator, faults: Parameters<Authenticator['get']>[1] = {}) => {
+  const { options, answer } = await requested(app);
+  return answer(key.get(options, faults));
 };
 
 type Refusal = { statusCode: number; json: () => Record<string, unknown> };
@@ -101,21 +106,19 @@ logins('is not requested as the second factor without a password, or without a p
   const { response } = await challengedByPasskey(app, EDSGER);
 
   assert.is(problemIn(without), 'invalid-challenge');
+  const confirmation = { payload: { purpose: 'confirmation' } };
+  const anonymous = await createScript(app).send('POST /session/passkey/options/', confirmation);
+  assert.is(anonymous.statusCode, 401);
   assert.equal([response.statusCode, problemIn(response)], [404, 'not-found']);
 });
 
 logins(
   'says in the session what it proves: a key in hardware or software, and two factors',
   async ({ app }) => {
-    const methods = async () => {
-      const newest = app.db().selectFrom('sessions').select('methods').orderBy('id', 'desc').limit(1);
-      return (await newest.executeTakeFirstOrThrow()).methods;
-    };
-    const alone = await requested(app);
-    await alone.answer(ada.get(alone.options));
+    const methods = async () => (await valuesOf(app, 'sessions', 'methods')).at(-1);
+    await logIn(app, ada);
     assert.equal(await methods(), ['hwk', 'mfa']);
-    const synchronized = await requested(app);
-    await synchronized.answer(ada.get(synchronized.options, { isBackedUp: true }));
+    await logIn(app, ada, { isBackedUp: true });
     assert.equal(await methods(), ['swk', 'mfa']);
     const second = await challengedByPasskey(app, ADA);
     assert.ok(second.options);
@@ -126,14 +129,10 @@ logins(
 
 logins('is refused with one answer for all reasons', async ({ app }) => {
   const stranger = createAuthenticator();
-  const right = await requested(app);
-  const response = right.answer(ada.get(right.options, { origin: 'http://localhost:9000' }));
-  const expected = refusalIn(await response);
+  const expected = refusalIn(await logIn(app, ada, { origin: 'http://localhost:9000' }));
   assert.is(expected.status, 400);
-  const refusals: Record<
-    string,
-    (way: Awaited<ReturnType<typeof requested>>) => ReturnType<typeof right.answer>
-  > = {
+  type Way = Awaited<ReturnType<typeof requested>>;
+  const refusals: Record<string, (way: Way) => ReturnType<Way['answer']>> = {
     'an unknown passkey': ({ options, answer }) =>
       answer(stranger.get(options, { userHandle: 'A'.repeat(43) })),
     'the id of a known passkey, signed by another': ({ options, answer }) =>
@@ -187,21 +186,18 @@ logins('of the second step is refused with the passkey of another user', async (
   assert.equal((await latestActions(app, ADA))[0], 'mfa.fail');
 });
 
-logins(
-  'makes one session of many answers at the same time, alone and as the second step',
-  async ({ app }) => {
-    for (const begin of [() => requested(app), () => challengedByPasskey(app, ADA)]) {
-      const before = await sessionsOf(app, ADA);
-      const { options, answer } = await begin();
-      assert.ok(options);
-      const signed = ada.get(options);
-      const answers = await Promise.all(Array.from({ length: 10 }, () => answer(signed)));
+logins('makes one session of many answers at the same time, also as the second step', async ({ app }) => {
+  for (const begin of [() => requested(app), () => challengedByPasskey(app, ADA)]) {
+    const before = await countSessions(app, ADA);
+    const { options, answer } = await begin();
+    assert.ok(options);
+    const signed = ada.get(options);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => answer(signed)));
 
-      assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
-      assert.is(await sessionsOf(app, ADA), before + 1);
-    }
-  },
-);
+    assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+    assert.is(await countSessions(app, ADA), before + 1);
+  }
+});
 
 logins('takes a signature once, also with the cookie of its browser', async ({ app }) => {
   const { browser, options, answer } = await requested(app);
@@ -241,98 +237,66 @@ logins('shares one challenge between the tabs of a browser, for half of its time
 });
 
 logins('is refused if the count of signatures has not grown, which is recorded', async ({ app }) => {
-  const email = 'copied@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
-  const { authenticator } = await enrollPasskey(app, email);
-  const send = async (signCount: number) => {
-    const { options, answer } = await requested(app);
-    return answer(authenticator.get(options, { signCount }));
-  };
-  assert.is((await send(7)).statusCode, 200);
-  for (const count of [7, 6, 0]) {
-    assert.is(problemIn(await send(count)), 'invalid-passkey');
+  const { email, authenticator } = await addOwner(app, 'copied');
+  assert.is((await logIn(app, authenticator, { signCount: 7 })).statusCode, 200);
+  for (const signCount of [7, 6, 0]) {
+    assert.is(problemIn(await logIn(app, authenticator, { signCount })), 'invalid-passkey');
     assert.equal(await latestActions(app, email), ['login.fail', 'mfa.detect-copy']);
   }
-  const { options, answer } = await challengedByPasskey(app, email);
-  assert.not.ok(options);
-  assert.ok(answer);
-  assert.is((await send(8)).statusCode, 200);
+  assert.is((await logIn(app, authenticator, { signCount: 8 })).statusCode, 200);
 });
 
 logins('takes passkeys that do not count, such as synchronized ones', async ({ app }) => {
-  const email = 'synchronized@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
-  const { authenticator } = await enrollPasskey(app, email);
-  for (let n = 0; n < 2; n += 1) {
-    const { options, answer } = await requested(app);
-    assert.is((await answer(authenticator.get(options, { signCount: 0 }))).statusCode, 200);
-  }
+  const { authenticator } = await addOwner(app, 'synchronized');
+  for (const signCount of [0, 0]) assert.is((await logIn(app, authenticator, { signCount })).statusCode, 200);
 });
 
-logins(
-  'is refused to inactive users and with removed passkeys, as if these were unknown',
-  async ({ app }) => {
-    const email = 'leaves@acme.test';
-    await app.as(ROOT).users.create({ email, client: 1 });
-    const { authenticator, factor } = await enrollPasskey(app, email);
-    const logIn = async () => {
-      const { options, answer } = await requested(app);
-      return answer(authenticator.get(options));
-    };
-    const { options, answer } = await requested(app);
-    const unknown = refusalIn(await answer(createAuthenticator().get(options, { userHandle: 'x' })));
-    await app.as(ACME).users.deactivate({ email });
-    const inactive = refusalIn(await logIn());
-    await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'reactivate' });
-    assert.is((await logIn()).statusCode, 200);
-    await app.renewToken(email);
-    await app.as(email).mfa.remove({ id: factor.id });
+logins('is refused to inactive users and with removed passkeys, as if unknown', async ({ app }) => {
+  const { email, authenticator, factor } = await addOwner(app, 'leaves');
+  const unknown = refusalIn(await logIn(app, createAuthenticator(), { userHandle: 'x' }));
+  await app.as(ACME).users.deactivate({ email });
+  const inactive = refusalIn(await logIn(app, authenticator));
+  await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'reactivate' });
+  assert.is((await logIn(app, authenticator)).statusCode, 200);
+  await app.renewToken(email);
+  await app.as(email).mfa.remove({ id: factor.id });
 
-    assert.equal([inactive, refusalIn(await logIn())], [unknown, unknown]);
-  },
-);
+  assert.equal([inactive, refusalIn(await logIn(app, authenticator))], [unknown, unknown]);
+});
 
 logins('works with an expired password, which it does not need', async ({ app }) => {
-  const email = 'expired@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
-  const { authenticator } = await enrollPasskey(app, email);
-  await sql`update users set last_password_set = ${new Date(app.clock.now().getTime() - 400 * DAY_MS)}
-    where email = ${email}`.execute(app.db());
+  const { email, authenticator } = await addOwner(app, 'expired');
+  const last_password_set = new Date(app.clock.now().getTime() - 400 * DAY_MS);
+  await setRows(app, 'users', { email }, { last_password_set });
   await app.as(ACME).clients.update({ id: 1, password_expiration_days: 365 });
-  const { options, answer } = await requested(app);
-  const response = await answer(authenticator.get(options));
+  const response = await logIn(app, authenticator);
   await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
 
   assert.is(response.statusCode, 200);
 });
 
 logins('bounds the recorded failures of a network, and refuses no right passkey', async ({ app }) => {
-  const wrong = async () => {
-    const { options, answer } = await requested(app);
-    return answer(ada.get(options, { isUserVerified: false }));
-  };
+  const wrong = () => logIn(app, ada, { isUserVerified: false });
   const recorded = async () => (await app.as(ROOT).audit.list({ target: ADA, action: 'login.fail' })).length;
   assert.is(problemIn(await wrong()), 'invalid-passkey');
   const before = await recorded();
   await sql`update rate_limits set points = 100 where key like '%:passkey:'`.execute(app.db());
   assert.is(problemIn(await wrong()), 'throttled');
   assert.is(await recorded(), before);
-  const { options, answer } = await requested(app);
-
-  assert.is((await answer(ada.get(options))).statusCode, 200, 'a right one is not limited');
+  assert.is((await logIn(app, ada)).statusCode, 200, 'a right one is not limited');
 });
 
 logins('of the second step may be tried five times', async ({ app }) => {
   const { browser, options, answer } = await challengedByPasskey(app, ADA);
   assert.ok(options);
   const cookie = browser.cookies.get(COOKIE) ?? '';
-  for (let n = 0; n < 5; n += 1) {
+  const attempt = async (isUserVerified: boolean) => {
     browser.cookies.set(COOKIE, cookie);
-    assert.is(problemIn(await answer(ada.get(options, { isUserVerified: false }))), 'invalid-passkey');
-  }
-  browser.cookies.set(COOKIE, cookie);
+    return problemIn(await answer(ada.get(options, { isUserVerified })));
+  };
+  for (let n = 0; n < 5; n += 1) assert.is(await attempt(false), 'invalid-passkey');
 
-  assert.is(problemIn(await answer(ada.get(options))), 'invalid-challenge');
+  assert.is(await attempt(true), 'invalid-challenge');
 });
 
 logins('is refused to pages of other sites', async ({ app }) => {
@@ -365,18 +329,9 @@ logins('confirms a sensitive action, as a code does', async ({ app }) => {
   assert.is(problemIn(await confirm(signed)), 'invalid-passkey');
 });
 
-logins('requests a confirmation only of a user who is logged in', async ({ app }) => {
-  const payload = { purpose: 'confirmation' };
-
-  assert.is((await createScript(app).send('POST /session/passkey/options/', { payload })).statusCode, 401);
-});
-
 logins('leaves codes and recovery codes as they are', async ({ app }) => {
-  const email = 'both@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
-  await sql`update users set password_hash = (select password_hash from users where email = ${ADA})
-    where email = ${email}`.execute(app.db());
-  const { codes } = await enrollPasskey(app, email);
+  const { email, codes } = await addOwner(app, 'both');
+  await givePassword(app, email);
   const { secret } = await enroll(app, email);
   for (const code of [codes[0], nextCode(app, secret)]) {
     const { browser } = await challengedByPasskey(app, email);

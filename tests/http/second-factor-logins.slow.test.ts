@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { isWaiting } from '../support/database-sessions.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
+import { countSessions, enterPassword, givePassword } from '../support/logins.ts';
+import { rowOf, setRows } from '../support/rows.ts';
 import {
   challenged,
   codeAt,
@@ -17,9 +20,7 @@ import { until } from '../support/time.ts';
 const logins = appSuite('login with a second factor');
 
 const COOKIE = 'steward_challenge';
-
 const SESSION = 'steward_session';
-
 let ada: { secret: string; codes: string[] };
 
 logins.before(async ({ app }) => {
@@ -30,14 +31,14 @@ logins.before.each(async ({ app }) => {
   await forgetAttempts(app);
 });
 
-const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
-    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
-  return rows[0]?.count ?? 0;
+const addMember = async (app: TestApp, name: string): Promise<string> => {
+  const { email } = await app.as(ROOT).users.create({ email: `${name}@acme.test`, client: 1 });
+  await givePassword(app, email);
+  return email;
 };
 
 logins('gets a challenge for the password, and a session for the code', async ({ app }) => {
-  const before = await sessionsOf(app, ADA);
+  const before = await countSessions(app, ADA);
   const { browser, response, answer } = await challenged(app, ADA);
   const cookie = [response.headers['set-cookie']].flat().find((line) => line?.startsWith(COOKIE));
 
@@ -45,7 +46,7 @@ logins('gets a challenge for the password, and a session for the code', async ({
   assert.match(String(cookie), /Max-Age=300; Path=\/; HttpOnly; SameSite=Lax/);
   assert.not.ok(browser.cookies.has(SESSION));
   assert.is((await browser.send('GET /session/')).statusCode, 401);
-  assert.is(await sessionsOf(app, ADA), before);
+  assert.is(await countSessions(app, ADA), before);
 
   const answered = await answer(nextCode(app, ada.secret));
 
@@ -58,13 +59,13 @@ logins('gets a challenge for the password, and a session for the code', async ({
 });
 
 logins('makes one session of many right codes at the same time', async ({ app }) => {
-  const before = await sessionsOf(app, ADA);
+  const before = await countSessions(app, ADA);
   const { answer } = await challenged(app, ADA);
   const code = nextCode(app, ada.secret);
   const answers = await Promise.all(Array.from({ length: 10 }, () => answer(code)));
 
   assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
-  assert.is(await sessionsOf(app, ADA), before + 1);
+  assert.is(await countSessions(app, ADA), before + 1);
 });
 
 logins('takes a code and a recovery code once, also in two challenges at the same time', async ({ app }) => {
@@ -113,13 +114,8 @@ logins('ends with a password change, a reset of the factors and a deactivation',
     logout: (email: string) => app.as(ROOT).sessions.revokeAll({ email }),
     deactivation: (email: string) => app.as(ROOT).users.update({ email, is_active: false }),
   };
-  const { rows } = await sql<{
-    hash: string;
-  }>`select password_hash as hash from users where email = ${ADA}`.execute(app.db());
   for (const [name, end] of Object.entries(endings)) {
-    const email = `${name}@acme.test`;
-    await app.as(ROOT).users.create({ email, client: 1 });
-    await sql`update users set password_hash = ${rows[0]?.hash} where email = ${email}`.execute(app.db());
+    const email = await addMember(app, name);
     const { secret } = await enroll(app, email);
     const { answer } = await challenged(app, email);
     await end(email);
@@ -128,35 +124,39 @@ logins('ends with a password change, a reset of the factors and a deactivation',
 });
 
 logins('is asked for if the second factor was added while the password was verified', async ({ app }) => {
-  const { rows } = await sql<{ id: number }>`select id from users where email = ${ROOT}`.execute(app.db());
+  const { id: user_id } = await rowOf(app, 'users', { email: ROOT });
+  const at = app.clock.now();
+  const factor = {
+    user_id,
+    kind: 'totp' as const,
+    name: 'x',
+    sealed_secret: '',
+    created_at: at,
+    confirmed_at: at,
+  };
   const payload = { username: ROOT, password: DEMO_PASSWORD };
   for (const line of ['POST /session/', 'POST /api-token-auth/']) {
-    const before = await sessionsOf(app, ROOT);
-    const enrolment = app.orm.em.fork();
-    await enrolment.begin();
-    await enrolment.execute('select from users where id = ? for update', [rows[0]?.id]);
-    const response = app.send(line, { payload });
-    await until('the login waits for the enrolment', async () => {
-      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return (await waiting.execute(app.db())).rows.length > 0;
-    });
-    await enrolment.execute(
-      `insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
-        values (?, 'totp', 'x', '', ?, ?)`,
-      [rows[0]?.id, app.clock.now(), app.clock.now()],
-    );
-    await enrolment.commit();
+    const before = await countSessions(app, ROOT);
+    const { response } = await app
+      .db()
+      .transaction()
+      .execute(async (tx) => {
+        await tx.selectFrom('users').select('id').where('id', '=', user_id).forUpdate().execute();
+        const response = app.send(line, { payload });
+        await until('the login waits for the enrolment', () => isWaiting(app));
+        await tx.insertInto('mfa_factors').values(factor).execute();
+        return { response };
+      });
 
     assert.is(problemIn(await response), 'otp-required');
-    assert.is(await sessionsOf(app, ROOT), before);
-    await sql`delete from mfa_factors where user_id = ${rows[0]?.id}`.execute(app.db());
+    assert.is(await countSessions(app, ROOT), before);
+    await sql`delete from mfa_factors where user_id = ${user_id}`.execute(app.db());
   }
 });
 
 logins('is asked for on a page without scripts, which continues to `next`', async ({ app }) => {
   const visitor = createVisitor(app);
-  await visitor.get('/login/?next=%2Fpassword%2Fchange%2F');
-  const asked = await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  const asked = await enterPassword(visitor, ADA, { query: '?next=%2Fpassword%2Fchange%2F' });
   assert.equal([asked.status, asked.location], [303, '/login/code/?next=%2Fpassword%2Fchange%2F']);
   const page = await visitor.get(String(asked.location));
   assert.match(page.text, 'Open your authenticator app and enter its code for Acme Analytics.');
@@ -174,8 +174,7 @@ logins('is asked for on a page without scripts, which continues to `next`', asyn
 
 logins('has a page for recovery codes', async ({ app }) => {
   const visitor = createVisitor(app);
-  await visitor.get('/login/');
-  await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  await enterPassword(visitor, ADA);
   const page = await visitor.get('/login/code/?recovery=1');
   assert.match(page.text, 'Enter a recovery code');
   const wrong = await visitor.submit('/login/code/', { code: 'no-such-code' });
@@ -188,8 +187,7 @@ logins('has a page for recovery codes', async ({ app }) => {
 logins('shows the login page again when it took too long, or without a password before', async ({ app }) => {
   const visitor = createVisitor(app);
   assert.equal((await visitor.get('/login/code/?next=%2Fx')).location, '/login/?next=%2Fx');
-  await visitor.get('/login/?next=%2Fx');
-  await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  await enterPassword(visitor, ADA, { query: '?next=%2Fx' });
   await visitor.get('/login/code/?next=%2Fx');
   app.clock.advance(5 * MINUTE_MS);
   const late = await visitor.submit('/login/code/', { code: codeAt(ada.secret, app.clock.now()) });
@@ -199,59 +197,38 @@ logins('shows the login page again when it took too long, or without a password 
 });
 
 logins('follows the change of an expired password', async ({ app }) => {
-  const email = 'expired@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
-  await sql`update users set password_hash = (select password_hash from users where email = ${ADA}),
-    last_password_set = ${new Date(app.clock.now().getTime() - 400 * 24 * 60 * MINUTE_MS)} where email = ${email}`.execute(
-    app.db(),
-  );
+  const email = await addMember(app, 'expired');
+  const last_password_set = new Date(app.clock.now().getTime() - 400 * DAY_MS);
+  await setRows(app, 'users', { email }, { last_password_set });
   await enroll(app, email);
   await app.as(ACME).clients.update({ id: 1, password_expiration_days: 365 });
-  await sql`update memberships set password_expiry_from = null`.execute(app.db());
+  await setRows(app, 'memberships', {}, { password_expiry_from: null });
   const visitor = createVisitor(app);
-  await visitor.get('/login/');
-  await visitor.submit('/login/', { username: email, password: DEMO_PASSWORD });
-  const changed = await visitor.submit('/login/', {
-    username: email,
-    password: DEMO_PASSWORD,
-    new_password: 'Violet-harbor-92-kite',
-  });
+  await enterPassword(visitor, email);
+  const change = { username: email, password: DEMO_PASSWORD, new_password: 'Violet-harbor-92-kite' };
+  const changed = await visitor.submit('/login/', change);
   await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
 
   assert.equal([changed.status, changed.location], [303, '/login/code/']);
   assert.not.ok(visitor.jar.has(SESSION));
 });
 
-logins(
-  'by a token endpoint takes JSON and forms, with the errors of Django REST framework',
-  async ({ app }) => {
-    const payload = { username: ADA, password: DEMO_PASSWORD };
-    const asked = await app.send('POST /api-token-auth/', { payload });
-    const wrong = await app.send('POST /api-token-auth/', { payload: { ...payload, otp: WRONG_CODE } });
-    const form = new URLSearchParams({ ...payload, otp: nextCode(app, ada.secret) }).toString();
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const issued = await app.send('POST /api-token-auth/', { payload: form, headers });
-    const otp = nextCode(app, ada.secret);
-    const byEmail = await app.send('POST /jb/api-token-auth/', {
-      payload: { email: ADA, password: DEMO_PASSWORD, otp },
-    });
+logins('by a token endpoint takes JSON and forms, and says nothing without the password', async ({ app }) => {
+  const login = { username: ADA, password: DEMO_PASSWORD };
+  const send = (payload: string | object, headers = {}, path = '/api-token-auth/') =>
+    app.send(`POST ${path}`, { payload, headers });
+  const asked = await send(login);
+  assert.equal([asked.statusCode, problemIn(asked)], [400, 'otp-required']);
+  assert.equal(asked.json().non_field_errors, [asked.json().detail]);
+  assert.is(problemIn(await send({ ...login, otp: WRONG_CODE })), 'invalid-otp');
+  const form = new URLSearchParams({ ...login, otp: nextCode(app, ada.secret) }).toString();
+  const issued = await send(form, { 'content-type': 'application/x-www-form-urlencoded' });
+  assert.match(issued.json().token, /^[0-9a-f]{40}$/);
+  const byEmail = { email: ADA, password: DEMO_PASSWORD, otp: nextCode(app, ada.secret) };
+  assert.is((await send(byEmail, {}, '/jb/api-token-auth/')).statusCode, 200);
 
-    assert.equal([asked.statusCode, problemIn(asked)], [400, 'otp-required']);
-    assert.equal(asked.json().non_field_errors, [asked.json().detail]);
-    assert.equal([wrong.statusCode, problemIn(wrong)], [400, 'invalid-otp']);
-    assert.match(issued.json().token, /^[0-9a-f]{40}$/);
-    assert.is(byEmail.statusCode, 200);
-  },
-);
-
-logins(
-  'says nothing of the second factor to who does not know the password, and ignores a code that is not needed',
-  async ({ app }) => {
-    const wrongPassword = await app.send('POST /session/', { payload: { username: ADA, password: 'wrong' } });
-    assert.is(problemIn(wrongPassword), 'invalid-credentials');
-    const ignored = { username: ACME, password: DEMO_PASSWORD, otp: 'anything' };
-    assert.is((await app.send('POST /api-token-auth/', { payload: ignored })).statusCode, 200);
-  },
-);
+  assert.is(problemIn(await send({ ...login, password: 'wrong' }, {}, '/session/')), 'invalid-credentials');
+  assert.is((await send({ ...login, username: ACME, otp: 'a code that is not needed' })).statusCode, 200);
+});
 
 logins.run();

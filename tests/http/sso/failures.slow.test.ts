@@ -1,8 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
-import { createVisitor } from '../../support/http-clients.ts';
+import { createVisitor, type Page } from '../../support/http-clients.ts';
 import { startIdentityProvider } from '../../support/identity-provider.ts';
+import { rowsOf, setRows } from '../../support/rows.ts';
 import {
   ACME_ID,
   actionsOf,
@@ -14,122 +16,69 @@ import {
   verifyDomain,
   visitProvider,
 } from '../../support/sso.ts';
-import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../../support/test-app.ts';
+import { ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../../support/test-app.ts';
 
 const failures = ssoSuite('failed single sign-on');
 
 failures.before.each(async ({ app, provider }) => {
   provider.people.clear();
-  Object.assign(provider.state, { tamper: null, respond: null });
+  Object.assign(provider.state, { tamper: null, respond: null, signWith: null });
   await sql`delete from external_identities`.execute(app.db());
 });
 
-const lastFailure = async (app: TestApp) => (await actionsOf(app, { action: 'login.sso-fail' }))[0]?.details;
+type Claims = Record<string, unknown>;
 
-const provision = (app: TestApp, connection: number, provisions: boolean) =>
-  app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions });
-
-type Case = {
-  name: string;
-  reason: string;
-  text: string;
-  claims?: Record<string, unknown>;
-  /** Prepares the case, and returns what undoes it. */
-  prepare?: (fixture: { app: TestApp; connection: number }) => Promise<(() => Promise<unknown>) | undefined>;
+/** Logs in a person of the provider with these claims, in a new browser. */
+const logInAs = (fixture: Parameters<typeof logInWithSso>[0], claims: Claims) => {
+  fixture.provider.people.set('someone', claims);
+  return logInWithSso(fixture, { subject: 'someone' });
 };
 
-const setActive = (email: string, isActive: boolean) =>
-  sql`update users set is_active = ${isActive} where email = ${email}`;
+const lastFailure = async (app: TestApp) => (await actionsOf(app, { action: 'login.sso-fail' }))[0]?.details;
 
-const CASES: Case[] = [
-  {
-    name: 'a person who is neither a member nor invited',
-    claims: { email: 'stranger@acme.test' },
-    reason: 'unknown-person',
-    text: 'Ask your administrator to invite you.',
-  },
-  {
-    name: 'an address outside the domains of the client',
-    claims: { email: 'edsger@globex.test' },
-    reason: 'foreign-address',
-    text: 'not in a domain that your organization has verified',
-    prepare: async ({ app, connection }) => {
-      await provision(app, connection, true);
-      return () => provision(app, connection, false);
-    },
-  },
-  {
-    name: 'an address in a subdomain of a verified domain',
-    claims: { email: 'ada@sub.acme.test' },
-    reason: 'foreign-address',
-    text: 'not in a domain that your organization has verified',
-  },
-  {
-    name: 'an address that the provider has not verified',
-    claims: { email: ADA, email_verified: false },
-    reason: 'unverified-address',
-    text: 'has not verified your email address',
-  },
-  { name: 'no address', claims: {}, reason: 'no-address', text: 'does not state your email address' },
-  {
-    name: 'a text that is no address',
-    claims: { email: 'ada' },
-    reason: 'no-address',
-    text: 'does not state your email address',
-  },
-  {
-    name: 'a deactivated person',
-    claims: { email: GRACE },
-    reason: 'inactive-person',
-    text: 'Your access has been deactivated.',
-    prepare: async ({ app }) => {
-      await setActive(GRACE, false).execute(app.db());
-      return () => setActive(GRACE, true).execute(app.db());
-    },
-  },
-  {
-    name: 'a person whose membership is suspended',
-    claims: { email: GRACE },
-    reason: 'inactive-person',
-    text: 'Your access has been deactivated.',
-    prepare: async ({ app }) => {
-      await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: false });
-      return () => app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: true });
-    },
-  },
-  {
-    name: 'new people of a domain whose proof has lapsed',
-    claims: { email: 'late@acme.test' },
-    reason: 'lapsed-domain',
-    text: 'The proof that your organization owns the domain',
-    prepare: async ({ app, connection }) => {
-      await provision(app, connection, true);
-      await sql`update client_domains set lapsed_at = ${app.clock.now()}::timestamptz`.execute(app.db());
-      return async () => {
-        await provision(app, connection, false);
-        await sql`update client_domains set lapsed_at = null`.execute(app.db());
-      };
-    },
-  },
+type Setting = (fixture: { app: TestApp; connection: number }, isOn: boolean) => Promise<unknown>;
+const provision: Setting = ({ app, connection }, isOn) =>
+  app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions: isOn });
+const deactivate: Setting = ({ app }, isOn) => setRows(app, 'users', { email: GRACE }, { is_active: !isOn });
+const suspend: Setting = ({ app }, isOn) =>
+  app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: !isOn });
+const lapse: Setting = ({ app }, isOn) =>
+  setRows(app, 'client_domains', {}, { lapsed_at: isOn ? app.clock.now() : null });
+
+const TEXTS = {
+  'unknown-person': 'Ask your administrator to invite you.',
+  'foreign-address': 'not in a domain that your organization has verified',
+  'unverified-address': 'has not verified your email address',
+  'no-address': 'does not state your email address',
+  'inactive-person': 'Your access has been deactivated.',
+  'lapsed-domain': 'The proof that your organization owns the domain',
+};
+
+const CASES: [name: string, reason: keyof typeof TEXTS, claims: Claims, settings?: Setting[]][] = [
+  ['a person who is neither a member nor invited', 'unknown-person', { email: 'stranger@acme.test' }],
+  ['an address of no verified domain', 'foreign-address', { email: 'edsger@globex.test' }, [provision]],
+  ['an address in a subdomain of a verified domain', 'foreign-address', { email: 'ada@sub.acme.test' }],
+  ['an unverified address', 'unverified-address', { email: ADA, email_verified: false }],
+  ['no address', 'no-address', {}],
+  ['a text that is no address', 'no-address', { email: 'ada' }],
+  ['a deactivated person', 'inactive-person', { email: GRACE }, [deactivate]],
+  ['a person whose membership is suspended', 'inactive-person', { email: GRACE }, [suspend]],
+  ['new people of a lapsed domain', 'lapsed-domain', { email: 'late@acme.test' }, [provision, lapse]],
 ];
 
-for (const { name, reason, text, claims = {}, prepare } of CASES)
+for (const [name, reason, claims, settings = []] of CASES)
   failures(`refuses ${name}`, async (fixture) => {
-    const { app, provider, connection } = fixture;
-    const undo = await prepare?.(fixture);
-    provider.people.set('someone', claims);
-    const { visitor, page } = await logInWithSso(fixture, { subject: 'someone' });
+    const { app, connection } = fixture;
+    for (const set of settings) await set(fixture, true);
+    const { visitor, page } = await logInAs(fixture, claims);
+    for (const set of settings) await set(fixture, false);
 
-    assert.is(page.status, 403);
-    assert.match(page.text, text);
-    assert.is(await personOf(app, visitor), null);
+    assert.equal([page.status, await personOf(app, visitor)], [403, null]);
+    assert.match(page.text, TEXTS[reason]);
     assert.equal(await lastFailure(app), { connection, name: 'Acme ID', reason });
-    const { rows } = await sql`select from external_identities`.execute(app.db());
-    assert.is(rows.length, 0);
-    await undo?.();
+    assert.equal(await rowsOf(app, 'external_identities'), []);
   });
 
-type Claims = Record<string, unknown>;
 const TAMPERED: [name: string, tamper: (claims: Claims) => Claims][] = [
   ['for another service', (claims) => ({ ...claims, aud: 'another-service' })],
   ['with another nonce', (claims) => ({ ...claims, nonce: 'of-another-login' })],
@@ -138,9 +87,8 @@ const TAMPERED: [name: string, tamper: (claims: Claims) => Claims][] = [
 
 for (const [name, tamper] of TAMPERED)
   failures(`refuses an ID token ${name}`, async (fixture) => {
-    fixture.provider.people.set('ada', { email: ADA });
     fixture.provider.state.tamper = tamper;
-    const { visitor, page } = await logInWithSso(fixture, { subject: 'ada' });
+    const { visitor, page } = await logInAs(fixture, { email: ADA });
 
     assert.equal([page.status, await personOf(fixture.app, visitor)], [403, null]);
     assert.match(page.text, 'is not valid, or was meant for another service');
@@ -148,25 +96,18 @@ for (const [name, tamper] of TAMPERED)
   });
 
 failures('allows clocks that differ by less than a minute', async (fixture) => {
-  fixture.provider.people.set('ada', { email: ADA });
   const seconds = Math.floor(Date.now() / 1000);
   fixture.provider.state.tamper = (claims) => ({ ...claims, iat: seconds - 600, exp: seconds - 40 });
-  const { page } = await logInWithSso(fixture, { subject: 'ada' });
 
-  assert.is(page.location, '/');
+  assert.is((await logInAs(fixture, { email: ADA })).page.location, '/');
 });
 
 failures('refuses an ID token that another key has signed', async (fixture) => {
   const other = await startIdentityProvider(fixture.app.config.baseUrl);
-  fixture.provider.people.set('ada', { email: ADA });
-  const { provider } = fixture;
-  provider.state.signWith = other.sign;
-  provider.state.tamper = (claims) => claims;
-  const { page } = await logInWithSso(fixture, { subject: 'ada' });
+  Object.assign(fixture.provider.state, { signWith: other.sign, tamper: (claims: Claims) => claims });
 
-  assert.is(page.status, 403);
+  assert.is((await logInAs(fixture, { email: ADA })).page.status, 403);
   assert.is((await lastFailure(fixture.app))?.reason, 'provider-invalid');
-  provider.state.signWith = null;
   await other.close();
 });
 
@@ -175,30 +116,25 @@ failures('refuses an answer that names another issuer (RFC 9207)', async (fixtur
   const visitor = createVisitor(fixture.app);
   const callback = await visitProvider(fixture, visitor, { subject: 'ada' });
   assert.match(callback, /[?&]iss=/);
-  const page = await visitor.get(
-    callback.replace(/iss=[^&]*/, `iss=${encodeURIComponent('https://evil.example')}`),
-  );
+  const evil = callback.replace(/iss=[^&]*/, `iss=${encodeURIComponent('https://evil.example')}`);
 
-  assert.is(page.status, 403);
+  assert.is((await visitor.get(evil)).status, 403);
 });
 
 failures('name members of the client alone in its audit trail', async (fixture) => {
-  const { app, provider } = fixture;
+  const { app } = fixture;
   const entryOf = async (email: string) => {
-    provider.people.set('somebody', { email });
-    await logInWithSso(fixture, { subject: 'somebody' });
-    const { rows } = await sql<{ target: string; has_address: boolean }>`
-      select target_label as target, address is not null as has_address from audit_entries where action = 'login.sso-fail'
-      order by id desc limit 1`.execute(app.db());
-    return rows[0];
+    await logInAs(fixture, { email });
+    const entry = (await rowsOf(app, 'audit_entries', { action: 'login.sso-fail' })).at(-1);
+    return [entry?.target_label, entry?.address !== null];
   };
   await app.as(ROOT).users.create({ email: 'of-globex@acme.test', client: 2 });
 
-  assert.equal(await entryOf('of-globex@acme.test'), { target: '', has_address: false });
-  assert.equal(await entryOf('nobody@acme.test'), { target: '', has_address: false });
-  await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: false });
-  assert.equal(await entryOf(GRACE), { target: GRACE, has_address: true });
-  await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: true });
+  assert.equal(await entryOf('of-globex@acme.test'), ['', false]);
+  assert.equal(await entryOf('nobody@acme.test'), ['', false]);
+  await suspend(fixture, true);
+  assert.equal(await entryOf(GRACE), [GRACE, true]);
+  await suspend(fixture, false);
 });
 
 failures('says so if the person cancels at the provider', async (fixture) => {
@@ -227,11 +163,10 @@ failures('refuses a state after 15 minutes, and one that is made up', async (fix
   app.clock.advance(15 * MINUTE_MS + 1);
 
   assert.match((await visitor.get(callback)).text, 'This login has expired');
-  for (const query of ['?code=x&state=x', ''])
-    assert.match(
-      (await visitor.get(`/sso/${connection}/callback/${query}`)).text,
-      'started in another browser',
-    );
+  for (const query of ['?code=x&state=x', '']) {
+    const page = await visitor.get(`/sso/${connection}/callback/${query}`);
+    assert.match(page.text, 'started in another browser');
+  }
 });
 
 failures('refuses an answer in another browser, and with the cookie of another', async (fixture) => {
@@ -289,30 +224,24 @@ failures('refuses an answer at the address of another connection', async (fixtur
   await app.as(ROOT).sso.remove({ id: 2, connection_id: other });
 });
 
-failures('lets known people in after the proof of their domain has lapsed', async (fixture) => {
-  const { app, provider } = fixture;
-  const email = 'known@acme.test';
-  await app.as(ACME).users.create({ email });
-  provider.people.set('known', { email });
-  await logInWithSso(fixture, { subject: 'known' });
-  await sql`update client_domains set lapsed_at = ${app.clock.now()}::timestamptz`.execute(app.db());
-  const { visitor } = await logInWithSso(fixture, { subject: 'known' });
+failures(
+  'lets known people in after the proof of their domain has lapsed, unless deactivated',
+  async (fixture) => {
+    const { app } = fixture;
+    await logInAs(fixture, { email: GRACE });
+    await lapse(fixture, true);
+    const { visitor } = await logInAs(fixture, { email: GRACE });
+    await lapse(fixture, false);
+    assert.is(await personOf(app, visitor), GRACE);
 
-  assert.is(await personOf(app, visitor), email);
-  await sql`update client_domains set lapsed_at = null`.execute(app.db());
-});
-
-failures('refuses known people who were deactivated', async (fixture) => {
-  const { app, provider } = fixture;
-  provider.people.set('known-1', { email: GRACE });
-  await logInWithSso(fixture, { subject: 'known-1' });
-  await setActive(GRACE, false).execute(app.db());
-  assert.match((await logInWithSso(fixture, { subject: 'known-1' })).page.text, 'has been deactivated');
-  await setActive(GRACE, true).execute(app.db());
-});
+    await deactivate(fixture, true);
+    assert.match((await logInAs(fixture, { email: GRACE })).page.text, 'has been deactivated');
+    await deactivate(fixture, false);
+  },
+);
 
 failures('refuses accounts without the claim that the connection requires', async (fixture) => {
-  const { app, provider, connection } = fixture;
+  const { app, connection } = fixture;
   const about = { id: ACME_ID, connection_id: connection };
   await app.as(ROOT).sso.update({ ...about, required_claim: 'groups', required_value: '42' });
   for (const [tenant, isRefused] of [
@@ -322,8 +251,10 @@ failures('refuses accounts without the claim that the connection requires', asyn
     [42, false],
     [['41', '42'], false],
   ] as const) {
-    provider.people.set('tenant', { email: GRACE, ...(tenant !== undefined && { groups: tenant }) });
-    const { page } = await logInWithSso(fixture, { subject: 'tenant' });
+    const { page } = await logInAs(fixture, {
+      email: GRACE,
+      ...(tenant !== undefined && { groups: tenant }),
+    });
     assert.is(page.status, isRefused ? 403 : 303, String(tenant));
   }
   await app.as(ROOT).sso.update({ ...about, required_claim: '', required_value: '' });
@@ -354,44 +285,37 @@ failures('shows nobody else the test of an admin', async (fixture) => {
 });
 
 failures(
-  'shows one page if the provider has a fault, or is away in the middle of a login',
+  'shows one page if the provider has a fault, or is away halfway or from the start',
   async (fixture) => {
     const { app, provider } = fixture;
-    provider.people.set('ada', { email: ADA });
-    provider.state.respond = (path, response) => {
-      if (path !== '/token') return false;
-      response.writeHead(500).end();
-      return true;
-    };
-    const broken = await logInWithSso(fixture, { subject: 'ada' });
-    provider.state.respond = (path, response) => {
-      if (path === '/token') response.destroy();
-      return path === '/token';
-    };
-    const cut = await logInWithSso(fixture, { subject: 'ada' });
+    const elsewhere = await addConnection(app, provider, 2);
+    await activate(app, elsewhere, 2);
+    await setRows(app, 'sso_connections', { id: elsewhere }, { issuer: `${provider.issuer}/away` });
+    await verifyDomain(app, 2, 'globex.test');
+    const pages: Page[] = [];
+    const faults: ((response: ServerResponse) => unknown)[] = [
+      (response) => response.writeHead(500).end(),
+      (response) => response.destroy(),
+    ];
+    for (const answer of faults) {
+      provider.state.respond = (path, response) => {
+        if (path === '/token') answer(response);
+        return path === '/token';
+      };
+      pages.push((await logInAs(fixture, { email: ADA })).page);
+    }
     provider.state.respond = null;
     const visitor = createVisitor(app);
-    const callback = await visitProvider(fixture, visitor, { subject: 'ada' });
+    const callback = await visitProvider(fixture, visitor, { subject: 'someone' });
     await provider.close();
-    const away = await visitor.get(callback);
+    pages.push(await visitor.get(callback), await visitor.get(`/sso/${elsewhere}/start/`));
 
-    for (const page of [broken.page, cut.page, away]) {
+    for (const page of pages) {
       assert.is(page.status, 503);
-      assert.match(page.text, 'Your identity provider does not answer at the moment.');
+      assert.match(page.text, 'Your identity provider does not answer');
     }
     assert.is((await lastFailure(app))?.reason, 'provider-unavailable');
   },
 );
-
-failures('shows the same page if the provider is away from the start', async ({ app, provider }) => {
-  const id = await addConnection(app, provider, 2);
-  await activate(app, id, 2);
-  await sql`update sso_connections set issuer = issuer || '/away' where id = ${id}`.execute(app.db());
-  await verifyDomain(app, 2, 'globex.test');
-  const page = await createVisitor(app).get(`/sso/${id}/start/`);
-
-  assert.is(page.status, 503);
-  assert.match(page.text, 'Your identity provider does not answer');
-});
 
 failures.run();

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { FactorPolicy } from '../../../entities/client.ts';
 import { setApp } from '../../support/access-views.ts';
+import { cookieHeader } from '../../support/logins.ts';
 import { enrollPasskey } from '../../support/passkeys.ts';
 import { enroll, setFactorPolicy } from '../../support/second-factors.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
@@ -27,25 +28,12 @@ const OPENS = { location: '/', isLoggedIn: true, ticket: 200, launch: 'https://s
 const STEPS_UP = { ...OPENS, ticket: 403, launch: '/login/code/?next=%2Flaunch%2Fsales%2F&passkey=1' };
 
 /** By what the provider states, for a person without a second factor, with an app, and with a passkey. */
-const BY_DEMAND: Record<
-  'nothing' | 'a second factor' | 'a passkey',
-  Record<string, [unknown, unknown, unknown]>
-> = {
-  nothing: {
-    pwd: [OPENS, OPENS, OPENS],
-    mfa: [OPENS, OPENS, OPENS],
-    hwk: [OPENS, OPENS, OPENS],
-  },
-  'a second factor': {
-    pwd: [REFUSED, { location: CODE, ...WAITS }, { location: CODE, ...WAITS }],
-    mfa: [OPENS, OPENS, OPENS],
-    hwk: [OPENS, OPENS, OPENS],
-  },
-  'a passkey': {
-    pwd: [REFUSED, REFUSED, { location: CODE, ...WAITS }],
-    mfa: [REFUSED, REFUSED, STEPS_UP],
-    hwk: [OPENS, OPENS, OPENS],
-  },
+const ALL_OPEN = [OPENS, OPENS, OPENS];
+const ASKED = { location: CODE, ...WAITS };
+const BY_DEMAND: Record<'nothing' | 'a second factor' | 'a passkey', Record<string, Expected[]>> = {
+  nothing: { pwd: ALL_OPEN, mfa: ALL_OPEN, hwk: ALL_OPEN },
+  'a second factor': { pwd: [REFUSED, ASKED, ASKED], mfa: ALL_OPEN, hwk: ALL_OPEN },
+  'a passkey': { pwd: [REFUSED, REFUSED, ASKED], mfa: [REFUSED, REFUSED, STEPS_UP], hwk: ALL_OPEN },
 };
 
 const demandOf = (policy: FactorPolicy, isGraceOver: boolean) => {
@@ -83,8 +71,7 @@ const outcomeOf = async (
   app: TestApp,
   { visitor, page }: Awaited<ReturnType<typeof logInWithSso>>,
 ): Promise<Expected> => {
-  const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ');
-  const headers = { cookie, 'x-csrftoken': visitor.jar.get('csrftoken') ?? '' };
+  const headers = { cookie: cookieHeader(visitor.jar), 'x-csrftoken': visitor.jar.get('csrftoken') ?? '' };
   const launch = (await visitor.get('/launch/sales/')).location ?? '';
   return {
     location: page.location,
@@ -97,35 +84,26 @@ const outcomeOf = async (
 for (const policy of POLICIES)
   for (const isGraceOver of [false, true])
     for (const [index, factor] of FACTORS.entries())
-      for (const amr of STATED)
-        matrix(
-          `a member with ${factor === 'none' ? 'none' : `an ${factor}`}, whom the provider states by ${amr}, if it is ${policy}, ${isGraceOver ? 'after' : 'during'} the grace`,
-          async (fixture) => {
-            const { app } = fixture;
-            await prepare(app, factor, policy, isGraceOver);
-            const login = await logInWithSso(fixture, { subject: MEMBER, amr });
+      for (const amr of STATED) {
+        const when = `${isGraceOver ? 'after' : 'during'} the grace of the policy ${policy}`;
+        matrix(`a member with factor ${factor}, stated by ${amr}, ${when}`, async (fixture) => {
+          await prepare(fixture.app, factor, policy, isGraceOver);
+          const login = await logInWithSso(fixture, { subject: MEMBER, amr });
 
-            assert.equal(
-              await outcomeOf(app, login),
-              BY_DEMAND[demandOf(policy, isGraceOver)][String(amr)]?.[index],
-            );
-          },
-        );
+          const expected = BY_DEMAND[demandOf(policy, isGraceOver)][String(amr)]?.[index];
+          assert.equal(await outcomeOf(fixture.app, login), expected);
+        });
+      }
 
 for (const person of ['shared', 'staff', 'superuser'])
   for (const policy of POLICIES)
     for (const amr of STATED)
-      matrix(
-        `a ${person} person logs in as any member, stated by ${amr}, if it is ${policy}`,
-        async (fixture) => {
-          await prepare(fixture.app, 'none', policy, true);
-          const login = await logInWithSso(fixture, { subject: `${person}@acme.test`, amr });
+      matrix(`a ${person} person logs in as any member, by ${amr}, if it is ${policy}`, async (fixture) => {
+        await prepare(fixture.app, 'none', policy, true);
+        const login = await logInWithSso(fixture, { subject: `${person}@acme.test`, amr });
 
-          assert.equal(
-            await outcomeOf(fixture.app, login),
-            BY_DEMAND[demandOf(policy, true)][String(amr)]?.[0],
-          );
-        },
-      );
+        const [expected] = BY_DEMAND[demandOf(policy, true)][String(amr)] ?? [];
+        assert.equal(await outcomeOf(fixture.app, login), expected);
+      });
 
 matrix.run();

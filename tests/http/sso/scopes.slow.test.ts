@@ -1,15 +1,18 @@
 import * as assert from 'uvu/assert';
+import { userId } from '../../support/access-views.ts';
 import { createVisitor } from '../../support/http-clients.ts';
-import { enroll } from '../../support/second-factors.ts';
+import { cookieHeader, enterPassword, givePassword } from '../../support/logins.ts';
+import { inviteByLink, setProved } from '../../support/mails.ts';
+import { rowsOf, setRows } from '../../support/rows.ts';
+import { enroll, problemIn } from '../../support/second-factors.ts';
 import { ACME_ID, activate, addConnection, logInWithSso, ssoSuite, verifyDomain } from '../../support/sso.ts';
 import { ACME, DEMO_PASSWORD, ROOT, type TestApp } from '../../support/test-app.ts';
-import { SALES } from '../../support/usage.ts';
+import { FLEET, SALES } from '../../support/usage.ts';
 
 /** Acme and Globex use one identity provider. */
 const scopes = ssoSuite('what a session by an identity provider reaches');
 
 const GLOBEX_ID = 2;
-const FLEET = 'Hb7cW2ke';
 let ofGlobex = 0;
 
 scopes.before(async ({ app, provider }) => {
@@ -20,10 +23,8 @@ scopes.before(async ({ app, provider }) => {
 
 type Visitor = ReturnType<typeof createVisitor>;
 
-const read = async (app: TestApp, { jar }: Visitor, path: string) => {
-  const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-  return (await app.send(`GET ${path}`, { headers: { cookie } })).json();
-};
+const read = async (app: TestApp, { jar }: Visitor, path: string) =>
+  (await app.send(`GET ${path}`, { headers: { cookie: cookieHeader(jar) } })).json();
 
 /** The ids of the apps that the person of a browser has, and who they are. */
 const seenIn = async (app: TestApp, visitor: Visitor) => {
@@ -31,81 +32,65 @@ const seenIn = async (app: TestApp, visitor: Visitor) => {
   return { email: user.email, apps: user.apps, isSuperuser: roles.is_superuser, isStaff: roles.is_staff };
 };
 
-const logInWithPassword = async (app: TestApp, email: string, password: string): Promise<Visitor> => {
-  const visitor = createVisitor(app);
-  await visitor.get('/login/?method=password');
-  await visitor.submit('/login/', { username: email, password });
-  return visitor;
-};
-
 const setPassword = async (app: TestApp, email: string): Promise<void> => {
-  const { password_hash } = await app
-    .db()
-    .selectFrom('users')
-    .select('password_hash')
-    .where('email', '=', ACME)
-    .executeTakeFirstOrThrow();
-  const users = app.db().updateTable('users').set({ password_hash, is_email_verified: true });
-  await users.where('email', '=', email).execute();
+  await givePassword(app, email);
+  await setProved(app, email);
 };
 
-scopes(
-  'is one client of several, whichever provider it is, and all of them with a password',
-  async (fixture) => {
-    const { app, provider, connection } = fixture;
-    const email = 'both@acme.test';
-    await app.as(ACME).users.create({ email, apps: [SALES] });
-    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-    await setPassword(app, email);
-    provider.people.set('both', { email });
-    const member = { email, isSuperuser: false, isStaff: false };
+const setRequired = (app: TestApp, connection: number, is_required: boolean) =>
+  app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required });
 
-    const atAcme = await logInWithSso(fixture, { subject: 'both' });
-    assert.equal(await seenIn(app, atAcme.visitor), { ...member, apps: [SALES] });
-    await verifyDomain(app, GLOBEX_ID, 'both.test');
-    await app.as(ROOT).users.changeEmail({ email, new_email: 'both@both.test' });
-    await setPassword(app, 'both@both.test');
-    provider.people.set('both', { email: 'both@both.test' });
-    const atGlobex = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'both' });
-    assert.equal(await seenIn(app, atGlobex.visitor), { ...member, email: 'both@both.test', apps: [FLEET] });
-    const byPassword = await logInWithPassword(app, 'both@both.test', DEMO_PASSWORD);
-    assert.equal((await seenIn(app, byPassword)).apps, [SALES, FLEET]);
+const addMember = async (app: TestApp, name: string, apps: string[] = []): Promise<string> => {
+  const { email } = await app.as(ACME).users.create({ email: `${name}@acme.test`, apps });
+  await setPassword(app, email);
+  return email;
+};
 
-    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: true });
-    assert.equal((await seenIn(app, byPassword)).apps, [FLEET]);
-    assert.equal((await seenIn(app, atGlobex.visitor)).apps, [FLEET]);
-    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: false });
-  },
-);
+scopes('is one client of several, whichever its provider is, and all with a password', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const email = await addMember(app, 'both');
+  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+  provider.people.set('both', { email });
+  const member = { email, isSuperuser: false, isStaff: false };
+
+  const atAcme = await logInWithSso(fixture, { subject: 'both' });
+  assert.equal(await seenIn(app, atAcme.visitor), { ...member, apps: [SALES] });
+  await verifyDomain(app, GLOBEX_ID, 'both.test');
+  await app.as(ROOT).users.changeEmail({ email, new_email: 'both@both.test' });
+  await setPassword(app, 'both@both.test');
+  provider.people.set('both', { email: 'both@both.test' });
+  const atGlobex = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'both' });
+  assert.equal(await seenIn(app, atGlobex.visitor), { ...member, email: 'both@both.test', apps: [FLEET] });
+  const byPassword = createVisitor(app);
+  await enterPassword(byPassword, 'both@both.test', { query: '?method=password' });
+  assert.equal((await seenIn(app, byPassword)).apps, [SALES, FLEET]);
+
+  await setRequired(app, connection, true);
+  assert.equal((await seenIn(app, byPassword)).apps, [FLEET]);
+  assert.equal((await seenIn(app, atGlobex.visitor)).apps, [FLEET]);
+  await setRequired(app, connection, false);
+});
 
 scopes('refuses the password of a person all of whose clients require their providers', async (fixture) => {
   const { app, connection } = fixture;
-  const email = 'bound@acme.test';
-  await app.as(ACME).users.create({ email });
-  await setPassword(app, email);
-  const required = { id: ACME_ID, connection_id: connection };
-  await app.as(ROOT).sso.update({ ...required, is_required: true });
-  const login = () =>
-    app.send('POST /api-token-auth/', { payload: { username: email, password: DEMO_PASSWORD } });
-  assert.is((await login()).json().type, 'urn:steward:problem:sso-required');
-  const wrong = await app.send('POST /api-token-auth/', {
-    payload: { username: email, password: 'wrong one' },
-  });
-  assert.is(wrong.json().type, 'urn:steward:problem:invalid-credentials');
-  await app.as(ROOT).memberships.update({ id: ACME_ID, email: 'bound@acme.test', is_demo_user: true });
-  await app.as(ROOT).users.update({ email, apps: [FLEET] });
+  const username = await addMember(app, 'bound');
+  await setRequired(app, connection, true);
+  const login = (password = DEMO_PASSWORD) =>
+    app.send('POST /api-token-auth/', { payload: { username, password } });
+  assert.is(problemIn(await login()), 'sso-required');
+  assert.is(problemIn(await login('wrong one')), 'invalid-credentials');
+  await app.as(ROOT).users.update({ email: username, apps: [FLEET] });
   assert.is((await login()).statusCode, 200, 'another client counts');
-  await app.as(ROOT).sso.update({ ...required, is_required: false });
+  await setRequired(app, connection, false);
 });
 
 scopes('ends with its connection, and so do the tokens that were made in it', async (fixture) => {
   const { app, provider, connection } = fixture;
-  const email = 'maker@acme.test';
-  await app.as(ACME).users.create({ email });
+  const email = await addMember(app, 'maker');
   provider.people.set('maker', { email });
   const { visitor } = await logInWithSso(fixture, { subject: 'maker' });
   await visitor.get('/api/v1/csrf/');
-  const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  const cookie = cookieHeader(visitor.jar);
   const made = await app.send('POST /jb/tokens/', {
     headers: { cookie, 'x-csrftoken': visitor.jar.get('csrftoken') ?? '' },
     payload: { name: 'script' },
@@ -121,9 +106,7 @@ scopes('ends with its connection, and so do the tokens that were made in it', as
 
 scopes('is that of a member of the client for superusers, too', async (fixture) => {
   const { app, provider } = fixture;
-  const email = 'chief@acme.test';
-  await app.as(ACME).users.create({ email, apps: [SALES] });
-  await setPassword(app, email);
+  const email = await addMember(app, 'chief', [SALES]);
   await app.as(ROOT).roles.update({ email, is_superuser: true, is_staff: true });
   provider.people.set('chief', { email });
   const { visitor } = await logInWithSso(fixture, { subject: 'chief' });
@@ -139,12 +122,7 @@ scopes('is everything for superusers and staff with the provider of the installa
   const input = { name: 'Operations', issuer, client_id, client_secret };
   const { id, client } = await app.as(ROOT).installationSso.create(input);
   assert.is(client, null);
-  await app
-    .db()
-    .updateTable('sso_connections')
-    .set({ tested_at: app.clock.now() })
-    .where('id', '=', id)
-    .execute();
+  await setRows(app, 'sso_connections', { id }, { tested_at: app.clock.now() });
   await app.as(ROOT).installationSso.update({ connection_id: id, is_active: true });
   await app.as(ROOT).installationSso.addDomain({ domain: 'ops.test' });
   for (const email of ['root@ops.test', 'nobody@ops.test']) await app.as(ROOT).users.create({ email });
@@ -167,43 +145,30 @@ scopes('is everything for superusers and staff with the provider of the installa
   assert.match(led.location ?? '', issuer);
 });
 
-scopes(
-  'begins with the proof of an address, which ends what others have prepared before',
-  async (fixture) => {
-    const { app, provider } = fixture;
-    const email = 'bob@globex.test';
-    const [invited] = await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
-    const { url } = await app.as(ACME).invitations.copyLink({ id: invited?.id ?? 0 });
-    const key = new URL(url).pathname.split('/')[2] ?? '';
-    const signature = new URL(url).searchParams.get('signature') ?? '';
-    const password = 'Violet-harbor-92-kite';
-    await app.as(null).invitations.accept({ key, signature, password });
-    await enroll(app, email);
-    const token = await app.tokenOf(email);
-    await app.as(ROOT).sso.update({ id: GLOBEX_ID, connection_id: ofGlobex, provisions: true });
-    provider.people.set('bob', { email });
+scopes('begins with the proof of an address, which ends what others have prepared', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'bob@globex.test';
+  const { path } = await inviteByLink(app, { email });
+  const key = path.split('/')[2] ?? '';
+  const signature = new URLSearchParams(path.split('?')[1]).get('signature') ?? '';
+  const password = 'Violet-harbor-92-kite';
+  await app.as(null).invitations.accept({ key, signature, password });
+  await enroll(app, email);
+  const token = await app.tokenOf(email);
+  await app.as(ROOT).sso.update({ id: GLOBEX_ID, connection_id: ofGlobex, provisions: true });
+  provider.people.set('bob', { email });
 
-    const { visitor } = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'bob' });
-    assert.is((await seenIn(app, visitor)).email, email);
-    const prepared = await app.send('POST /api-token-auth/', { payload: { username: email, password } });
-    assert.is(prepared.json().type, 'urn:steward:problem:invalid-credentials');
-    assert.is(
-      (await app.send('GET /jb/apps/', { headers: { authorization: `Token ${token}` } })).statusCode,
-      401,
-    );
-    const { rows } = await app
-      .db()
-      .selectFrom('mfa_factors')
-      .select('id')
-      .where('user_id', '=', (query) => query.selectFrom('users').select('id').where('email', '=', email))
-      .execute()
-      .then((rows) => ({ rows }));
-    assert.is(rows.length, 0);
-    // A second proof ends nothing.
-    const again = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'bob' });
-    assert.is((await seenIn(app, again.visitor)).email, email);
-    assert.is((await seenIn(app, visitor)).email, email);
-  },
-);
+  const { visitor } = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'bob' });
+  assert.is((await seenIn(app, visitor)).email, email);
+  const prepared = await app.send('POST /api-token-auth/', { payload: { username: email, password } });
+  assert.is(problemIn(prepared), 'invalid-credentials');
+  const headers = { authorization: `Token ${token}` };
+  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
+  assert.equal(await rowsOf(app, 'mfa_factors', { user_id: await userId(app, email) }), []);
+  // A second proof ends nothing.
+  const again = await logInWithSso({ ...fixture, connection: ofGlobex }, { subject: 'bob' });
+  assert.is((await seenIn(app, again.visitor)).email, email);
+  assert.is((await seenIn(app, visitor)).email, email);
+});
 
 scopes.run();

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { countUnreadableConnections } from '../../../src/services/sso/connections.ts';
 import { createVisitor } from '../../support/http-clients.ts';
+import { cookieHeader, enterPassword } from '../../support/logins.ts';
 import {
   ACME_ID,
   actionsOf,
@@ -11,15 +11,13 @@ import {
   ssoSuite,
   visitProvider,
 } from '../../support/sso.ts';
-import { ACME, ADA, DEMO_PASSWORD, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const tests = ssoSuite('test of a connection');
 
 const logInAsAdmin = async (app: TestApp) => {
   const visitor = createVisitor(app);
-  await visitor.get('/login/?method=password');
-  const page = await visitor.submit('/login/', { username: ACME, password: DEMO_PASSWORD });
-  assert.is(page.status, 303);
+  assert.is((await enterPassword(visitor, ACME, { query: '?method=password' })).status, 303);
   return visitor;
 };
 
@@ -65,11 +63,7 @@ tests('shows the claims and what a login would do, and changes nothing', async (
 for (const [name, claims, text] of [
   ['refused', { email: 'nobody@acme.test' }, 'Refuse the login. You have no access yet.'],
   ['without an address', {}, 'has no email address, so the connection cannot be used yet'],
-  [
-    'of foreign addresses',
-    { email: 'x@elsewhere.test' },
-    'Refuse the login. Your email address is not in a domain',
-  ],
+  ['of foreign addresses', { email: 'x@elsewhere.test' }, 'Your email address is not in a domain'],
 ] as const)
   tests(`says that a login would be ${name}`, async (fixture) => {
     const { app, provider, connection } = fixture;
@@ -99,7 +93,7 @@ tests('is not what confirms a session: for that, people log in at the provider a
   await sql`update sessions set authenticated_at = 'epoch'
     where user_id = (select id from users where email = ${email})`.execute(app.db());
   const headersOf = () => ({
-    cookie: [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; '),
+    cookie: cookieHeader(visitor.jar),
     'x-csrftoken': visitor.jar.get('csrftoken'),
   });
   const create = () => app.send('POST /jb/tokens/', { payload: { name: 'new' }, headers: headersOf() });
@@ -115,11 +109,6 @@ tests('is not what confirms a session: for that, people log in at the provider a
   assert.match(String((await visitor.get(path)).location), /prompt=login&max_age=0/);
   await visitor.get(await visitProvider(fixture, visitor, { path, subject: 'confirms' }));
   assert.is((await create()).statusCode, 201);
-});
-
-tests('counts the connections whose secret was stored with another secret key', async ({ app }) => {
-  const em = app.orm.em.fork();
-  assert.is(await countUnreadableConnections(em, 'another secret key'), 1);
 });
 
 tests.run();
