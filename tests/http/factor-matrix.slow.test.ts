@@ -2,10 +2,12 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { FactorPolicy } from '../../entities/client.ts';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { setApp, usedView } from '../support/access-views.ts';
+import { isActive, setApp, usedView } from '../support/access-views.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
+import { enterPassword, givePassword, loggedIn } from '../support/logins.ts';
 import { inviteByLink, mailedPasswordPath } from '../support/mails.ts';
 import { type Authenticator, challengedByPasskey, enrollPasskey, requested } from '../support/passkeys.ts';
+import { setRows, valuesOf } from '../support/rows.ts';
 import {
   challenged,
   enroll,
@@ -15,7 +17,7 @@ import {
   setFactorPolicy,
 } from '../support/second-factors.ts';
 import { ADA, appSuite, DEMO_PASSWORD, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 /** Each policy × second factor, by every way into the service and its apps. */
 const matrix = appSuite('second factors, for each policy and way in');
@@ -87,8 +89,7 @@ const WAYS: Record<string, Way> = {
   'password page': {
     run: async (app, state) => {
       const visitor = createVisitor(app);
-      await visitor.get('/login/');
-      const { location } = await visitor.submit('/login/', login(state));
+      const { location } = await enterPassword(visitor, state.email, { password: state.password });
       return [location, visitor.jar.has('steward_session')];
     },
     expected: [
@@ -243,7 +244,7 @@ const viewOf = async (app: TestApp, email: string, isOneTime = false) => {
   const change = isOneTime
     ? { is_one_time: true, allowed_uses: 1, uses: 0, expires_at }
     : { allowed_uses: 0 };
-  await app.db().updateTable('access_views').set(change).where('id', '=', viewId).execute();
+  await setRows(app, 'access_views', { id: viewId }, change);
   return key;
 };
 
@@ -264,13 +265,11 @@ const prepare = async (app: TestApp, changes: Partial<Case> = {}): Promise<State
   const { email, policy, isGraceOver, factor } = each;
   await sql`delete from mfa_factors`.execute(app.db());
   await sql`delete from api_tokens where name <> ''`.execute(app.db());
-  await sql`update users set password_hash = (select password_hash from users where email = ${GRACE})
-    where email = any(${PEOPLE})`.execute(app.db());
+  await givePassword(app, ...PEOPLE);
   await forgetAttempts(app);
   await setFactorPolicy(app, 1, { policy: 'off' });
   for (const person of PEOPLE) await app.renewToken(person);
-  const session = createScript(app);
-  assert.is((await session.logIn(email, DEMO_PASSWORD)).statusCode, 200);
+  const session = await loggedIn(app, email);
   const { token: named } = await app.as(email).tokens.createNamed({ name: 'script' });
   const secret = factor === 'app' ? (await enroll(app, email)).secret : null;
   const authenticator = factor === 'passkey' ? (await enrollPasskey(app, email)).authenticator : null;
@@ -306,8 +305,7 @@ matrix('lets a session in once the code is entered by page, or over REST', async
   const visitor = createVisitor(app);
   await setFactorPolicy(app, 1, { policy: 'off' });
   await sql`delete from mfa_factors`.execute(app.db());
-  await visitor.get('/login/');
-  await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  await enterPassword(visitor, ADA);
   const { secret } = await enroll(app, ADA);
   await setFactorPolicy(app, 1, { policy: 'required', daysAgo: 1 });
   const { location } = await visitor.get('/launch/sales/');
@@ -329,8 +327,7 @@ matrix('lets a person open a link to themselves after the code', async ({ app })
 matrix('counts no use of a link that is refused', async ({ app }) => {
   await prepare(app, { factor: 'none' });
   const key = await viewOf(app, ADA);
-  const uses = () =>
-    app.db().selectFrom('access_views').select('uses').where('key', '=', key).executeTakeFirstOrThrow();
+  const uses = () => valuesOf(app, 'access_views', 'uses', { key });
   const before = await uses();
   const refused = await open(app, key);
 
@@ -343,10 +340,7 @@ matrix('ends tickets of sessions that are not enough, and none of tokens', async
   const { session } = await prepare(app, { policy: 'off', factor: 'none' });
   const ofSession = (await session.send(`POST /jb/apps/${SALES}/ticket/`)).json().ticket;
   const ofToken = (await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: ADA })).json().ticket;
-  const activity = () =>
-    Promise.all(
-      [ofSession, ofToken].map(async (token) => (await app.as(ROOT).tickets.introspect({ token })).active),
-    );
+  const activity = () => Promise.all([ofSession, ofToken].map((ticket) => isActive(app, ticket)));
 
   assert.equal(await activity(), [true, true]);
   await setFactorPolicy(app, 1, { policy: 'required', daysAgo: 1 });
@@ -355,9 +349,7 @@ matrix('ends tickets of sessions that are not enough, and none of tokens', async
 
 matrix('asks for the factor of another client only at logins', async ({ app }) => {
   const { session } = await prepare(app, { policy: 'off', factor: 'none' });
-  await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${ADA} on conflict do nothing`.execute(
-    app.db(),
-  );
+  await app.as(ROOT).users.update({ email: ADA, apps: [SALES, FLEET] });
   await setFactorPolicy(app, 2, { policy: 'required', daysAgo: 1 });
 
   assert.is((await session.send('GET !/gate/sales/')).statusCode, 204);
@@ -369,8 +361,7 @@ matrix.run();
 const staff = appSuite('second factors that are required of staff', { STAFF_SECOND_FACTOR: 'required' });
 
 staff('end what the password alone has opened when a person becomes staff', async ({ app }) => {
-  const browser = createScript(app);
-  assert.is((await browser.logIn(ADA, DEMO_PASSWORD)).statusCode, 200);
+  const browser = await loggedIn(app);
   const { token: named } = await app.as(ADA).tokens.createNamed({ name: 'script' });
   const { token } = await app.as(null).tokens.create({ username: ADA, password: DEMO_PASSWORD });
   const { secret } = await enroll(app, GRACE);

@@ -1,6 +1,9 @@
-import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
+import { userId } from '../support/access-views.ts';
+import { isWaiting } from '../support/database-sessions.ts';
+import { loggedIn } from '../support/logins.ts';
+import { addRows, rowOf, rowsOf } from '../support/rows.ts';
 import { enroll } from '../support/second-factors.ts';
 import {
   ACME,
@@ -14,21 +17,35 @@ import {
   type TestApp,
 } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
-import { FLEET, GUEST, MISSING_ID, REFERENCES } from './foreign-references.ts';
+
+/** An app of the second client, and one that does not exist. */
+const FLEET = ['Hb7cW2ke', 'AAAAAAAA'] as const;
+const MISSING_ID = '999999';
+/** Invited by the second client. */
+const GUEST = 'guest@globex.test';
+
+type Pair = readonly [foreign: string, missing: string];
+
+/** Ids of the second client, and missing. */
+const CLIENT = ['2', MISSING_ID] as const;
+const PERSON = [EDSGER, 'unknown@globex.test'] as const;
+const INVITED = [GUEST, 'unknown@globex.test'] as const;
+const SLUG = ['fleet', 'nothing'] as const;
+const STACK = ['d3d64b79', '00000000'] as const;
 
 /** Path key, or `{folder} id`, to an id of the second client and to one that does not exist. */
-type Ids = Record<string, readonly [foreign: string, missing: string]>;
+type Ids = Record<string, Pair>;
 
 const KNOWN: Ids = {
   app_id: FLEET,
-  app_slug: ['fleet', 'nothing'],
+  app_slug: SLUG,
   app: FLEET,
-  stack_id: ['d3d64b79', '00000000'],
+  stack_id: STACK,
   hash: ['of-edsger', 'of-missing'],
-  email: [EDSGER, 'unknown@globex.test'],
-  'clients id': ['2', MISSING_ID],
-  'sites id': ['2', MISSING_ID],
-  'users/invitations email': [GUEST, 'unknown@globex.test'],
+  email: PERSON,
+  'clients id': CLIENT,
+  'sites id': CLIENT,
+  'users/invitations email': INVITED,
 };
 
 /** Bodies and queries without which a path fails before its lookup. */
@@ -72,21 +89,10 @@ const makeConfined = async (app: TestApp): Promise<void> => {
 const makeThings = async (app: TestApp): Promise<Ids> => {
   await app.as(ROOT).users.update({ email: GRACE, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: GRACE, first_name: 'G.' });
-  const { id: user_id } = await app
-    .db()
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', GRACE)
-    .executeTakeFirstOrThrow();
+  const user_id = await userId(app, GRACE);
   const at = app.clock.now();
-  const mail = {
-    kind: 'password-setup',
-    recipient: GRACE,
-    user_id,
-    created_at: at,
-    next_attempt_at: at,
-  } as const;
-  await app.db().insertInto('outbox_mails').values(mail).execute();
+  const mail = { kind: 'password-setup' as const, recipient: GRACE, user_id };
+  await addRows(app, 'outbox_mails', { ...mail, created_at: at, next_attempt_at: at });
   const [invitation] = await app.as(GLOBEX).invitations.create({ items: [{ email: GUEST }] });
   await app.as(EDSGER).savedFilters.create({ stack_id: 'd3d64b79', hash: 'of-edsger', name: 'x' });
   await makeConfined(app);
@@ -94,18 +100,8 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     await app.as(who).savedFilters.create({ stack_id: 'a0a91e46', hash: 'own', name: 'x' });
   }
   const theirs = (await app.as(GLOBEX).mail.list({})).find(({ recipient }) => recipient === GUEST);
-  const payload = { username: GLOBEX, password: 'steward-demo-1' };
-  await app.send('POST /session/', { payload });
-  const idIn = async (table: 'api_tokens' | 'sessions') =>
-    (
-      await app
-        .db()
-        .selectFrom(table)
-        .innerJoin('users', 'users.id', 'user_id')
-        .select(`${table}.id`)
-        .where('email', '=', GLOBEX)
-        .executeTakeFirstOrThrow()
-    ).id;
+  await loggedIn(app, GLOBEX);
+  const owned = { user_id: await userId(app, GLOBEX) };
   await enroll(app, GLOBEX);
   const view = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
   const group = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet managers', members: [EDSGER] });
@@ -113,13 +109,9 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
   const connection = await app.as(GLOBEX).sso.create({ id: 2, ...provider });
   const domain = await app.as(GLOBEX).domains.add({ id: 2, domain: 'globex.test' });
   const webhook = await app.as(GLOBEX).webhooks.create({ url: 'https://hooks.globex.test/', client: 2 });
-  const identity = { connection_id: connection.id, user_id, subject: 'grace', email: GRACE };
-  const linked = await app
-    .db()
-    .insertInto('external_identities')
-    .values({ ...identity, created_at: at })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+  const identity = { connection_id: connection.id, user_id, subject: 'grace', email: GRACE, created_at: at };
+  await addRows(app, 'external_identities', identity);
+  const linked = await rowOf(app, 'external_identities');
   await app.as(GLOBEX).users.create({ email: 'asks@globex.test' });
   await app.as(GLOBEX).apps.update({ app_id: FLEET[0], is_requestable: true });
   const request = await app.as('asks@globex.test').requests.create({ app: FLEET[0] });
@@ -137,8 +129,8 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
     'mails id': [String(theirs?.id), MISSING_ID],
-    'tokens id': [String(await idIn('api_tokens')), MISSING_ID],
-    'sessions id': [String(await idIn('sessions')), MISSING_ID],
+    'tokens id': [String((await rowsOf(app, 'api_tokens', owned))[0]?.id), MISSING_ID],
+    'sessions id': [String((await rowOf(app, 'sessions', owned)).id), MISSING_ID],
     'mfa id': [String((await app.as(GLOBEX).mfa.list({})).factors[0]?.id), MISSING_ID],
   };
 };
@@ -158,21 +150,15 @@ const pathsOf = ({ url, procedure }: Endpoint, ids: Ids): [string, string] => {
 type Sent = { as: string; line: string; payload?: unknown; headers?: Record<string, string> };
 
 /** Everything in a response that could distinguish one id from another, without the id itself. */
-const responseTo = async (
-  app: TestApp,
-  { as, line, payload, headers = {} }: Sent,
-  ids: readonly string[],
-) => {
-  const response = await app.send(line, {
-    as,
-    headers,
-    ...(payload !== undefined && { payload: payload as object }),
-  });
+const responseTo = async (app: TestApp, { line, payload, ...sent }: Sent, ids: readonly string[]) => {
+  const body = payload === undefined ? {} : { payload: JSON.stringify(payload) };
+  const headers = { ...sent.headers, ...('payload' in body && { 'content-type': 'application/json' }) };
+  const response = await app.send(line, { ...sent, ...body, headers });
   const { etag, location, 'x-count': count, allow } = response.headers;
-  const body = ids
+  const text = ids
     .reduce((text, id) => text.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), response.body)
     .replace(/"instance":"[^"]*"/, '');
-  return { status: response.statusCode, body, etag, location, count, allow };
+  return { status: response.statusCode, text, etag, location, count, allow };
 };
 
 foreign('get the same response as ids that do not exist, in every path', async ({ app }) => {
@@ -192,16 +178,81 @@ foreign('get the same response as ids that do not exist, in every path', async (
         const found = await responseTo(app, { as, line: `${method} ${theirs}`, payload, headers }, all);
         const none = await responseTo(app, { as, line: `${method} ${missing}`, payload, headers }, all);
         assert.equal(found, none, `${procedure} of ${as}`);
-        assert.ok(found.status === 403 || found.status === 404, `${procedure} of ${as}: ${found.body}`);
+        assert.ok(found.status === 403 || found.status === 404, `${procedure} of ${as}: ${found.text}`);
       }
     }
   }
 });
 
+/** Ids in queries and bodies. */
+const REFERENCES: [line: string, of: Pair, body?: unknown][] = [
+  ['GET /jb/users/?app=ID', SLUG],
+  ['GET /jb/users/count/?app=ID', SLUG],
+  ['GET /jb/users/table/?app=ID', SLUG],
+  ['GET /jb/users/invitations/?app=ID', SLUG],
+  ['GET /access_views/?app=ID', SLUG],
+  ['GET /jb/apps/?page=1&search=ID', SLUG],
+  ['GET /jb/users/?limit=5&cursor=ID', PERSON],
+  ['GET /jb/users/?page=1&search=ID', PERSON],
+  ['GET /jb/users/?limit=5&sort=name&cursor=ID', PERSON],
+  ['GET /jb/audit/?person=ID', PERSON],
+  ['GET /jb/mails/?recipient=ID', PERSON],
+  ['GET /jb/mails/?search=ID', PERSON],
+  ['GET /jb/clients/1/access/?cursor=ID', PERSON],
+  ['GET /jb/apps/zylTKNVx/grants/?cursor=ID', PERSON],
+  ['GET /jb/access-requests/?email=ID', PERSON],
+  ['GET /jb/clients/1/users/?limit=5&cursor=ID', PERSON],
+  ['GET /access_views/?user=ID', PERSON],
+  ['GET /jb/usage/report/?email=ID', PERSON],
+  ['GET /jb/apps/zylTKNVx/usage/entries/?email=ID', PERSON],
+  ['GET /jb/users/?client=ID', CLIENT],
+  ['GET /jb/users/count/?client=ID', CLIENT],
+  ['GET /jb/users/table/?client=ID', CLIENT],
+  ['GET /jb/access-requests/?client=ID', CLIENT],
+  ['GET /jb/invitations/?page=1&status=all&client=ID', CLIENT],
+  ['GET /jb/mails/?page=1&client=ID', CLIENT],
+  ['GET /jb/audit/?page=1&client=ID', CLIENT],
+  ['GET /jb/webhooks/?client=ID', CLIENT],
+  ['GET /jb/events/?client=ID', CLIENT],
+  ['GET /jb/usage/report/?client=ID', CLIENT],
+  ['GET /jb/usage/summary/?client=ID', CLIENT],
+  ['GET /jb/apps/?client=ID', CLIENT],
+  ['GET /jb/mails/timeline/?email=ID', INVITED],
+  ['GET /jb/users/invitations/?page=1&status=all&search=ID', INVITED],
+  ['GET /jb/invitations/?page=1&status=all&search=ID', INVITED],
+  ['GET /jb/clients/1/sso/?cursor=ID', ['1', MISSING_ID]],
+  ['GET /jb/clients/1/domains/?cursor=ID', ['1', MISSING_ID]],
+  ['GET /jb/access-requests/?app=ID', FLEET],
+  ['GET /jb/clients/1/apps/?limit=5&cursor=ID', FLEET],
+  ['GET /jb/apps/?limit=5&cursor=ID', FLEET],
+  ['GET /jb/usage/report/?app_id=ID', FLEET],
+  ['GET /jb/audit/?page=1&target=ID', ['of@globex.test', 'unknown@globex.test']],
+  ['GET /jb/audit/?page=1&actor=ID', ['of@globex.test', 'unknown@globex.test']],
+  ['GET /jb/usage/report/?app_id=zylTKNVx&stack=ID', STACK],
+  ['GET /hashr/saved_global_filters/?limit=5&cursor=ID', ['of-edsger', 'of-missing']],
+  ['PATCH /jb/clients/1/access/', PERSON, { cells: [{ email: 'ID', app_id: 'zylTKNVx', granted: true }] }],
+  ['PATCH /jb/clients/1/access/', FLEET, { cells: [{ email: ADA, app_id: 'ID', granted: true }] }],
+  ['POST /jb/users/bulk/', FLEET, { emails: [ADA], action: 'grant-apps', apps: ['ID'] }],
+  ['POST /jb/users/bulk/', CLIENT, { filter: { client: 'ID' }, action: 'reactivate' }],
+  ['POST /jb/apps/zylTKNVx/grants/', PERSON, { email: 'ID' }],
+  ['POST /session/methods/', PERSON, { email: 'ID' }],
+  ['POST /jb/access-requests/', FLEET, { app: 'ID' }],
+  ['POST /jb/webhooks/', CLIENT, { url: 'https://hooks.test/', client: 'ID' }],
+  ['POST /access_views/', SLUG, { app: 'ID' }],
+  ['POST /access_views/', PERSON, { app: 'sales', user: 'ID' }],
+  ['POST /jb/users/', CLIENT, { email: EDSGER, client: 'ID' }],
+  ['POST /jb/users/', FLEET, { email: 'new@x.test', apps: ['ID'] }],
+  [`PATCH /jb/users/${ADA}/`, FLEET, { apps: ['ID'] }],
+  ['POST /jb/users/invitations/', CLIENT, { email: EDSGER, client: 'ID' }],
+  ['POST /jb/users/invitations/', FLEET, { email: 'new@x.test', initial_apps: ['ID'] }],
+  ['POST /jb/clients/1/users/invitations/', FLEET, { email: 'new@x.test', initial_apps: ['ID'] }],
+  [`PATCH /jb/users/invitations/${GUEST}/?client=ID`, CLIENT, { initial_apps: [] }],
+  ['PUT /hashr/saved_global_filters/own/', STACK, { stack_id: 'ID', hash: 'own', name: 'x' }],
+];
+
 foreign('get the same response as ids that do not exist, in queries and bodies', async ({ app }) => {
-  const own = await app.as(GLOBEX).users.create({ email: 'of@globex.test' });
-  assert.ok(own);
-  for (const { line, of, body } of REFERENCES) {
+  await app.as(GLOBEX).users.create({ email: 'of@globex.test' });
+  for (const [line, of, body] of REFERENCES) {
     for (const as of [ACME, ADA, CONFINED]) {
       const responses = of.map((id) => {
         const value = /^\d+$/.test(id) && id.length < 8 ? Number(id) : id;
@@ -214,13 +265,6 @@ foreign('get the same response as ids that do not exist, in queries and bodies',
   }
 });
 
-/** Whether a statement waits for a lock of another transaction. */
-const isAnyWaiting = async (app: TestApp): Promise<boolean> => {
-  const waiting = sql`select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  return (await waiting.execute(app.db())).rows.length > 0;
-};
-
 foreign('are not locked by a conditional change', async ({ app }) => {
   const view = await app.as(ROOT).accessViews.create({ app: 'fleet' });
   for (const [table, id, line] of [
@@ -232,19 +276,19 @@ foreign('are not locked by a conditional change', async ({ app }) => {
     await writer.begin();
     await writer.execute(`select from ${table} where id = ${id} for update`);
     let isAnswered = false;
-    let isWaiting = false;
+    let isBlocked = false;
     const headers = { 'if-match': '*' };
     const request = app.send(String(line), { as: ACME, payload: {}, headers }).finally(() => {
       isAnswered = true;
     });
     await until('an answer, or a statement that waits', async () => {
-      isWaiting = await isAnyWaiting(app);
-      return isAnswered || isWaiting;
+      isBlocked = await isWaiting(app);
+      return isAnswered || isBlocked;
     });
     await writer.rollback();
 
     assert.is((await request).statusCode, 404);
-    assert.is(isWaiting, false, line);
+    assert.is(isBlocked, false, line);
   }
 });
 

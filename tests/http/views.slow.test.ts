@@ -24,7 +24,7 @@ import { SALES } from '../support/usage.ts';
 
 const views = viewSuite('opening an access view');
 
-const codeIn = ({ headers }: { headers: { location?: string } }) =>
+const codeIn = ({ headers }: { headers: { location?: string | undefined } }) =>
   String(new URL(String(headers.location)).searchParams.get('code'));
 const FRAME = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
 

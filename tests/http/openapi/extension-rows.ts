@@ -4,9 +4,11 @@ import { EVERYWHERE } from '../../../src/services/access/scope.ts';
 import { tokenDigest } from '../../../src/services/auth/credentials.ts';
 import { createFactorSecrets } from '../../../src/services/auth/one-time-codes.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
+import { userId } from '../../support/access-views.ts';
 import { startProviderMetadata } from '../../support/identity-provider.ts';
-import { mailedEmailToken, setProved } from '../../support/mails.ts';
+import { mailedEmailToken, mailedPasswordPath, setProved } from '../../support/mails.ts';
 import { createAuthenticator, enrollPasskey, requested } from '../../support/passkeys.ts';
+import { addRows, rowOf, setRows } from '../../support/rows.ts';
 import { codeAt, enroll } from '../../support/second-factors.ts';
 import {
   ACME,
@@ -114,8 +116,8 @@ const aboutMemberships = async (app: TestApp): Promise<Row[]> => {
 
 /** Of the client that `aboutTenants` creates. */
 const aboutRemovals = async (app: TestApp): Promise<Row[]> => {
-  await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
-    values ('removed0', 1, 'removed', 'Removed', true, ${app.clock.now()}::timestamptz)`.execute(app.db());
+  const removed = { id: 'removed0', client_id: 1, slug: 'removed', label: 'Removed', in_maintenance: true };
+  await addRows(app, 'apps', { ...removed, created_at: app.clock.now() });
   return [
     { line: 'GET /jb/apps/removed0/removal/', as: ROOT },
     { line: 'POST /jb/apps/removed0/removal/', as: ROOT, body: { confirm_name: 'Removed' } },
@@ -144,12 +146,12 @@ const aboutAccessRequests = async (app: TestApp): Promise<Row[]> => {
     const { id } = await app.as(email).requests.create({ app: CHURN });
     return `/jb/access-requests/${id}/`;
   };
+  const asker = 'asks-3@acme.test';
   const [first, second, third] = [
     await ask('asks-1@acme.test'),
     await ask('asks-2@acme.test'),
-    await ask('asks-3@acme.test'),
+    await ask(asker),
   ];
-  const asker = 'asks-3@acme.test';
   return [
     { line: 'GET /jb/requestable-apps/', as: asker },
     { line: 'POST /jb/access-requests/', as: asker, body: { app: CHURN, reason: 'x', days: 14 } },
@@ -195,15 +197,12 @@ const aboutSecondFactors = async (app: TestApp): Promise<Row[]> => {
   const { secret } = await app.as(confirmer).mfa.startTotp({});
   const { factors } = await app.as(email).mfa.list({});
   const enrolment = await enrolmentOf(app, newcomer);
+  const code = codeAt(enrolment.secret, app.clock.now());
   return [
     { line: 'GET /mfa/', as: email },
     { line: 'POST /session/otp/', body: { code: codes[0] }, cookie: await challengeCookie(app, email) },
     { line: 'GET /session/enrol/', cookie: enrolment.cookie },
-    {
-      line: 'POST /session/enrol/',
-      body: { code: codeAt(enrolment.secret, app.clock.now()) },
-      cookie: enrolment.cookie,
-    },
+    { line: 'POST /session/enrol/', body: { code }, cookie: enrolment.cookie },
     { line: 'POST /mfa/recovery-codes/', as: email },
     { line: `DELETE /mfa/${factors[0]?.id}/`, as: email },
     { line: 'POST /mfa/totp/', as: starter, body: { name: 'Phone' } },
@@ -233,18 +232,9 @@ const aboutPasskeys = async (app: TestApp): Promise<Row[]> => {
 const enrolmentOf = async (app: TestApp, email: string) => {
   const cookie = await challengeCookie(app, email, 'e'.repeat(43));
   const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-  const db = app.db();
-  const { id } = await db
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirstOrThrow();
-  const sealed_secret = createFactorSecrets(SECRET_KEY).seal(id, secret);
-  await db
-    .updateTable('login_challenges')
-    .set({ step: 'enrol', sealed_secret })
-    .where('user_id', '=', id)
-    .execute();
+  const user_id = await userId(app, email);
+  const sealed_secret = createFactorSecrets(SECRET_KEY).seal(user_id, secret);
+  await setRows(app, 'login_challenges', { user_id }, { step: 'enrol', sealed_secret });
   return { cookie, secret };
 };
 
@@ -255,14 +245,10 @@ const aboutSingleSignOn = async (app: TestApp): Promise<Row[]> => {
   app.txtRecords.set(domain.record_name, [domain.record_value]);
   const email = 'linked@acme.test';
   await app.as(ACME).users.create({ email });
-  const db = app.db();
-  const user = db.selectFrom('users').select('id').where('email', '=', email);
-  const about = { connection_id: id, subject: 'linked', email };
-  const { id: identity } = await db
-    .insertInto('external_identities')
-    .values({ ...about, user_id: (await user.executeTakeFirstOrThrow()).id, created_at: app.clock.now() })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+  const user_id = await userId(app, email);
+  const about = { connection_id: id, user_id, subject: 'linked', email, created_at: app.clock.now() };
+  await addRows(app, 'external_identities', about);
+  const { id: identity } = await rowOf(app, 'external_identities', { subject: 'linked' });
   const [connections, domains] = ['/jb/clients/1/sso/', '/jb/clients/1/domains/'];
   return [
     { line: 'POST /session/methods/', body: { email } },
@@ -322,19 +308,15 @@ const aboutWebhooks = async (app: TestApp): Promise<Row[]> => {
 const challengeCookie = async (app: TestApp, email: string, token = 'c'.repeat(43)): Promise<string> => {
   const now = app.clock.now();
   const times = { created_at: now, expires_at: new Date(now.getTime() + MINUTE_MS) };
-  const db = app.db();
-  const { id } = await db
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirstOrThrow();
-  const row = { user_id: id, digest: tokenDigest(token), first_step: 'password' as const, ...times };
-  await db.insertInto('login_challenges').values(row).execute();
+  const user_id = await userId(app, email);
+  const row = { user_id, digest: tokenDigest(token), first_step: 'password' as const, ...times };
+  await addRows(app, 'login_challenges', row);
   return `steward_challenge=${token}`;
 };
 
 const aboutPasswords = async (app: TestApp): Promise<Row[]> => {
-  const token = await resetToken(app);
+  await app.as(null).passwords.requestReset({ email: GRACE });
+  const token = new URL(await mailedPasswordPath(app, GRACE), 'http://x').searchParams.get('token');
   const change = { password: DEMO_PASSWORD, new_password: NEW_PASSWORD };
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 30 });
   const expired = await app.as(ROOT).users.create({ email: 'expired@globex.test', client: 2 });
@@ -349,20 +331,6 @@ const aboutPasswords = async (app: TestApp): Promise<Row[]> => {
     { line: 'POST /password/change/', as: EDSGER, body: change },
     { line: 'POST /password/change-expired/', body: { ...change, username: expired.email } },
   ];
-};
-
-/** The token of a mailed link. */
-const resetToken = async (app: TestApp): Promise<string> => {
-  const db = app.db();
-  const user = await db.selectFrom('users').select('id').where('email', '=', GRACE).executeTakeFirstOrThrow();
-  const now = app.clock.now();
-  const { id } = await db
-    .insertInto('password_links')
-    .values({ user_id: user.id, created_at: now, expires_at: new Date(now.getTime() + 60 * MINUTE_MS) })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  const url = new URL(app.links.passwordLink({ id, userId: user.id, createdAt: now }));
-  return url.searchParams.get('token') ?? '';
 };
 
 const aboutInvitations = async (app: TestApp): Promise<Row[]> => {
@@ -419,6 +387,7 @@ const aboutTenants: Row[] = [
 const aboutManyUsers = async (app: TestApp): Promise<Row[]> => {
   const body = { emails: [ADA], action: 'revoke-apps' as const, apps: [SALES] };
   const { operation } = await app.as(ROOT).users.bulkUpdate(body);
+  const cell = { email: ADA, app_id: SALES, granted: false };
   return [
     { line: 'GET /jb/users/count/?role=member', as: ROOT },
     { line: 'GET /jb/users/table/?columns=email,apps', as: ROOT, accept: 'text/csv' },
@@ -427,11 +396,7 @@ const aboutManyUsers = async (app: TestApp): Promise<Row[]> => {
     { line: 'POST /jb/users/bulk/', as: ROOT, body },
     { line: 'GET /jb/clients/1/access/?sort=name', as: ACME },
     { line: `GET /jb/users/${ADA}/access/`, as: ACME },
-    {
-      line: 'PATCH /jb/clients/1/access/',
-      as: ACME,
-      body: { cells: [{ email: ADA, app_id: SALES, granted: false }] },
-    },
+    { line: 'PATCH /jb/clients/1/access/', as: ACME, body: { cells: [cell] } },
     { line: 'POST /jb/users/bulk/', as: ROOT, body: { ...body, action: 'grant-apps' } },
   ];
 };
@@ -454,11 +419,7 @@ const aboutApps: Row[] = [
   { line: `GET /jb/apps/${SALES}/status/`, as: ADA },
   { line: 'POST /jb/clients/1/invitation-preview/', as: ACME, body: { invitation_body: 'Hi' } },
   { line: `GET /jb/apps/${SALES}/permissions/`, as: ADA },
-  {
-    line: `POST /jb/apps/${SALES}/maintenance-preview/`,
-    as: ACME,
-    body: { maintenance_message: 'Back at noon.' },
-  },
+  { line: `POST /jb/apps/${SALES}/maintenance-preview/`, as: ACME, body: { maintenance_message: 'Soon.' } },
   { line: 'GET /jb/users/ada@acme.test/permissions/', as: ADA },
   { line: `GET /jb/apps/${SALES}/versions/`, as: ACME },
   { line: 'POST /app/fetch/sales/', as: ROOT, body: { app_version: '1.0.0' } },
@@ -474,17 +435,8 @@ const aboutApps: Row[] = [
 
 const aboutTickets = async (app: TestApp): Promise<Row[]> => {
   const { ticket } = await app.as(ROOT).apps.openTicket({ app_id: CHURN });
-  const { id } = await app
-    .db()
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', ROOT)
-    .executeTakeFirstOrThrow();
-  const code = await createLaunchCode(
-    app.orm.em.fork(),
-    { kind: 'user', scope: EVERYWHERE, userId: id, appId: CHURN },
-    app.clock.now(),
-  );
+  const opener = { kind: 'user' as const, scope: EVERYWHERE, userId: await userId(app, ROOT), appId: CHURN };
+  const code = await createLaunchCode(app.orm.em.fork(), opener, app.clock.now());
   return [
     { line: `POST /jb/apps/${CHURN}/ticket/`, as: ROOT },
     { line: 'POST /app/launch/churn/', as: ROOT },
