@@ -30,8 +30,8 @@ cors('answers preflights over REST and tRPC', async ({ app }) => {
     assert.is(body, '', path);
     assert.is(headers['access-control-allow-origin'], SITE, path);
     assert.ok(words(headers['access-control-allow-methods']).includes('patch'), path);
-    assert.ok(words(headers['access-control-allow-headers']).includes('authorization'), path);
-    assert.ok(words(headers['access-control-allow-headers']).includes('trpc-accept'), path);
+    for (const name of ['authorization', 'trpc-accept'])
+      assert.ok(words(headers['access-control-allow-headers']).includes(name), path);
     assert.is(headers['access-control-allow-credentials'], undefined, path);
     assert.ok(words(headers.vary).includes('origin'), path);
   }

@@ -11,15 +11,18 @@ const send = async (app: TestApp, request: string, as?: string) =>
 
 const typeOf = ({ head }: { head: string }) => /^content-type: (.*)$/im.exec(head)?.[1];
 
-recorded('Java: a login with a form is answered as JSON', async ({ app }) => {
-  for (const request of [java.login, java.loginByJson]) {
+for (const [client, request] of [
+  ['Java: a login with a form', java.login],
+  ['Java: a login with JSON', java.loginByJson],
+  ['PHP: a login with two Content-Type headers, of which the last counts,', php.login],
+  ['Python: a login by email with a form', python.login],
+] as const)
+  recorded(`${client} is answered with a token as JSON`, async ({ app }) => {
     const response = await send(app, request);
 
-    assert.is(response.status, 200);
-    assert.is(typeOf(response), 'application/json; charset=utf-8');
+    assert.equal([response.status, typeOf(response)], [200, 'application/json; charset=utf-8']);
     assert.match(JSON.parse(response.body).token, /^[0-9a-f]{40}$/);
-  }
-});
+  });
 
 recorded('Java: a wrong password is answered as JSON with non_field_errors', async ({ app }) => {
   const response = await send(app, java.wrongPassword);
@@ -55,35 +58,18 @@ recorded('Java: a user is deactivated with 204', async ({ app }) => {
   assert.is(response.body, '');
 });
 
-recorded('PHP: of two Content-Type headers the last one counts', async ({ app }) => {
-  const response = await send(app, php.login);
+recorded('Python: load answers 204, 401 for an old token, or an object', async ({ app }) => {
+  const nothingFetched = await send(app, python.load, STAFF);
+  await publish(app, { slug: 'sales', version: '1.0.0' });
+  await fetchPackage(app, 'sales');
+  const loaded = await send(app, python.load, STAFF);
+  const expired = await send(app, python.load.replace('TOKEN', '0'.repeat(40)));
 
-  assert.is(response.status, 200, response.body);
-  assert.match(JSON.parse(response.body).token, /^[0-9a-f]{40}$/);
+  assert.is(nothingFetched.status, 404);
+  // The client reads `details.logs` of every failure.
+  assert.is(JSON.parse(nothingFetched.body).details, undefined);
+  assert.equal([loaded.status, loaded.body], [204, '']);
+  assert.is(expired.status, 401);
 });
-
-recorded('Python: a login by email with a form is answered with a token', async ({ app }) => {
-  const response = await send(app, python.login);
-
-  assert.is(response.status, 200);
-  assert.match(JSON.parse(response.body).token, /^[0-9a-f]{40}$/);
-});
-
-recorded(
-  'Python: load answers 204, 401 for an old token, and an object for any other failure',
-  async ({ app }) => {
-    const nothingFetched = await send(app, python.load, STAFF);
-    await publish(app, { slug: 'sales', version: '1.0.0' });
-    await fetchPackage(app, 'sales');
-    const loaded = await send(app, python.load, STAFF);
-    const expired = await send(app, python.load.replace('TOKEN', '0'.repeat(40)));
-
-    assert.is(nothingFetched.status, 404);
-    // The client reads `details.logs` of every failure.
-    assert.is(JSON.parse(nothingFetched.body).details, undefined);
-    assert.equal([loaded.status, loaded.body], [204, '']);
-    assert.is(expired.status, 401);
-  },
-);
 
 recorded.run();

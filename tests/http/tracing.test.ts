@@ -3,8 +3,7 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SpanStatusCode } from '@opentelemetry/api';
 import * as assert from 'uvu/assert';
-import { createApp } from '../../src/app.ts';
-import { createLogger } from '../../src/lib/logger.ts';
+import { startLogged } from '../support/logged-app.ts';
 import { ADA, appSuite, GRACE, ROOT } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { recordSpans } from '../support/traces.ts';
@@ -15,30 +14,24 @@ const ONE_USER = 'GET /api/v1/jb/users/:email/';
 
 const traces = appSuite('traces of requests');
 
-traces(
-  'show the lookups of each request, although concurrent requests share a statement',
-  async ({ app }) => {
-    await app.tokenOf(ROOT);
-    using recorder = recordSpans();
+traces('show the lookups of each request, although concurrent ones share a statement', async ({ app }) => {
+  await app.tokenOf(ROOT);
+  using recorder = recordSpans();
 
-    await Promise.all([ADA, GRACE].map((email) => app.send(`GET /jb/users/${email}/`, { as: ROOT })));
-    await until(
-      'both have ended',
-      () => recorder.spans().filter(({ name }) => name === ONE_USER).length === 2,
-    );
+  await Promise.all([ADA, GRACE].map((email) => app.send(`GET /jb/users/${email}/`, { as: ROOT })));
+  await until('both have ended', () => recorder.spans().filter(({ name }) => name === ONE_USER).length === 2);
 
-    const procedures = recorder.spans().filter(({ name }) => name === 'users.get');
-    const traceIds = new Set(procedures.map((span) => span.spanContext().traceId));
-    assert.is(traceIds.size, 2);
-    assert.is(procedures.length, 2);
-    for (const procedure of procedures) {
-      const children = recorder.childrenOf(procedure).map(({ name }) => name);
-      assert.ok(children.includes('batched lookup'), children.join());
-    }
-    const lookups = recorder.spans().filter(({ name }) => name === 'batched lookup');
-    assert.ok(lookups.some((lookup) => recorder.childrenOf(lookup).some(({ name }) => name === 'SELECT')));
-  },
-);
+  const procedures = recorder.spans().filter(({ name }) => name === 'users.get');
+  const traceIds = new Set(procedures.map((span) => span.spanContext().traceId));
+  assert.is(traceIds.size, 2);
+  assert.is(procedures.length, 2);
+  for (const procedure of procedures) {
+    const children = recorder.childrenOf(procedure).map(({ name }) => name);
+    assert.ok(children.includes('batched lookup'), children.join());
+  }
+  const lookups = recorder.spans().filter(({ name }) => name === 'batched lookup');
+  assert.ok(lookups.some((lookup) => recorder.childrenOf(lookup).some(({ name }) => name === 'SELECT')));
+});
 
 traces('show the pages of a streamed list', async ({ app }) => {
   using recorder = recordSpans();
@@ -52,33 +45,20 @@ traces('show the pages of a streamed list', async ({ app }) => {
 });
 
 traces('are not recorded if the caller does not sample, but identified in the log', async ({ app }) => {
-  const lines: string[] = [];
-  const logger = createLogger('info', {
-    destination: { write: (line) => lines.push(line) },
-    hasTraces: true,
-  });
-  const { config, connection, clock } = app;
-  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  const { logged, entries } = await startLogged(app, { hasTraces: true });
   using recorder = recordSpans();
 
   await logged.server.inject({ url: '/api/v1/jb/sites/', headers: { traceparent: UNSAMPLED } });
   await logged.close();
 
   assert.equal(recorder.spans(), []);
-  const answered = lines.map((line) => JSON.parse(line)).find((line) => line.msg === 'request completed');
-  assert.is(answered?.trace_id, TRACE_ID);
+  assert.is(entries('request completed')[0]?.trace_id, TRACE_ID);
 });
 
 traces(
-  'have the code of a failure, not its text, and every line of the request has the ids',
+  'have the code of a failure, not its text, as every line of the request has the ids',
   async ({ app }) => {
-    const lines: string[] = [];
-    const logger = createLogger('info', {
-      destination: { write: (line) => lines.push(line) },
-      hasTraces: true,
-    });
-    const { config, connection, clock } = app;
-    const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+    const { logged, entries } = await startLogged(app, { hasTraces: true });
     const headers = { authorization: `Token ${await app.tokenOf(ADA)}` };
     await app.orm.em.fork().execute('alter table sites rename to sites_away');
     using recorder = recordSpans();
@@ -94,13 +74,11 @@ traces(
     assert.is(recorder.named('sites.list')?.attributes['error.type'], 'internal-error');
     const failed = recorder.childrenOf(recorder.named('sites.list')).filter(({ name }) => name === 'SELECT');
     assert.is(failed.at(-1)?.attributes['error.type'], '42P01');
-    assert.not.match(
-      JSON.stringify(recorder.spans().map(({ attributes, events }) => [attributes, events])),
-      'relation',
-    );
-    const parsed = lines.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId !== undefined);
-    assert.ok(parsed.length >= 2, 'the failure and the response are logged');
-    for (const line of parsed) assert.is(line.trace_id, span?.spanContext().traceId, line.msg);
+    const shown = recorder.spans().map(({ attributes, events }) => [attributes, events]);
+    assert.not.match(JSON.stringify(shown), 'relation');
+    const ofRequest = entries().filter(({ reqId }) => reqId !== undefined);
+    assert.ok(ofRequest.length >= 2, 'the failure and the response are logged');
+    for (const { trace_id, msg } of ofRequest) assert.is(trace_id, span?.spanContext().traceId, msg);
   },
 );
 
@@ -111,14 +89,9 @@ traces('name an unknown path and an unusual method in general terms', async ({ a
   await app.server.inject({ url: '/api/v1/jb/sites/', method: 'PROPFIND' as 'GET' }); // any method of Node
   await until('both have ended', () => recorder.spans().length >= 2);
 
-  assert.equal(
-    recorder.spans().map(({ name }) => name.split(' ')[0]),
-    ['GET', 'HTTP'],
-  );
-  assert.not.match(
-    JSON.stringify(recorder.spans().map(({ name, attributes }) => [name, attributes])),
-    'secret-path',
-  );
+  const spans = recorder.spans();
+  assert.is(spans.map(({ name }) => name.split(' ')[0]).join(), 'GET,HTTP');
+  assert.not.match(JSON.stringify(spans.map(({ name, attributes }) => [name, attributes])), 'secret-path');
 });
 
 traces('end when the caller closes the connection', async ({ app }) => {
