@@ -13,7 +13,6 @@ views.before(async ({ app }) => {
 
 const PATH = '/access_views/';
 const CSV = { accept: 'text/csv' };
-
 const create = (app: TestApp, input = {}) => app.as(ACME).accessViews.create({ app: 'sales', ...input });
 
 const storedKeys = async (app: TestApp): Promise<string[]> => [

@@ -3,9 +3,7 @@ import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const views = appSuite('access views, read by staff');
-
 const PATH = '/access_views/';
-
 const create = (app: TestApp, input = {}) => app.as(ACME).accessViews.create({ app: 'sales', ...input });
 
 /** Gives the administration of the first client to staff while `run` runs. */

@@ -6,7 +6,6 @@ import * as assert from 'uvu/assert';
 import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const browsable = appSuite('pages about the API');
-
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 const openPage = async (app: TestApp, line: string, as?: string, headers: Record<string, string> = {}) => {
@@ -15,22 +14,19 @@ const openPage = async (app: TestApp, line: string, as?: string, headers: Record
   return { body, status, headers: received, text: body.replaceAll(/<style>.*<\/style>|<[^>]*>/gs, '') };
 };
 
-browsable(
-  'shows the response and the call for tRPC, without scripts or external resources',
-  async ({ app }) => {
-    const { status, text, body, headers } = await openPage(app, 'GET /jb/users/ada@acme.test/', ADA);
+browsable('shows the response and the call for tRPC, without scripts', async ({ app }) => {
+  const { status, text, body, headers } = await openPage(app, 'GET /jb/users/ada@acme.test/', ADA);
 
-    assert.is(status, 200);
-    assert.match(text, '200 OK');
-    assert.match(text, '&quot;first_name&quot;: &quot;Ada&quot;');
-    assert.match(text, 'client.users.get.query({ email: &#39;ada@acme.test&#39; })');
-    assert.match(body, '<a href="/api/v1/jb/apps/zylTKNVx/">');
-    assert.match(String(headers['content-security-policy']), "default-src 'none'; style-src 'sha256-");
-    assert.is(headers['cache-control'], 'no-store');
+  assert.is(status, 200);
+  assert.match(text, '200 OK');
+  assert.match(text, '&quot;first_name&quot;: &quot;Ada&quot;');
+  assert.match(text, 'client.users.get.query({ email: &#39;ada@acme.test&#39; })');
+  assert.match(body, '<a href="/api/v1/jb/apps/zylTKNVx/">');
+  assert.match(String(headers['content-security-policy']), "default-src 'none'; style-src 'sha256-");
+  assert.is(headers['cache-control'], 'no-store');
   assert.match(String(headers.vary), 'Accept');
-    assert.not.match(body, /<script|style="/);
-  },
-);
+  assert.not.match(body, /<script|style="/);
+});
 
 browsable('links to the login page without credentials, and back', async ({ app }) => {
   const page = await openPage(app, 'GET /jb/users/?app=sales');
@@ -79,16 +75,6 @@ const runCall = (call: string): unknown => {
   runInNewContext(call, { client, Date });
   return input;
 };
-
-browsable('hostile data: escapes HTML and invisible characters in values', async ({ app }) => {
-  const nasty = '</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e';
-  await app.as(ACME).users.update({ email: ADA, first_name: nasty, extra: { [nasty]: nasty } });
-  const { body } = await openPage(app, 'GET /jb/users/ada@acme.test/', ACME);
-
-  assert.not.match(body, /<script|<img src=x|\u202e/);
-  assert.match(body, 'alert(1)&lt;/script&gt;');
-  assert.match(body, '\\u202e');
-});
 
 browsable('hostile data: escapes the URL in HTML and in the call', async ({ app }) => {
   const path = "/jb/users/it's$(id);%3Cb%3E%22@acme.test/";
@@ -206,7 +192,6 @@ browsable('reference: serves no other files and rejects other methods', async ({
 });
 
 const SESSION = { cookie: 'steward_session=any' };
-
 const ASSETS = join(import.meta.dirname, '../../console/dist/assets');
 
 browsable('console: sends a browser without a session to the login page, and back', async ({ app }) => {

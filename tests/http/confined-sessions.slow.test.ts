@@ -10,7 +10,6 @@ import { ACME, appSuite, EDSGER, GLOBEX, ROOT, restPath, type TestApp } from '..
 
 /** A superuser who administers both clients, with a token that is confined to Acme. */
 const confined = appSuite('a session that is confined to a client');
-
 const EVERYWHERE = 'everywhere@acme.test';
 const FLEET = 'Hb7cW2ke';
 

@@ -2,7 +2,6 @@ import * as assert from 'uvu/assert';
 import { ADA, appSuite, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
 
 const SITE = 'https://app.example.com';
-
 const cors = appSuite('CORS', { CORS_ORIGINS: `${SITE},http://localhost:5173` });
 
 const preflight = (app: TestApp, path: string, origin = SITE, method = 'PATCH') =>

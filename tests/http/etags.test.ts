@@ -228,7 +228,6 @@ etags('If-Match: ignores volatile fields: new usage does not block a change of a
 
 const USER = `/jb/users/${GRACE}/`;
 const APP = `/jb/apps/${SALES}/`;
-
 const auditCount = async (app: TestApp) => (await rowsOf(app, 'audit_entries')).length;
 
 etags.before(async ({ app }) => {

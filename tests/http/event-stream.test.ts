@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import * as assert from 'uvu/assert';
-import { ACME, ADA, addressOf, appSuite, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, addressOf, appSuite, GLOBEX, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -28,7 +28,6 @@ const open = async (app: TestApp, path: string, { as = ACME, headers }: Open = {
 };
 
 const rename = (app: TestApp, label: string) => app.as(ACME).apps.update({ app_id: SALES, label });
-
 const PATH = '/api/v1/jb/events/stream/';
 
 /** The ids and data of server-sent events. */
@@ -87,15 +86,9 @@ stream('refuses other callers, formats, types and ids', async ({ app }) => {
 });
 
 stream('answers HEAD without events', async ({ app }) => {
-  const response = await app.send(`HEAD /jb/events/stream/`, { as: ACME });
+  const { statusCode, body } = await app.send('HEAD /jb/events/stream/', { as: ACME });
 
-  assert.is(response.statusCode, 200);
-  assert.is(response.body, '');
-  // None stays open: more of them than streams are allowed.
-  for (let count = 0; count < 100; count += 1) await app.send(`HEAD /jb/events/stream/`, { as: ACME });
-  const stream = await open(app, PATH);
-  stream.close();
-  assert.is(stream.response.statusCode, 200);
+  assert.equal([statusCode, body], [200, '']);
 });
 
 stream('is a subscription over tRPC, which continues by its ids too', async ({ app }) => {
@@ -112,6 +105,29 @@ stream('is a subscription over tRPC, which continues by its ids too', async ({ a
 
   assert.is(first.response.headers['content-type'], 'text/event-stream');
   assert.not.ok(second.text.includes('"to":"Four"'));
+});
+
+stream('refuses more than 100 streams of a user, until some have ended', async ({ app }) => {
+  // None of these stays open.
+  for (let count = 0; count < 100; count += 1) await app.send('HEAD /jb/events/stream/', { as: ACME });
+  const together = await Promise.all(Array.from({ length: 110 }, () => open(app, PATH)));
+  const opened = together.filter(({ response }) => response.statusCode === 200);
+  assert.is(opened.length, 100);
+  await until('all have begun', () => opened.every(({ text }) => text.includes('retry:')));
+  const { response, close } = await open(app, PATH);
+  close();
+  assert.is(response.statusCode, 429);
+  assert.is(response.headers['retry-after'], '60');
+  const other = await open(app, PATH, { as: GLOBEX });
+  assert.is(other.response.statusCode, 200);
+  other.close();
+
+  for (const one of opened) one.close();
+  await until('there is room', async () => {
+    const again = await open(app, PATH);
+    again.close();
+    return again.response.statusCode === 200;
+  });
 });
 
 stream.run();

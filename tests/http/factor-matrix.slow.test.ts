@@ -78,7 +78,6 @@ const login = ({ email: username, password }: State) => ({ username, password })
 const byToken = async (app: TestApp, line: string, token: string) =>
   (await app.send(line, { headers: { authorization: `Token ${token}` } })).statusCode;
 const always = (outcome: unknown): [unknown, unknown, unknown] => [outcome, outcome, outcome];
-
 const HTML = { accept: 'text/html' };
 const REFUSED = '403 second-factor-required';
 const LOGIN_FOR_APP = '/login/?next=%2Flaunch%2Fsales%2F&enrol=1';

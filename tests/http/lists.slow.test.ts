@@ -7,14 +7,11 @@ import { ACME, ADA, appSuite, ROOT, restPath, type TestApp } from '../support/te
 import { SALES } from '../support/usage.ts';
 
 const BASE = 'https://steward.test/base';
-
 const lists = appSuite('lists: pages, CSV and HEAD', { BASE_URL: BASE });
 lists.before(({ app }) => fillLists(app));
 
 const USERS = '/api/v1/jb/users/';
-
 const HEADERS = ['x-count', 'x-page', 'x-pagesize', 'x-next', 'x-previous', 'link'] as const;
-
 const read = (app: TestApp, path: string, as = ROOT) => app.send(`GET ${path}`, { as });
 
 const pageHeaders = async (app: TestApp, path: string) => {
@@ -112,31 +109,28 @@ lists('pages: links to the other pages with the base URL', async ({ app }) => {
   });
 });
 
-lists(
-  'pages: sets X-Next and X-Previous to None at the ends, and links to the last page',
-  async ({ app }) => {
-    const only = `${BASE}${USERS}?page=1&page_size=100`;
-    const whole = {
-      'x-count': '8',
-      'x-page': '1',
-      'x-pagesize': '100',
-      'x-next': 'None',
-      'x-previous': 'None',
-    };
+lists('pages: sets X-Next and X-Previous to None at the ends', async ({ app }) => {
+  const only = `${BASE}${USERS}?page=1&page_size=100`;
+  const whole = {
+    'x-count': '8',
+    'x-page': '1',
+    'x-pagesize': '100',
+    'x-next': 'None',
+    'x-previous': 'None',
+  };
 
-    const links = { link: `<${only}>; rel="first", <${only}>; rel="last"` };
-    assert.equal(await pageHeaders(app, '/jb/users/?page=1'), { ...whole, ...links });
-    for (const path of ['/jb/users/', '/jb/users/?limit=2'])
-      assert.equal(Object.values(await pageHeaders(app, path)), Array(HEADERS.length).fill(undefined), path);
+  const links = { link: `<${only}>; rel="first", <${only}>; rel="last"` };
+  assert.equal(await pageHeaders(app, '/jb/users/?page=1'), { ...whole, ...links });
+  for (const path of ['/jb/users/', '/jb/users/?limit=2'])
+    assert.equal(Object.values(await pageHeaders(app, path)), Array(HEADERS.length).fill(undefined), path);
 
-    const { headers, json } = await read(app, '/jb/users/?page=2147483647&page_size=5');
-    assert.equal(json(), []);
-    const previous = `${BASE}${USERS}?page=2&page_size=5`;
-    assert.equal([headers['x-count'], headers['x-next'], headers['x-previous']], ['8', 'None', previous]);
-    const nothing = await read(app, '/jb/users/?search=no-match-at-all&page=3');
-    assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
-  },
-);
+  const { headers, json } = await read(app, '/jb/users/?page=2147483647&page_size=5');
+  assert.equal(json(), []);
+  const previous = `${BASE}${USERS}?page=2&page_size=5`;
+  assert.equal([headers['x-count'], headers['x-next'], headers['x-previous']], ['8', 'None', previous]);
+  const nothing = await read(app, '/jb/users/?search=no-match-at-all&page=3');
+  assert.equal([nothing.json(), nothing.headers['x-count']], [[], '0']);
+});
 
 lists('pages: keeps the other query parameters, and cannot inject a header', async ({ app }) => {
   const odd = 'search=a%26b%3E%0D%0AX-Evil%3A1&tag=x&tag=y%2Cz&page=2&page_size=1';
@@ -204,20 +198,17 @@ lists('CSV: has the content of JSON in every list, with a column for each field'
   }
 });
 
-lists(
-  'CSV: has a header row even if empty, and escapes formulas, quotes and line breaks',
-  async ({ app }) => {
-    assert.is((await readCsv(app, '/jb/sites/?page=9')).body, 'id,domain,name\r\n');
+lists('CSV: has a header row even if empty, and escapes formulas and quotes', async ({ app }) => {
+  assert.is((await readCsv(app, '/jb/sites/?page=9')).body, 'id,domain,name\r\n');
 
-    const first_name = '=HYPERLINK("http://x.test")';
-    await app.as(ROOT).users.update({ email: ADA, first_name, last_name: 'a,"b"\r\nc' });
-    const { body, header, records } = await readCsv(app, `/jb/users/?search=${ADA}`);
-    const cell = (field: string) => records[0]?.[header.indexOf(field)];
-    const names = [cell('first_name'), cell('last_name'), cell('handle')];
-    assert.equal(names, [`'${first_name}`, 'a,"b"\r\nc', "'@ada"]);
-    assert.match(body, '"a,""b""\r\nc"');
-  },
-);
+  const first_name = '=HYPERLINK("http://x.test")';
+  await app.as(ROOT).users.update({ email: ADA, first_name, last_name: 'a,"b"\r\nc' });
+  const { body, header, records } = await readCsv(app, `/jb/users/?search=${ADA}`);
+  const cell = (field: string) => records[0]?.[header.indexOf(field)];
+  const names = [cell('first_name'), cell('last_name'), cell('handle')];
+  assert.equal(names, [`'${first_name}`, 'a,"b"\r\nc', "'@ada"]);
+  assert.match(body, '"a,""b""\r\nc"');
+});
 
 lists('CSV: names the file after the path', async ({ app }) => {
   for (const [path, name] of [

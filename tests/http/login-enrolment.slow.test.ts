@@ -18,7 +18,6 @@ import {
 import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const enrolment = appSuite('login of a person who has to set up a second factor');
-
 const SESSION = 'steward_session';
 
 enrolment.before.each(async ({ app }) => {

@@ -10,7 +10,6 @@ import { until } from '../support/time.ts';
 import { addUsers } from '../support/users.ts';
 
 const logs = appSuite('logs');
-
 const countConnections = (server: Server): Promise<number> => promisify(server.getConnections.bind(server))();
 
 logs('have no error for clients that disconnect from a list halfway', async ({ app }) => {

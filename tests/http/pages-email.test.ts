@@ -5,7 +5,6 @@ import { mailedEmailToken } from '../support/mails.ts';
 import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
 
 const pages = appSuite('pages about a change of an email address');
-
 const NEW = 'ada.king@acme.test';
 
 pages('confirm the new address by a form, and undo it by the link to the old one', async ({ app }) => {

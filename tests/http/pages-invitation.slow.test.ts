@@ -7,7 +7,6 @@ import { setRows } from '../support/rows.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, GLOBEX, IDLE, type TestApp } from '../support/test-app.ts';
 
 const invitations = appSuite('invitation page');
-
 const PASSWORD = 'a fine new one';
 const newcomer = { first_name: 'Mary', last_name: 'Shaw', password: PASSWORD };
 

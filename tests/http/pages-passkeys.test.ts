@@ -7,7 +7,6 @@ import { enroll, forgetAttempts, WRONG_CODE } from '../support/second-factors.ts
 import { ADA, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
 
 const pages = appSuite('pages with passkeys');
-
 const SCRIPT = /<script type="module" src="(\/passkeys-[0-9a-f]{16}\.js)"><\/script>/;
 
 pages.before.each(async ({ app }) => {

@@ -6,7 +6,6 @@ import { mailedPasswordPath } from '../support/mails.ts';
 import { ADA, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
 
 const passwords = appSuite('password pages');
-
 const NEW = 'a fine new one';
 const requestReset = async (app: TestApp, email: string) => {
   const visitor = createVisitor(app);

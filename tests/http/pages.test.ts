@@ -18,9 +18,7 @@ import {
 import { SALES } from '../support/usage.ts';
 
 const pages = appSuite('pages');
-
 const PAGES = ['/login/', '/password/reset/', '/password/reset/?token=1.x', '/invitation/k/', '/nowhere/'];
-
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 pages('have headers against framing, scripts, caching and referrers', async ({ app }) => {

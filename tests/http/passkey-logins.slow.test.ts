@@ -25,7 +25,6 @@ import {
 } from '../support/test-app.ts';
 
 const logins = appSuite('login with a passkey');
-
 const COOKIE = 'steward_passkey';
 const SESSION = 'steward_session';
 let ada: Authenticator;
@@ -112,20 +111,17 @@ logins('is not requested as the second factor without a password, or without a p
   assert.equal([response.statusCode, problemIn(response)], [404, 'not-found']);
 });
 
-logins(
-  'says in the session what it proves: a key in hardware or software, and two factors',
-  async ({ app }) => {
-    const methods = async () => (await valuesOf(app, 'sessions', 'methods')).at(-1);
-    await logIn(app, ada);
-    assert.equal(await methods(), ['hwk', 'mfa']);
-    await logIn(app, ada, { isBackedUp: true });
-    assert.equal(await methods(), ['swk', 'mfa']);
-    const second = await challengedByPasskey(app, ADA);
-    assert.ok(second.options);
-    await second.answer(ada.get(second.options));
-    assert.equal(await methods(), ['pwd', 'hwk', 'mfa']);
-  },
-);
+logins('says in the session what it proves: hardware or software, and two factors', async ({ app }) => {
+  const methods = async () => (await valuesOf(app, 'sessions', 'methods')).at(-1);
+  await logIn(app, ada);
+  assert.equal(await methods(), ['hwk', 'mfa']);
+  await logIn(app, ada, { isBackedUp: true });
+  assert.equal(await methods(), ['swk', 'mfa']);
+  const second = await challengedByPasskey(app, ADA);
+  assert.ok(second.options);
+  await second.answer(ada.get(second.options));
+  assert.equal(await methods(), ['pwd', 'hwk', 'mfa']);
+});
 
 logins('is refused with one answer for all reasons', async ({ app }) => {
   const stranger = createAuthenticator();

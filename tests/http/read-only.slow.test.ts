@@ -4,7 +4,6 @@ import { administer } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const readOnly = appSuite('a read-only database');
-
 const WRITABLE = 'set default_transaction_read_only = off';
 
 /** Ends all database sessions, so that new ones have the new setting. */

@@ -8,7 +8,6 @@ import { until } from '../support/time.ts';
 
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 const MIB = 1024 * 1024;
-
 const queues = suite('request queues');
 
 /** A server with request queues, and a connection to it that never reads. */

@@ -21,41 +21,38 @@ requests('paths decode parameters and keep + as it is', async ({ app }) => {
   assert.is((await app.send('GET /jb/users/A%2BB%40X.COM/', { as: ACME })).statusCode, 200);
 });
 
-requests(
-  'paths answer 404 if unknown, 405 with Allow for another method, and 400 if malformed',
-  async ({ app }) => {
-    const where = 'No such path. REST paths begin with /api/v1/: see /docs/.';
-    for (const line of ['GET !/jb/users/', 'GET /jb/userz/', 'GET /JB/sites/'])
-      assert.is((await app.send(line, { as: ROOT })).json().detail, where, line);
-    const read = 'GET, HEAD, OPTIONS';
-    const list = 'GET, HEAD, POST, OPTIONS';
-    const answers: [line: string, status: number, allow?: string][] = [
-      ['GET /jb/users/%E0%A4%A/', 400],
-      ['GET /jb/users/a%00@acme.test/', 400],
-      ['GET /jb/users/unknown/', 404],
-      [`GET /jb/users/${'a'.repeat(2000)}/`, 414],
-      ['GET !/%00', 404],
-      [`GET !/${'a'.repeat(5000)}`, 404],
-      ['GET !/api/v1//jb/sites/', 404],
-      ['GET !/api/v1/jb/sites//', 400],
-      ['DELETE /jb/sites/', 405, list],
-      ['PROPFIND /jb/sites/', 405, list],
-      ['PATCH /jb/users/invitations/', 405, list],
-      ['DELETE /jb/users/invitations/', 405, list],
-      ['POST !/healthz', 405, read],
-      ['POST !/avatars/a.svg', 405, read],
-      ['OPTIONS !/readyz', 204, read],
-      ['POST !/api/v1/csrf/', 405, read],
-      ['HEAD !/trpc/users.list', 405, 'GET, POST, OPTIONS'],
-    ];
-    for (const [line, status, allow] of answers) {
-      const { statusCode, headers } = await app.send(line, { as: ROOT });
-      assert.equal([statusCode, headers.allow], [status, allow], line);
-    }
-    // Without the empty last segment it is the home page, which redirects to the login.
-    assert.is((await app.send('GET !//')).headers.location, '/login/');
-  },
-);
+requests('paths answer 404 if unknown, 405 with Allow for other methods, or 400', async ({ app }) => {
+  const where = 'No such path. REST paths begin with /api/v1/: see /docs/.';
+  for (const line of ['GET !/jb/users/', 'GET /jb/userz/', 'GET /JB/sites/'])
+    assert.is((await app.send(line, { as: ROOT })).json().detail, where, line);
+  const read = 'GET, HEAD, OPTIONS';
+  const list = 'GET, HEAD, POST, OPTIONS';
+  const answers: [line: string, status: number, allow?: string][] = [
+    ['GET /jb/users/%E0%A4%A/', 400],
+    ['GET /jb/users/a%00@acme.test/', 400],
+    ['GET /jb/users/unknown/', 404],
+    [`GET /jb/users/${'a'.repeat(2000)}/`, 414],
+    ['GET !/%00', 404],
+    [`GET !/${'a'.repeat(5000)}`, 404],
+    ['GET !/api/v1//jb/sites/', 404],
+    ['GET !/api/v1/jb/sites//', 400],
+    ['DELETE /jb/sites/', 405, list],
+    ['PROPFIND /jb/sites/', 405, list],
+    ['PATCH /jb/users/invitations/', 405, list],
+    ['DELETE /jb/users/invitations/', 405, list],
+    ['POST !/healthz', 405, read],
+    ['POST !/avatars/a.svg', 405, read],
+    ['OPTIONS !/readyz', 204, read],
+    ['POST !/api/v1/csrf/', 405, read],
+    ['HEAD !/trpc/users.list', 405, 'GET, POST, OPTIONS'],
+  ];
+  for (const [line, status, allow] of answers) {
+    const { statusCode, headers } = await app.send(line, { as: ROOT });
+    assert.equal([statusCode, headers.allow], [status, allow], line);
+  }
+  // Without the empty last segment it is the home page, which redirects to the login.
+  assert.is((await app.send('GET !//')).headers.location, '/login/');
+});
 
 requests('paths parse numbers strictly', async ({ app }) => {
   for (const id of ['abc', '1.5', '0x1', '1e0', '%201']) {
@@ -88,19 +85,16 @@ requests('bodies: are not parsed before authentication', async ({ app }) => {
   }
 });
 
-requests(
-  'bodies: are JSON in UTF-8, in every spelling of its type, and else answered with 415',
-  async ({ app }) => {
-    const types = { 'application/json; charset=utf-8': 200, 'Application/JSON;charset="UTF-8"': 200 };
-    const others = { 'text/plain': 415, 'application-json': 415, 'application/json; charset=latin1': 415 };
-    for (const [type, status] of Object.entries({ ...types, 'application/json;': 200, ...others })) {
-      const request = { as: ACME, payload: '{"label":"Größe"}', headers: { 'content-type': type } };
-      const { statusCode, json } = await app.send('PATCH /jb/apps/zylTKNVx/', request);
-      assert.is(statusCode, status, type);
-      if (status === 200) assert.is(json().label, 'Größe', type);
-    }
-  },
-);
+requests('bodies: are JSON in UTF-8, in every spelling of its type, else 415', async ({ app }) => {
+  const types = { 'application/json; charset=utf-8': 200, 'Application/JSON;charset="UTF-8"': 200 };
+  const others = { 'text/plain': 415, 'application-json': 415, 'application/json; charset=latin1': 415 };
+  for (const [type, status] of Object.entries({ ...types, 'application/json;': 200, ...others })) {
+    const request = { as: ACME, payload: '{"label":"Größe"}', headers: { 'content-type': type } };
+    const { statusCode, json } = await app.send('PATCH /jb/apps/zylTKNVx/', request);
+    assert.is(statusCode, status, type);
+    if (status === 200) assert.is(json().label, 'Größe', type);
+  }
+});
 
 requests('bodies: answers a wrong top-level type with 400', async ({ app }) => {
   for (const payload of ['[]', '"text"', 'null', '1', '[{}]']) {
@@ -159,9 +153,7 @@ requests('bodies: answers more than 1 MiB with 413, but accepts 16 MiB of invita
 });
 
 const PATH = `POST /jb/apps/${SALES}/usage/`;
-
 const entry = (extra: string) => `{"email":"${ADA}","action":"X","extra":${extra}}`;
-
 const repeated = (text: string, times: number) => Array.from({ length: times }, () => text).join(',');
 
 requests('JSON: refuses bodies with too many values before parsing, over REST and tRPC', async ({ app }) => {

@@ -18,7 +18,6 @@ import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, ROOT, type TestApp } from '
 import { until } from '../support/time.ts';
 
 const logins = appSuite('login with a second factor');
-
 const COOKIE = 'steward_challenge';
 const SESSION = 'steward_session';
 let ada: { secret: string; codes: string[] };

@@ -7,7 +7,6 @@ import { until } from '../support/time.ts';
 import { CHURN } from '../support/usage.ts';
 
 const AT_ONCE = 15;
-
 const limit = appSuite('time limit of requests', {}, { timeLimitMs: 1_000 });
 
 /** Locks the table of users until the callback has ended. */

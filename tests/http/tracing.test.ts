@@ -11,7 +11,6 @@ import { recordSpans } from '../support/traces.ts';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const UNSAMPLED = `00-${TRACE_ID}-b7ad6b7169203331-00`;
 const ONE_USER = 'GET /api/v1/jb/users/:email/';
-
 const traces = appSuite('traces of requests');
 
 traces('show the lookups of each request, although concurrent ones share a statement', async ({ app }) => {
@@ -55,32 +54,29 @@ traces('are not recorded if the caller does not sample, but identified in the lo
   assert.is(entries('request completed')[0]?.trace_id, TRACE_ID);
 });
 
-traces(
-  'have the code of a failure, not its text, as every line of the request has the ids',
-  async ({ app }) => {
-    const { logged, entries } = await startLogged(app, { hasTraces: true });
-    const headers = { authorization: `Token ${await app.tokenOf(ADA)}` };
-    await app.orm.em.fork().execute('alter table sites rename to sites_away');
-    using recorder = recordSpans();
+traces('have the code of a failure, not its text, and the log has their ids', async ({ app }) => {
+  const { logged, entries } = await startLogged(app, { hasTraces: true });
+  const headers = { authorization: `Token ${await app.tokenOf(ADA)}` };
+  await app.orm.em.fork().execute('alter table sites rename to sites_away');
+  using recorder = recordSpans();
 
-    await logged.server.inject({ url: '/api/v1/jb/sites/', headers });
-    await until('the request has ended', () => recorder.named('GET /api/v1/jb/sites/') !== undefined);
-    await logged.close();
-    await app.orm.em.fork().execute('alter table sites_away rename to sites');
+  await logged.server.inject({ url: '/api/v1/jb/sites/', headers });
+  await until('the request has ended', () => recorder.named('GET /api/v1/jb/sites/') !== undefined);
+  await logged.close();
+  await app.orm.em.fork().execute('alter table sites_away rename to sites');
 
-    const span = recorder.named('GET /api/v1/jb/sites/');
-    assert.is(span?.status.code, SpanStatusCode.ERROR);
-    assert.is(span?.attributes['error.type'], '500');
-    assert.is(recorder.named('sites.list')?.attributes['error.type'], 'internal-error');
-    const failed = recorder.childrenOf(recorder.named('sites.list')).filter(({ name }) => name === 'SELECT');
-    assert.is(failed.at(-1)?.attributes['error.type'], '42P01');
-    const shown = recorder.spans().map(({ attributes, events }) => [attributes, events]);
-    assert.not.match(JSON.stringify(shown), 'relation');
-    const ofRequest = entries().filter(({ reqId }) => reqId !== undefined);
-    assert.ok(ofRequest.length >= 2, 'the failure and the response are logged');
-    for (const { trace_id, msg } of ofRequest) assert.is(trace_id, span?.spanContext().traceId, msg);
-  },
-);
+  const span = recorder.named('GET /api/v1/jb/sites/');
+  assert.is(span?.status.code, SpanStatusCode.ERROR);
+  assert.is(span?.attributes['error.type'], '500');
+  assert.is(recorder.named('sites.list')?.attributes['error.type'], 'internal-error');
+  const failed = recorder.childrenOf(recorder.named('sites.list')).filter(({ name }) => name === 'SELECT');
+  assert.is(failed.at(-1)?.attributes['error.type'], '42P01');
+  const shown = recorder.spans().map(({ attributes, events }) => [attributes, events]);
+  assert.not.match(JSON.stringify(shown), 'relation');
+  const ofRequest = entries().filter(({ reqId }) => reqId !== undefined);
+  assert.ok(ofRequest.length >= 2, 'the failure and the response are logged');
+  for (const { trace_id, msg } of ofRequest) assert.is(trace_id, span?.spanContext().traceId, msg);
+});
 
 traces('name an unknown path and an unusual method in general terms', async ({ app }) => {
   using recorder = recordSpans();

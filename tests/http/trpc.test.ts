@@ -61,18 +61,6 @@ rpc('returns a problem with code and fields, without internals', async ({ app })
   assert.not.ok('stack' in (data ?? {}));
 });
 
-rpc('returns users whose extra has keys that superjson refuses', async ({ app }) => {
-  const extra = '{"deep":[{"__proto__":{"polluted":true}}],"constructor":1}';
-  await app.as(ACME).users.update({ email: ADA, extra: JSON.parse(extra) });
-
-  const answer = await app.send('GET !/trpc/users.list?input={"json":{}}', { as: ACME });
-  const users = await (await clientOf(app, ACME)).users.list.query({});
-
-  assert.ok(answer.body.includes(extra), answer.body);
-  assert.ok(users.some((user) => user.email === ADA));
-  assert.is(Reflect.get({}, 'polluted'), undefined);
-});
-
 rpc('does not accept forms', async ({ app }) => {
   for (const type of ['multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'text/plain']) {
     const response = await app.send('POST !/trpc/users.create', {
@@ -189,24 +177,21 @@ const sessionOf = async (app: TestApp) => {
     send(`POST !/trpc/${path}`, { payload, headers: { 'x-csrftoken': '', ...headers } });
 };
 
-rpc(
-  'a query by POST with a session needs no CSRF token, a mutation needs one, also in a batch',
-  async ({ app }) => {
-    const post = await sessionOf(app);
-    const query = { json: { email: ADA } };
-    const change = { json: { email: GRACE, first_name: 'Forged' } };
-    const single = await post('users.get', query);
-    const batch = await post('users.get,sites.list?batch=1', { 0: query, 1: { json: {} } });
-    const alone = await post('users.update', change);
-    const mixed = await post('users.get,users.update?batch=1', { 0: query, 1: change });
+rpc('a query by POST with a session needs no CSRF token, but a mutation does', async ({ app }) => {
+  const post = await sessionOf(app);
+  const query = { json: { email: ADA } };
+  const change = { json: { email: GRACE, first_name: 'Forged' } };
+  const single = await post('users.get', query);
+  const batch = await post('users.get,sites.list?batch=1', { 0: query, 1: { json: {} } });
+  const alone = await post('users.update', change);
+  const mixed = await post('users.get,users.update?batch=1', { 0: query, 1: change });
 
-    assert.equal([single.statusCode, single.json().result.data.json.email], [200, ADA]);
-    assert.is(batch.statusCode, 200, batch.body);
-    assert.equal([alone.statusCode, alone.json().error.json.data.problem.code], [403, 'csrf-failed']);
-    assert.is(mixed.statusCode, 400);
-    assert.is.not((await app.as(ROOT).users.get({ email: GRACE })).first_name, 'Forged');
-  },
-);
+  assert.equal([single.statusCode, single.json().result.data.json.email], [200, ADA]);
+  assert.is(batch.statusCode, 200, batch.body);
+  assert.equal([alone.statusCode, alone.json().error.json.data.problem.code], [403, 'csrf-failed']);
+  assert.is(mixed.statusCode, 400);
+  assert.is.not((await app.as(ROOT).users.get({ email: GRACE })).first_name, 'Forged');
+});
 
 rpc('a query by POST with a session is refused for pages of other sites', async ({ app }) => {
   const post = await sessionOf(app);

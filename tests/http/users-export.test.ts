@@ -1,16 +1,17 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { loggedIn } from '../support/logins.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
   ADA,
   appSuite,
-  DEMO_PASSWORD,
   EDSGER,
   GLOBEX,
   GRACE,
   ROOT,
   STAFF,
+  type TestApp,
 } from '../support/test-app.ts';
 import { passTime } from '../support/time.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -26,11 +27,8 @@ exporting('is for the person and superusers only', async ({ app }) => {
   await rejectsWith(app.as(STAFF).users.export({ email: ADA }), 'forbidden');
   await rejectsWith(app.as(ADA).users.export({ email: EDSGER }), 'not-found');
   await rejectsWith(app.as(ACME).users.export({ email: EDSGER }), 'not-found');
-  const json = await app.send(`GET /jb/users/${ADA}/export/`, {
-    as: ADA,
-    headers: { accept: 'application/json' },
-  });
-  assert.is(json.statusCode, 406);
+  const headers = { accept: 'application/json' };
+  assert.is((await app.send(`GET /jb/users/${ADA}/export/`, { as: ADA, headers })).statusCode, 406);
 });
 
 exporting('gives people what their clients have recorded, and superusers all', async ({ app }) => {
@@ -51,42 +49,31 @@ exporting('gives people what their clients have recorded, and superusers all', a
 });
 
 exporting('requires a recently entered password of a session', async ({ app }) => {
-  const login = await app.send('POST /session/', { payload: { username: GRACE, password: DEMO_PASSWORD } });
-  const cookie = login.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-  const get = () => app.send(`GET /jb/users/${GRACE}/export/`, { headers: { cookie } });
+  const { send } = await loggedIn(app, GRACE);
+  const get = () => send(`GET /jb/users/${GRACE}/export/`);
 
   assert.is((await get()).statusCode, 200);
   app.clock.advance(16 * MINUTE_MS);
   assert.is((await get()).json().type, 'urn:steward:problem:reauthentication-required');
 });
 
-exporting('ends when the reader loses access', async ({ app }) => {
-  const pages = await app.as(ADA).users.export({ email: ADA });
-  const iterator = pages[Symbol.asyncIterator]();
-  await iterator.next();
-  await app.as(ACME).users.deactivate({ email: ADA });
+/** Reads a part of the export, and the rest after access has ended. */
+const readUntil = async (app: TestApp, email: string, end: () => Promise<unknown>) => {
+  const pages = (await app.as(email).users.export({ email }))[Symbol.asyncIterator]();
+  await pages.next();
+  await end();
   passTime(RECHECK_MS);
-  const readRest = async () => {
-    for (let next = await iterator.next(); !next.done; ) next = await iterator.next();
-  };
+  for (let next = await pages.next(); !next.done; ) next = await pages.next();
+};
 
-  await rejectsWith(readRest(), 'unauthenticated');
-});
-
-exporting('of a person ends when they leave a client', async ({ app }) => {
+exporting('ends when the reader loses access, or leaves a client', async ({ app }) => {
+  const deactivate = () => app.as(ACME).users.deactivate({ email: ADA });
+  await rejectsWith(readUntil(app, ADA, deactivate), 'unauthenticated');
   const email = 'leaves@acme.test';
   await app.as(ROOT).users.create({ email, client: 1 });
   await app.as(ROOT).grants.create({ app_id: FLEET, email });
-  const pages = await app.as(email).users.export({ email });
-  const iterator = pages[Symbol.asyncIterator]();
-  await iterator.next();
-  await app.as(GLOBEX).memberships.remove({ id: 2, email });
-  passTime(RECHECK_MS);
-  const readRest = async () => {
-    for (let next = await iterator.next(); !next.done; ) next = await iterator.next();
-  };
-
-  await rejectsWith(readRest(), 'unauthenticated');
+  const leave = () => app.as(GLOBEX).memberships.remove({ id: 2, email });
+  await rejectsWith(readUntil(app, email, leave), 'unauthenticated');
 });
 
 exporting.run();

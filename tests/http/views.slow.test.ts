@@ -17,7 +17,7 @@ import {
 import { isWaiting } from '../support/database-sessions.ts';
 import { loggedIn } from '../support/logins.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { rowsOf, setRows } from '../support/rows.ts';
+import { rowsOf } from '../support/rows.ts';
 import { ACME, ADA, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON, until } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
@@ -263,18 +263,6 @@ views('refuses a view whose user became a superuser, unless a superuser made it 
     await rejectsWith(app.as(null).tickets.exchange({ code, app: 'sales' }), 'invalid-launch-code');
     await root.roles.update({ email: GRACE, [role]: false });
     assert.equal(await statuses(), [303, 303, 303]);
-  }
-});
-
-views('expires by the clock of the database', async ({ app }) => {
-  const { key } = await createView(app, { allowed_uses_cnt: 0 });
-  for (const [seconds, status] of [
-    [60, 303],
-    [-1, 410],
-  ] as const) {
-    const expires_at = new Date(app.clock.now().getTime() + seconds * 1000);
-    await setRows(app, 'access_views', { key }, { expires_at });
-    assert.is((await openView(app, key)).statusCode, status);
   }
 });
 

@@ -19,7 +19,6 @@ const all = Object.values(openApi.paths).flatMap((operations) =>
 );
 const succeeded = new Set<string>();
 const failed = new Set<string>();
-
 const coverage = suite<{ app: TestApp }>('OpenAPI document, validated against every operation');
 
 coverage.before(async (context) => {

@@ -6,7 +6,6 @@ import { REST_ENDPOINTS } from '../../../src/http/rest/endpoints.ts';
 import { openApi, validationErrors } from '../../support/openapi.ts';
 
 const FILE = join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json');
-
 const document = suite('OpenAPI document');
 
 document('is the same as docs/openapi.json, which npm run openapi writes', async () => {

@@ -224,21 +224,18 @@ failures('refuses an answer at the address of another connection', async (fixtur
   await app.as(ROOT).sso.remove({ id: 2, connection_id: other });
 });
 
-failures(
-  'lets known people in after the proof of their domain has lapsed, unless deactivated',
-  async (fixture) => {
-    const { app } = fixture;
-    await logInAs(fixture, { email: GRACE });
-    await lapse(fixture, true);
-    const { visitor } = await logInAs(fixture, { email: GRACE });
-    await lapse(fixture, false);
-    assert.is(await personOf(app, visitor), GRACE);
+failures('lets known people of a lapsed domain in, unless deactivated', async (fixture) => {
+  const { app } = fixture;
+  await logInAs(fixture, { email: GRACE });
+  await lapse(fixture, true);
+  const { visitor } = await logInAs(fixture, { email: GRACE });
+  await lapse(fixture, false);
+  assert.is(await personOf(app, visitor), GRACE);
 
-    await deactivate(fixture, true);
-    assert.match((await logInAs(fixture, { email: GRACE })).page.text, 'has been deactivated');
-    await deactivate(fixture, false);
-  },
-);
+  await deactivate(fixture, true);
+  assert.match((await logInAs(fixture, { email: GRACE })).page.text, 'has been deactivated');
+  await deactivate(fixture, false);
+});
 
 failures('refuses accounts without the claim that the connection requires', async (fixture) => {
   const { app, connection } = fixture;
@@ -284,38 +281,35 @@ failures('shows nobody else the test of an admin', async (fixture) => {
   }
 });
 
-failures(
-  'shows one page if the provider has a fault, or is away halfway or from the start',
-  async (fixture) => {
-    const { app, provider } = fixture;
-    const elsewhere = await addConnection(app, provider, 2);
-    await activate(app, elsewhere, 2);
-    await setRows(app, 'sso_connections', { id: elsewhere }, { issuer: `${provider.issuer}/away` });
-    await verifyDomain(app, 2, 'globex.test');
-    const pages: Page[] = [];
-    const faults: ((response: ServerResponse) => unknown)[] = [
-      (response) => response.writeHead(500).end(),
-      (response) => response.destroy(),
-    ];
-    for (const answer of faults) {
-      provider.state.respond = (path, response) => {
-        if (path === '/token') answer(response);
-        return path === '/token';
-      };
-      pages.push((await logInAs(fixture, { email: ADA })).page);
-    }
-    provider.state.respond = null;
-    const visitor = createVisitor(app);
-    const callback = await visitProvider(fixture, visitor, { subject: 'someone' });
-    await provider.close();
-    pages.push(await visitor.get(callback), await visitor.get(`/sso/${elsewhere}/start/`));
+failures('shows one page if the provider has a fault, or is away', async (fixture) => {
+  const { app, provider } = fixture;
+  const elsewhere = await addConnection(app, provider, 2);
+  await activate(app, elsewhere, 2);
+  await setRows(app, 'sso_connections', { id: elsewhere }, { issuer: `${provider.issuer}/away` });
+  await verifyDomain(app, 2, 'globex.test');
+  const pages: Page[] = [];
+  const faults: ((response: ServerResponse) => unknown)[] = [
+    (response) => response.writeHead(500).end(),
+    (response) => response.destroy(),
+  ];
+  for (const answer of faults) {
+    provider.state.respond = (path, response) => {
+      if (path === '/token') answer(response);
+      return path === '/token';
+    };
+    pages.push((await logInAs(fixture, { email: ADA })).page);
+  }
+  provider.state.respond = null;
+  const visitor = createVisitor(app);
+  const callback = await visitProvider(fixture, visitor, { subject: 'someone' });
+  await provider.close();
+  pages.push(await visitor.get(callback), await visitor.get(`/sso/${elsewhere}/start/`));
 
-    for (const page of pages) {
-      assert.is(page.status, 503);
-      assert.match(page.text, 'Your identity provider does not answer');
-    }
-    assert.is((await lastFailure(app))?.reason, 'provider-unavailable');
-  },
-);
+  for (const page of pages) {
+    assert.is(page.status, 503);
+    assert.match(page.text, 'Your identity provider does not answer');
+  }
+  assert.is((await lastFailure(app))?.reason, 'provider-unavailable');
+});
 
 failures.run();

@@ -242,28 +242,25 @@ logins('is offered on the page of an invitation, alone if the client requires it
   await app.as(ROOT).sso.update({ ...change, is_required: false });
 });
 
-logins(
-  'ends the session of another person in the browser, and a login that waits for a code',
-  async (fixture) => {
-    const { app, provider } = fixture;
-    const email = await addMember(app, 'second');
-    const waiting = await addMember(app, 'waiting');
-    await givePassword(app, waiting);
-    await enroll(app, waiting, 'App');
-    provider.people.set('second', { email });
-    for (const [other, location] of [
-      [GRACE, '/'],
-      [waiting, '/login/code/'],
-    ] as const) {
-      const visitor = createVisitor(app);
-      assert.is((await enterPassword(visitor, other, PASSWORD_FORM)).location, location);
-      const page = await visitor.get(await visitProvider(fixture, visitor, { subject: 'second' }));
+logins('ends the session, or the waiting login, of another person in the browser', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = await addMember(app, 'second');
+  const waiting = await addMember(app, 'waiting');
+  await givePassword(app, waiting);
+  await enroll(app, waiting, 'App');
+  provider.people.set('second', { email });
+  for (const [other, location] of [
+    [GRACE, '/'],
+    [waiting, '/login/code/'],
+  ] as const) {
+    const visitor = createVisitor(app);
+    assert.is((await enterPassword(visitor, other, PASSWORD_FORM)).location, location);
+    const page = await visitor.get(await visitProvider(fixture, visitor, { subject: 'second' }));
 
-      assert.equal([page.location, await personOf(app, visitor)], ['/', email]);
-      assert.not.ok([...visitor.jar.keys()].some((name) => name.endsWith('challenge')));
-    }
-  },
-);
+    assert.equal([page.location, await personOf(app, visitor)], ['/', email]);
+    assert.not.ok([...visitor.jar.keys()].some((name) => name.endsWith('challenge')));
+  }
+});
 
 logins('refuses HEAD of the page to which a provider sends the browser', async (fixture) => {
   const { app, provider } = fixture;

@@ -8,7 +8,6 @@ import { ACME_ID, actionsOf, logInWithSso, personOf, ssoSuite } from '../../supp
 import { ACME } from '../../support/test-app.ts';
 
 const logouts = ssoSuite('logout by the provider');
-
 const EMAIL = 'leaver@acme.test';
 
 logouts.before(async ({ app, provider }) => {

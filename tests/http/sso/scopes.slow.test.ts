@@ -11,7 +11,6 @@ import { FLEET, SALES } from '../../support/usage.ts';
 
 /** Acme and Globex use one identity provider. */
 const scopes = ssoSuite('what a session by an identity provider reaches');
-
 const GLOBEX_ID = 2;
 let ofGlobex = 0;
 
