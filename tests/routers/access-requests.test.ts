@@ -96,19 +96,16 @@ requests('are for apps whose admins allow it', async ({ app }) => {
 requests('that are approved are grants with the end and the reason that were asked for', async ({ app }) => {
   const email = await addMember(app);
   const { id, version, ...asked } = await ask(app, email, { reason: 'Year-end closing', days: 14 });
-  assert.equal(
-    [asked.email, asked.app, asked.client, asked.status, asked.reason, asked.days, asked.can_decide],
-    [email, CHURN, 1, 'pending', 'Year-end closing', 14, false],
-  );
+  assert.equal([asked.email, asked.app, asked.client, asked.status], [email, CHURN, 1, 'pending']);
+  assert.equal([asked.reason, asked.days, asked.can_decide], ['Year-end closing', 14, false]);
   const [listed] = await app.as(ACME).requests.list({ status: 'pending', client: 1 });
   assert.equal([listed?.id, listed?.can_decide], [id, true]);
 
   const decision = { id, version, reason: 'Until the books are closed' };
   const approved = await app.as(ACME).requests.approve(decision);
   const end = inDays(app, 14);
-  assert.equal(fieldsOf([approved], 'status', 'decided_by', 'decision_reason', 'expires_at'), [
-    ['approved', ACME, decision.reason, end],
-  ]);
+  assert.equal([approved.status, approved.decided_by, approved.expires_at], ['approved', ACME, end]);
+  assert.is(approved.decision_reason, decision.reason);
   const grants = await app.as(ACME).grants.list({ app_id: CHURN, limit: 200 });
   const grant = grants.find((row) => row.email === email);
   assert.equal([grant?.granted_by, grant?.reason, grant?.expires_at], [ACME, 'Year-end closing', end]);
@@ -216,10 +213,13 @@ for (const [what, end] of Object.entries(ENDS))
 
 requests('are closed when the person is deactivated, or gets the app or a role', async ({ app }) => {
   const acme = app.as(ACME);
-  const later = await acme.groups.create({ id: 1, name: 'Later', members: [], apps: [CHURN] });
   const undone = async (email: string) => {
     const { operation } = await acme.users.bulkUpdate({ emails: [email], action: 'deactivate' });
     await acme.operations.undo({ id: operation });
+  };
+  const giveGroup = async (email: string) => {
+    const group = await acme.groups.create({ id: 1, name: 'Later', members: [email], apps: [] });
+    await acme.groups.update({ id: 1, group_id: group.id, apps: [CHURN] });
   };
   const admit = async (email: string) => {
     await setAdmin(app, email, true);
@@ -231,7 +231,7 @@ requests('are closed when the person is deactivated, or gets the app or a role',
     (email: string) => acme.grants.create({ app_id: CHURN, email }),
     (email: string) => acme.access.update({ id: 1, cells: [{ email, app_id: CHURN, granted: true }] }),
     (email: string) => acme.groups.create({ id: 1, name: 'Askers', members: [email], apps: [CHURN] }),
-    (email: string) => acme.groups.update({ id: 1, group_id: later.id, members: [email] }),
+    giveGroup,
     admit,
   ]) {
     const email = await addMember(app);

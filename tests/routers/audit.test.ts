@@ -123,10 +123,7 @@ trail('records actor, action, target, time and address', async ({ app }) => {
       target_type: 'user',
       target_id: '',
       clients: [1],
-      details: {
-        last_name: { from: null, to: null },
-        extra: { from: null, to: null },
-      },
+      details: { last_name: { from: null, to: null }, extra: { from: null, to: null } },
       people: [],
       request_id: 'change-1',
       address: '127.0.0.1',

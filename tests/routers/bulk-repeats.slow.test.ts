@@ -19,6 +19,9 @@ const PEOPLE = 'many.test';
 const updateAs = (app: TestApp, key: string, payload: object) =>
   app.send('POST /jb/users/bulk/', { as: ACME, payload, headers: { 'idempotency-key': key } });
 
+const statusesIn = (response: { json: () => { results: { status: string }[] } }) =>
+  fieldOf(response.json().results, 'status');
+
 const recipients = async (app: TestApp) => (await valuesOf(app, 'outbox_mails', 'recipient')).toSorted();
 
 repeats('continues the interrupted operation, and reports all people as the first would', async ({ app }) => {
@@ -33,7 +36,7 @@ repeats('continues the interrupted operation, and reports all people as the firs
 
   assert.is(first.statusCode, 503);
   assert.is(second.statusCode, 200, second.body);
-  assert.equal(fieldOf(second.json().results, 'status'), Array(20).fill('ok'));
+  assert.equal(statusesIn(second), Array(20).fill('ok'));
   assert.is((await rowsOf(app, 'operations')).length, 1);
   assert.is((await app.as(ROOT).users.get({ email: since })).is_active, true, 'it is not changed again');
   assert.equal([third.headers['idempotency-replayed'], third.body], ['true', second.body]);
@@ -67,7 +70,7 @@ repeats('mails each person one link', async ({ app }) => {
   const second = await send();
 
   assert.equal([first.statusCode, second.statusCode], [503, 200], second.body);
-  assert.equal(fieldOf(second.json().results, 'status'), Array(6).fill('ok'));
+  assert.equal(statusesIn(second), Array(6).fill('ok'));
   assert.equal(await recipients(app), emails.toSorted());
 });
 

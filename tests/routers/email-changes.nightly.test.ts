@@ -71,8 +71,7 @@ changes('that are undone within seven days end second factors too', async ({ app
 });
 
 changes('of an address that was never proved reserve nothing', async ({ app }) => {
-  const from = await addProved(app);
-  await setProved(app, from, false);
+  const from = await addMember(app);
   await change(app, from, `prepared-${from}`);
 
   assert.is((await app.as(GLOBEX).users.create({ email: from, send_email: false })).email, from);
@@ -105,10 +104,12 @@ changes('are shown to and cancelled by the person, no matter who requested them'
   const from = await addProved(app);
   const profile = app.as(from).profile;
   const byAdmin = (new_email: string) => app.as(ACME).users.changeEmail({ email: from, new_email });
-  for (const [admin, to, ask] of [
-    [from, `own-${from}`, (email: string) => profile.requestEmail({ email })],
-    [ACME, `by-admin-${from}`, byAdmin],
+  const byPerson = (email: string) => profile.requestEmail({ email });
+  for (const [admin, ask] of [
+    [from, byPerson],
+    [ACME, byAdmin],
   ] as const) {
+    const to = `by-${admin}`;
     await ask(to);
     const { pending } = await profile.pendingEmail();
     assert.equal([pending?.new_email, pending?.requested_by], [to, admin]);

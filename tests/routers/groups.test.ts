@@ -39,8 +39,8 @@ groups('list a person once who also has a grant of the app', async ({ app }) => 
   await addGroup(app, [email], [CHURN]);
   await addGroup(app, [email], [CHURN, SALES]);
 
-  const users: { email: string }[] = (await app.send('GET /jb/users/?app=churn', { as: ACME })).json();
-  assert.is(users.filter((user) => user.email === email).length, 1);
+  const users = await app.as(ACME).users.list({ app: 'churn', search: email });
+  assert.equal(fieldOf(users, 'email'), [email]);
   assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES, CHURN]);
 });
 

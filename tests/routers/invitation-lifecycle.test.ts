@@ -75,30 +75,22 @@ care('lists pages of all, the newest first, and those of a client', async ({ app
   assert.equal(await search({ client: 2 }), []);
 });
 
-care('sends at most 20 mails per invitation and hour', async ({ app }) => {
-  const { id } = await invite(app);
-  for (let n = 1; n < 20; n += 1) await app.as(ACME).invitations.resend({ id });
-
-  const { retryAfterSeconds } = await rejectsWith(app.as(ACME).invitations.resend({ id }), 'throttled');
-  app.clock.advance(DAY_MS);
-  await app.as(ACME).invitations.resend({ id });
-
-  assert.is(retryAfterSeconds, 3600);
-  assert.is((await mailsOf(app, id)).length, 21);
-});
-
 const mailsTo = async (app: TestApp, recipient: string, client_id = 1): Promise<number> =>
   (await rowsOf(app, 'outbox_mails', { recipient, client_id })).length;
 
 care('sends at most 20 mails per address and hour, also by inviting and revoking', async ({ app }) => {
   const email = 'flooded@new.test';
-  const { create, revoke, search } = app.as(ACME).invitations;
+  const { create, resend, revoke, search } = app.as(ACME).invitations;
   const inviteAndRevoke = async () => {
     const [made] = await create({ items: [{ email }] });
     await revoke({ id: made?.id ?? 0 });
   };
-  for (let n = 0; n < 20; n += 1) await inviteAndRevoke();
+  for (let n = 0; n < 18; n += 1) await inviteAndRevoke();
+  const [{ id } = { id: 0 }] = await create({ items: [{ email }] });
+  await resend({ id });
 
+  await rejectsWith(resend({ id }), 'throttled');
+  await revoke({ id });
   const { retryAfterSeconds, message } = await rejectsWith(inviteAndRevoke(), 'throttled');
   await rejectsWith(create({ items: [{ email: 'other@new.test' }, { email }] }), 'throttled');
   await rejectsWith(app.as(ACME).clients.invite({ id: 1, email }), 'throttled');
@@ -115,8 +107,14 @@ care('sends at most 20 mails per address and hour, also by inviting and revoking
 
 care('sends at most 20 mails per address and hour, also with concurrent requests', async ({ app }) => {
   const email = 'rushed@new.test';
-  const { create } = app.as(ACME).invitations;
-  await Promise.allSettled(Array.from({ length: 24 }, () => create({ items: [{ email }] })));
+  const { create, revoke } = app.as(ACME).invitations;
+  const flood = async () => {
+    for (let n = 0; n < 4; n += 1) {
+      const [made] = await create({ items: [{ email }] }).catch(() => []);
+      if (made) await revoke({ id: made.id });
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, flood));
 
   assert.is(await mailsTo(app, email), 20);
 });
