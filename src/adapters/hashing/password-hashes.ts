@@ -94,39 +94,34 @@ export const readDjangoHash = (encoded: string): ReadHash =>
 const derivePbkdf2 = promisify(pbkdf2);
 
 /** `pbkdf2_sha256$1000000$salt$base64`; the salt is any text without a `$`. */
-const PBKDF2 = /^pbkdf2_(sha256|sha1)\$([1-9]\d*)\$([^$]+)\$([A-Za-z0-9+/]{27,43}=)$/;
-const DIGESTS = {
-  sha256: { bytes: 32, iterationsPerMs: 3_400 },
-  sha1: { bytes: 20, iterationsPerMs: 6_000 },
-};
-/** Ten times the iterations of Django 5.2: about 3 s of SHA-256. */
+const PBKDF2 = /^pbkdf2_sha256\$([1-9]\d*)\$([^$]+)\$([A-Za-z0-9+/]{43}=)$/;
+const SHA256_BYTES = 32;
+const ITERATIONS_PER_MS = 3_400;
+/** Ten times the iterations of Django 5.2: about 3 s. */
 const MAX_ITERATIONS = 10_000_000;
 
 const readPbkdf2Hash = (encoded: string): ReadHash => {
-  const [, name, count, salt = '', digest = ''] = PBKDF2.exec(encoded) ?? [];
-  if (name !== 'sha256' && name !== 'sha1') return null;
-  const { bytes, iterationsPerMs } = DIGESTS[name];
+  const match = PBKDF2.exec(encoded);
+  if (!match) return null;
+  const [, count, salt = '', digest = ''] = match;
   const expected = Buffer.from(digest, 'base64');
-  if (expected.length !== bytes) return null;
   const iterations = Number(count);
   if (iterations > MAX_ITERATIONS) return { tooCostly: 'more than 10,000,000 iterations' };
   return {
-    family: `pbkdf2_${name}`,
+    family: 'pbkdf2_sha256',
     units: iterations,
-    costMs: iterations / iterationsPerMs,
+    costMs: iterations / ITERATIONS_PER_MS,
     verify: async (password) =>
-      timingSafeEqual(await derivePbkdf2(password, salt, iterations, bytes, name), expected),
+      timingSafeEqual(await derivePbkdf2(password, salt, iterations, SHA256_BYTES, 'sha256'), expected),
   };
 };
 
 /** A hash that matches no password, with this number of iterations. */
-const pbkdf2Decoy = (family: string, iterations: number): string => {
-  const { bytes } = family === 'pbkdf2_sha1' ? DIGESTS.sha1 : DIGESTS.sha256;
-  return `${family}$${iterations}$salt$${Buffer.alloc(bytes).toString('base64')}`;
-};
+const pbkdf2Decoy = (iterations: number): string =>
+  `pbkdf2_sha256$${iterations}$salt$${Buffer.alloc(SHA256_BYTES).toString('base64')}`;
 
 /** `bcrypt_sha256$$2b$12$`, 22 characters of salt and 31 of hash. */
-const BCRYPT = /^bcrypt(_sha256)?\$\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/;
+const BCRYPT = /^bcrypt_sha256\$\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/;
 const ROUNDS_PER_MS = 16;
 /** The format's minimum. The maximum is eight times Django's cost: about 2 s. */
 const MIN_BCRYPT_COST = 4;
@@ -139,17 +134,17 @@ const MAX_BCRYPT_COST = 15;
 const readBcryptHash = (encoded: string): ReadHash => {
   const match = BCRYPT.exec(encoded);
   if (!match) return null;
-  const [, isPrehashed, cost = '', salt = '', digest = ''] = match;
+  const [, cost = '', salt = '', digest = ''] = match;
   if (Number(cost) < MIN_BCRYPT_COST) return null;
   if (Number(cost) > MAX_BCRYPT_COST) return { tooCostly: 'more than cost 15 of bcrypt' };
   const settings = `$2b$${cost}$${salt}`;
   const rounds = 2 ** Number(cost);
   return {
-    family: 'bcrypt',
+    family: 'bcrypt_sha256',
     units: rounds,
     costMs: rounds / ROUNDS_PER_MS,
     verify: async (password) => {
-      const input = isPrehashed ? createHash('sha256').update(password).digest('hex') : password;
+      const input = createHash('sha256').update(password).digest('hex');
       const hash = await bcrypt.hash(input, settings);
       // The library's own comparison stops at the first difference.
       return timingSafeEqual(Buffer.from(hash.slice(settings.length)), Buffer.from(digest));
@@ -162,7 +157,7 @@ const bcryptDecoys = (rounds: number): string[] => {
   const decoys: string[] = [];
   for (let cost = MIN_BCRYPT_COST; cost <= MAX_BCRYPT_COST; cost += 1) {
     if ((rounds & (2 ** cost)) === 0) continue;
-    decoys.push(`bcrypt$$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`);
+    decoys.push(`bcrypt_sha256$$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`);
   }
   return decoys;
 };
@@ -235,8 +230,8 @@ export const reasonAgainstHash = (hash: string): string | null => {
 
 const checksOfKind = (kind: string): PasswordCheck[] => {
   const [name = '', count = ''] = kind.split('$');
-  if (name.startsWith('pbkdf2')) return decoyChecks(name, Number(count));
-  if (name.startsWith('bcrypt')) return decoyChecks('bcrypt', 2 ** Number(kind.slice(-2)));
+  if (name === 'pbkdf2_sha256') return decoyChecks(name, Number(count));
+  if (name === 'bcrypt_sha256') return decoyChecks(name, 2 ** Number(kind.slice(-2)));
   // Django prefixes the library's format with `argon2`.
   return decoyChecks(kind.replace(/^argon2/, ''), 1);
 };
@@ -245,7 +240,7 @@ const decoyChecks = (family: string, units: number): PasswordCheck[] =>
   decoysOf(family, units).map(readHash).filter(isCheck);
 
 const decoysOf = (family: string, units: number): string[] => {
-  if (family.startsWith('pbkdf2')) return [pbkdf2Decoy(family, units)];
-  if (family === 'bcrypt') return bcryptDecoys(units);
+  if (family === 'pbkdf2_sha256') return [pbkdf2Decoy(units)];
+  if (family === 'bcrypt_sha256') return bcryptDecoys(units);
   return [family.startsWith('scrypt') ? scryptDecoy(family) : argon2Decoy(family)];
 };

@@ -42,7 +42,7 @@ imports(
 
 imports('refuses hashes whose kinds make every failed login take seconds', async ({ database }) => {
   const dear = `pbkdf2_sha256$9000000$salt$${'A'.repeat(43)}=`;
-  const dearToo = `bcrypt$$2b$15$${'.'.repeat(53)}`;
+  const dearToo = `bcrypt_sha256$$2b$15$${'.'.repeat(53)}`;
 
   const alone = await database.importDump([djangoUser('dear@example.org', { password: dear })]);
   const beside = await database.importDump([djangoUser('too@example.org', { password: dearToo })]);

@@ -61,8 +61,7 @@ const HASHES: Record<string, string> = {
   'pbkdf2@acme.test': cheap('pbkdf2_sha256'),
   // With another number of iterations it does not verify, but only the work matters here.
   'pbkdf2-more@acme.test': cheap('pbkdf2_sha256').replace('$100$', '$250$'),
-  'sha1@acme.test': cheap('pbkdf2_sha1'),
-  'bcrypt@acme.test': cheap('bcrypt'),
+  'bcrypt@acme.test': cheap('bcrypt_sha256'),
   'bcrypt-more@acme.test': cheap('bcrypt_sha256').replace('$04$', '$07$'),
   'scrypt@acme.test': cheap('scrypt'),
   'argon2@acme.test': cheap('argon2'),
@@ -70,8 +69,7 @@ const HASHES: Record<string, string> = {
 const ALL_WORK = {
   [OURS]: 1,
   [DJANGO_ARGON2]: 1,
-  bcrypt: 2 ** 7,
-  pbkdf2_sha1: 100,
+  bcrypt_sha256: 2 ** 7,
   pbkdf2_sha256: 250,
   scrypt$16$8$3: 1,
 };
