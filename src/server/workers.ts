@@ -7,7 +7,7 @@ import { createLogger, logUnhandledRejections } from '../lib/logger.ts';
 import { sizePools } from './database-host.ts';
 
 type SharedConfig = Omit<WorkerConfig, 'number'>;
-type WorkerSlot = { worker: Worker; isListening: boolean; startedAt: number };
+type WorkerSlot = { worker: Worker; isListening: boolean };
 
 /** Divides limits of the whole service among the workers. */
 const configPerWorker = ({ config, connection, secretKey }: SharedConfig): SharedConfig => ({
@@ -28,44 +28,44 @@ const configPerWorker = ({ config, connection, secretKey }: SharedConfig): Share
 export const startWorkers = async (shared: SharedConfig, printLine: (line: string) => void) => {
   const slots = new Map<number, WorkerSlot>();
   const restartTimers = new Map<number, NodeJS.Timeout>();
-  const restartPolicy = createRestartPolicy();
   const lost = Promise.withResolvers<string>();
   const hasListened = Promise.withResolvers<ListeningMessage['listening'] | null>();
   const allListen = Promise.withResolvers<void>();
   let isStopping = false;
+  let hasStarted = false;
 
   const startWorker = (number: number): void => {
     if (isStopping) return;
     const worker = cluster.fork();
-    const slot = { worker, isListening: false, startedAt: performance.now() };
+    const slot = { worker, isListening: false };
     slots.set(number, slot);
     worker.on('message', (message: ListeningMessage | object) => {
       // Other messages are prom-client's.
       if (!('listening' in message)) return;
       slot.isListening = true;
-      restartPolicy.listened();
+      hasStarted = true;
       hasListened.resolve(message.listening);
       const listening = [...slots.values()].filter(({ isListening }) => isListening);
       if (listening.length === shared.config.workers) allListen.resolve();
     });
-    worker.once('exit', () => replace(number, slot));
+    worker.once('exit', () => replace(number));
     // Sending to a worker that just exited fails; the `exit` event handles that.
     worker.on('error', () => {});
     worker.send({ config: { ...configPerWorker(shared), number } } satisfies ConfigMessage);
   };
 
-  const replace = (number: number, { startedAt }: WorkerSlot): void => {
+  const replace = (number: number): void => {
     slots.delete(number);
     if (isStopping) return;
-    const areOthersListening = [...slots.values()].some(({ isListening }) => isListening);
-    const pauseMs = restartPolicy.pauseAfter({ uptimeMs: performance.now() - startedAt, areOthersListening });
-    if (pauseMs === null) {
+    if (!hasStarted) {
       lost.resolve('no worker can start');
       return;
     }
     printLine(`Worker ${number} exited: starting a replacement.`);
-    const timer = setTimeout(() => startWorker(number), pauseMs);
-    restartTimers.set(number, timer);
+    restartTimers.set(
+      number,
+      setTimeout(() => startWorker(number), RESTART_MS),
+    );
   };
 
   startWorker(1);
@@ -131,35 +131,8 @@ const takeStep = async (worker: Worker, step: StopMessage['stop']): Promise<void
   await Promise.race([done, waitForExit(worker)]);
 };
 
-/** A worker that ran this long did not fail during startup. */
-const STABLE_MS = 10_000;
-const FIRST_PAUSE_MS = 500;
-const MAX_PAUSE_MS = 30_000;
-/** Consecutive exits without any listening worker before giving up. Before the first worker has listened, one is enough. */
-const MAX_FAILED_STARTS = 8;
-
-type Exit = { uptimeMs: number; areOthersListening: boolean };
-
-/** Decides how long to wait before replacing a worker that exited. */
-export const createRestartPolicy = () => {
-  let hasListened = false;
-  let failedStarts = 0;
-  let earlyExits = 0;
-
-  return {
-    listened: (): void => {
-      hasListened = true;
-      failedStarts = 0;
-    },
-    /** The pause in milliseconds, with exponential backoff for early exits; null to give up. */
-    pauseAfter: ({ uptimeMs, areOthersListening }: Exit): number | null => {
-      failedStarts += 1;
-      earlyExits = uptimeMs < STABLE_MS ? earlyExits + 1 : 0;
-      if (!areOthersListening && failedStarts > (hasListened ? MAX_FAILED_STARTS : 0)) return null;
-      return earlyExits < 2 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (earlyExits - 2));
-    },
-  };
-};
+/** The pause before a worker that exited is replaced. */
+const RESTART_MS = 1_000;
 
 /** Sent to a worker over IPC: other processes can see arguments and environments. */
 type WorkerConfig = {
