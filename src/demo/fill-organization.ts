@@ -6,20 +6,10 @@ import { handleBase, profileColorOf } from '../services/accounts/new-accounts.ts
 import type { AuditAction } from '../services/audit/audit.ts';
 import { mailContexts } from '../services/mail/mail-context.ts';
 import { keepVariables } from '../services/mail/mail-variables.ts';
-import {
-  ALL_APPS,
-  APP_IN_MAINTENANCE,
-  DATA_PERMISSIONS,
-  INVITEES,
-  MAINTENANCE_DAYS,
-  MEMBERS,
-  NORTHWIND_ADMIN,
-} from './organization.ts';
+import { DATA_PERMISSIONS, INVITEES, MEMBERS, NORTHWIND_ADMIN } from './organization.ts';
 import { PEOPLE, USAGE_DAYS } from './workspace.ts';
 
 const INVITATION_MS = 14 * DAY_MS;
-/** The default time after which sent mails are deleted. */
-const MAIL_DAYS = 30;
 const DELIVERY_MS = 3_000;
 
 /** Past times, at different minutes of the day. */
@@ -76,167 +66,84 @@ export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void>
   await db.insertInto('app_grants').values(grants).execute();
 };
 
-/** People who joined during the days of usage were invited; others have not come yet. */
-const invitationsOf = (now: Date) => [
-  ...MEMBERS.filter(({ joinedDaysAgo }) => joinedDaysAgo < USAGE_DAYS).map(
-    ({ email, clientIds: [clientId = 1], apps, joinedDaysAgo }, index) => ({
-      email,
-      clientId,
-      apps,
-      status: 'accepted' as const,
-      isRejected: false,
-      invitedAt: daysBefore(now, joinedDaysAgo + 1 + (index % 5), index),
-      closedAt: daysBefore(now, joinedDaysAgo, index),
-    }),
-  ),
-  ...INVITEES.map(({ invitedDaysAgo, ...invitee }, index) => ({
-    ...invitee,
-    invitedAt: daysBefore(now, invitedDaysAgo, index),
-    closedAt: invitee.status === 'revoked' ? daysBefore(now, invitedDaysAgo - 2, index) : null,
-  })),
-];
-
-type Invitation = ReturnType<typeof invitationsOf>[number] & { id: number };
-
 /** The client's second admin. */
 const inviterOf = (clientId: number): string =>
   MEMBERS.find(({ isAdmin, clientIds }) => isAdmin && clientIds[0] === clientId)?.email ?? '';
 
-/** Adds invitations of every status, and the mails of the last month, with the audit entries that the service would write. */
-export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
+/** Adds pending and expired invitations, their mails, and an audit trail: who was invited, who left, and who logged in last. */
+export const addHistory = async (tx: Em, now: Date): Promise<void> => {
   const db = kysely(tx);
   const people = await db.selectFrom('users').select(['id', 'email']).execute();
   const idOf = new Map(people.map(({ id, email }) => [email, id]));
-  const invitations = invitationsOf(now);
-  const keys = newInvitationKeys(invitations.length);
-  const added = await db
-    .insertInto('invitations')
-    .values(
-      invitations.map(({ email, clientId, status, isRejected, invitedAt, closedAt }, index) => ({
-        client_id: clientId,
-        email,
-        key: keys[index] ?? '',
-        inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
-        status,
-        date_invited: invitedAt,
-        expires_at: new Date(invitedAt.getTime() + INVITATION_MS),
-        closed_at: closedAt,
-        email_count: isRejected ? 0 : 1,
-      })),
-    )
-    .returning(['id', 'email'])
-    .execute();
-  const invitationIdOf = new Map(added.map(({ id, email }) => [email, id]));
-  const withId = invitations.map((one) => ({ ...one, id: invitationIdOf.get(one.email) ?? 0 }));
-  const invitedTo = withId.flatMap(({ id, apps }) => apps.map((app_id) => ({ invitation_id: id, app_id })));
-  await db.insertInto('invitation_apps').values(invitedTo).execute();
-  await addMails(tx, withId, idOf, now);
-  await addEntries(
-    tx,
-    withId.flatMap(({ id, email, clientId, apps, status, invitedAt, closedAt }) => {
-      const inviter = inviterOf(clientId);
-      const created = entry(invitedAt, 'invitation.create', inviter, email, [clientId], { id, apps });
-      if (closedAt === null) return [created];
-      const labels = ALL_APPS.filter((app) => apps.includes(app.id)).map(({ label }) => label);
-      const closed =
-        status === 'accepted'
-          ? entry(closedAt, 'invitation.accept', email, email, [clientId], { id, apps: labels })
-          : entry(closedAt, 'invitation.revoke', inviter, email, [clientId], { id });
-      return [created, closed];
-    }),
-  );
-};
-
-const addMails = async (
-  tx: Em,
-  invitations: readonly Invitation[],
-  idOf: ReadonlyMap<string, number>,
-  now: Date,
-): Promise<void> => {
-  const oldest = daysBefore(now, MAIL_DAYS);
-  const ofInvitations = invitations.map(({ id, email, clientId, isRejected, invitedAt }) => ({
-    ...deliveryOf(invitedAt, isRejected ? `550 5.1.1 <${email}>: Recipient address rejected` : null),
-    kind: 'invitation' as const,
-    recipient: email,
-    client_id: clientId,
-    invitation_id: id,
-  }));
-  const ofPasswords = MEMBERS.flatMap(({ email, lastSeenDaysAgo, leftDaysAgo }, index) => {
-    if (index % 9 !== 4 || leftDaysAgo !== null || lastSeenDaysAgo === null) return [];
-    const to = { recipient: email, user_id: idOf.get(email) ?? null };
-    const requestedAt = daysBefore(now, lastSeenDaysAgo + (index % 20), index);
-    const changedAt = new Date(requestedAt.getTime() + 5 * MINUTE_MS);
-    if (index % 5 === 4)
-      return [
-        { ...deliveryOf(requestedAt, '452 4.2.2 Mailbox full'), ...to, kind: 'password-reset' as const },
-      ];
-    return [
-      { ...deliveryOf(requestedAt, null), ...to, kind: 'password-reset' as const },
-      { ...deliveryOf(changedAt, null), ...to, kind: 'password-changed' as const },
-    ];
+  const invitations = await addInvitations(tx, idOf, now);
+  const entry = (
+    action: AuditAction,
+    at: Date,
+    actor: string,
+    target: string,
+    client_ids: number[],
+    details: Record<string, unknown> = {},
+  ) => ({
+    ...{ occurred_at: at, action, client_ids, details, actor_type: 'user' as const },
+    ...{ actor_id: idOf.get(actor) ?? null, actor_label: actor, target_label: target },
+    ...(idOf.has(target) && { target_type: 'user', target_id: String(idOf.get(target)) }),
   });
-  const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => created_at > oldest);
-  mails.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
-  await kysely(tx).insertInto('outbox_mails').values(mails).execute();
-  const added = mailContexts(tx, { now, invitationMs: INVITATION_MS });
-  await keepVariables(tx, await added.execute());
-};
-
-/** A mail that was sent at once, or that the mail server rejected. */
-const deliveryOf = (createdAt: Date, error: string | null) => {
-  const attemptedAt = new Date(createdAt.getTime() + DELIVERY_MS);
-  return {
-    created_at: createdAt,
-    attempts: 1,
-    last_attempt_at: attemptedAt,
-    next_attempt_at: attemptedAt,
-    last_error: error,
-    sent_at: error === null ? attemptedAt : null,
-    failed_at: error === null ? null : attemptedAt,
-  };
-};
-
-/** Adds to the audit trail who left, who logged in last, and what an admin has changed. */
-export const addTrail = async (tx: Em, now: Date): Promise<void> => {
   const ofMembers = MEMBERS.flatMap(({ email, clientIds, lastSeenDaysAgo, leftDaysAgo }, index) => {
     const admin = inviterOf(clientIds[0] ?? 1);
     const at = (days: number) => daysBefore(now, days, index);
     return [
-      lastSeenDaysAgo !== null && entry(at(lastSeenDaysAgo), 'login.session', email, email, clientIds),
-      leftDaysAgo !== null && entry(at(leftDaysAgo), 'user.deactivate', admin, email, clientIds),
+      lastSeenDaysAgo !== null && entry('login.session', at(lastSeenDaysAgo), email, email, clientIds),
+      leftDaysAgo !== null && entry('user.deactivate', at(leftDaysAgo), admin, email, clientIds),
     ].filter((each) => each !== false);
   });
-  await addEntries(tx, [
-    ...ofMembers,
-    entry(daysBefore(now, MAINTENANCE_DAYS), 'app.update', 'admin@globex.test', 'warehouse', [2], {
-      id: APP_IN_MAINTENANCE,
-      in_maintenance: { from: false, to: true },
-    }),
-    entry(new Date(now.getTime() - DAY_MS), 'user.update', 'admin@acme.test', 'grace@acme.test', [1], {
-      last_name: { from: null, to: null },
-    }),
-  ]);
+  const ofInvitations = invitations.map(({ id, email, client_id, apps, date_invited }) =>
+    entry('invitation.create', date_invited, inviterOf(client_id), email, [client_id], { id, apps }),
+  );
+  const yesterday = new Date(now.getTime() - DAY_MS);
+  const renamed = entry('user.update', yesterday, 'admin@acme.test', 'grace@acme.test', [1], {
+    last_name: { from: null, to: null },
+  });
+  // Lists of the audit trail have the order of their ids.
+  const entries = [...ofMembers, ...ofInvitations, renamed].toSorted(
+    (a, b) => a.occurred_at.getTime() - b.occurred_at.getTime(),
+  );
+  await db.insertInto('audit_entries').values(entries).execute();
 };
 
-const entry = (
-  occurred_at: Date,
-  action: AuditAction,
-  actor_label: string,
-  target_label: string,
-  client_ids: number[],
-  details: Record<string, unknown> = {},
-) => ({ occurred_at, action, actor_type: 'user' as const, actor_label, target_label, client_ids, details });
-
-/** Sorted by time, which is the order of lists of the audit trail. */
-const addEntries = async (tx: Em, entries: readonly ReturnType<typeof entry>[]): Promise<void> => {
-  const users = await kysely(tx).selectFrom('users').select(['id', 'email']).execute();
-  const ids = new Map(users.map(({ id, email }) => [email, id]));
-  const targetOf = (label: string) =>
-    ids.has(label)
-      ? { target_type: 'user', target_id: String(ids.get(label)) }
-      : { target_type: 'app', target_id: APP_IN_MAINTENANCE };
-  const rows = entries
-    .toSorted((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime())
-    .map((row) => ({ ...row, ...targetOf(row.target_label), actor_id: ids.get(row.actor_label) ?? null }));
-  await kysely(tx).insertInto('audit_entries').values(rows).execute();
+const addInvitations = async (tx: Em, idOf: ReadonlyMap<string, number>, now: Date) => {
+  const db = kysely(tx);
+  const keys = newInvitationKeys(INVITEES.length);
+  const rows = INVITEES.map(({ email, clientId, isRejected, invitedDaysAgo }, index) => {
+    const date_invited = daysBefore(now, invitedDaysAgo, index);
+    return {
+      ...{ email, client_id: clientId, date_invited, key: keys[index] ?? '' },
+      inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
+      expires_at: new Date(date_invited.getTime() + INVITATION_MS),
+      email_count: isRejected ? 0 : 1,
+    };
+  });
+  const added = await db
+    .insertInto('invitations')
+    .values(rows)
+    .returning(['id', 'email', 'client_id', 'date_invited'])
+    .execute();
+  const inviteeOf = new Map(INVITEES.map((invitee) => [invitee.email, invitee]));
+  const invitations = added.map((row) => ({ ...row, apps: inviteeOf.get(row.email)?.apps ?? [] }));
+  const invitedTo = invitations.flatMap(({ id, apps }) =>
+    apps.map((app_id) => ({ invitation_id: id, app_id })),
+  );
+  await db.insertInto('invitation_apps').values(invitedTo).execute();
+  const mails = invitations.map(({ id, email, client_id, date_invited }) => {
+    const at = new Date(date_invited.getTime() + DELIVERY_MS);
+    const outcome = inviteeOf.get(email)?.isRejected
+      ? { failed_at: at, last_error: `550 5.1.1 <${email}>: Recipient address rejected` }
+      : { sent_at: at };
+    return {
+      ...{ kind: 'invitation' as const, recipient: email, client_id, invitation_id: id },
+      ...{ created_at: date_invited, attempts: 1, last_attempt_at: at, next_attempt_at: at, ...outcome },
+    };
+  });
+  await db.insertInto('outbox_mails').values(mails).execute();
+  await keepVariables(tx, await mailContexts(tx, { now, invitationMs: INVITATION_MS }).execute());
+  return invitations;
 };

@@ -8,7 +8,7 @@ import { DAY_MS, MINUTE_MS, midnightBefore } from '../lib/clock.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
 import { type UsageEntryInput, writeUsage } from '../services/usage/usage-writes.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
-import { addInvitations, addMembers, addTrail } from './fill-organization.ts';
+import { addHistory, addMembers } from './fill-organization.ts';
 import {
   ALL_APPS,
   ALL_STACKS,
@@ -52,8 +52,7 @@ export const fillDemo = ({ em, hasher, password, port, now, hasOrganization }: D
       await addClients(tx, MORE, port, later);
       await addPeople(tx, [NORTHWIND_ADMIN], hash, now);
       await addMembers(tx, hash, now);
-      await addInvitations(tx, now);
-      await addTrail(tx, now);
+      await addHistory(tx, now);
       entries.push(...organizationUsage(now));
     }
     for (const [appId, ofApp] of Map.groupBy(entries, (entry) => entry.appId))
@@ -173,7 +172,7 @@ const entryOf = (person: Visitor, stack: OpenedStack | undefined, occurredAt: Da
   const app = ALL_APPS.find(({ id }) => id === stack?.appId);
   if (!app || !stack) return [];
   const path = `/apps/${app.slug}/${stack.slug}/`;
-  const request = { path, session: `demo-${occurredAt.getTime().toString(36)}`, META: metaOf(path) };
+  const request = { path, session: `demo-${occurredAt.getTime().toString(36)}` };
   const entry = {
     appId: app.id,
     email: person.email,
@@ -187,16 +186,3 @@ const entryOf = (person: Visitor, stack: OpenedStack | undefined, occurredAt: Da
   };
   return [entry];
 };
-
-const metaOf = (path: string): Record<string, string> => ({
-  HTTP_USER_AGENT: 'Mozilla/5.0 (X11; Linux x86_64)',
-  SERVER_NAME: 'localhost',
-  HTTP_REFERER: `http://localhost:8000${path}`,
-  REMOTE_ADDR: '127.0.0.1',
-  CONTENT_TYPE: 'text/html',
-  REQUEST_METHOD: 'GET',
-  HTTP_HOST: 'localhost:8000',
-  SERVER_PORT: '8000',
-  QUERY_STRING: '',
-  HTTP_ACCEPT_ENCODING: 'gzip, deflate, br',
-});

@@ -203,18 +203,15 @@ const stayOf = (index: number, isAdmin: boolean): Stay => {
 
 export const MEMBERS: Member[] = DEMO_NAMES.slice(0, MEMBER_COUNT).map(memberOf);
 
-/** Invited people who have not joined: eight may still accept, three invitations have expired, three were revoked. */
-export const INVITEES = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 14).map((name, index) => {
+/** Invited people who have not joined: eight may still accept, three invitations have expired. */
+export const INVITEES = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 11).map((name, index) => {
   const clientId = clientOf(index);
-  const isRevoked = index > 10;
-  const isLate = index > 7 && !isRevoked;
   return {
     email: addressOf(name, clientId),
     clientId,
     apps: appsOf(clientId).slice(0, 1 + (index % 2)),
-    status: isRevoked ? ('revoked' as const) : ('pending' as const),
     // The mail server does not know the address.
     isRejected: index === 4 || index === 9,
-    invitedDaysAgo: isLate ? 16 + (index % 8) : 1 + Math.floor(index * 1.7),
+    invitedDaysAgo: index > 7 ? 16 + (index % 8) : 1 + Math.floor(index * 1.7),
   };
 });
