@@ -131,7 +131,7 @@ export class ServerClient extends pg.Client {
 const isOfServer = (error: unknown): boolean => error instanceof Error && 'severity' in error;
 
 /** The TLS options of a connection to `host`. Reads the files for each connection, so that renewed certificates are used. */
-export const tlsOptionsOf = async (
+const tlsOptionsOf = async (
   { mode, rootCertificate, client }: DatabaseTls,
   host: string,
 ): Promise<ConnectionOptions> => {

@@ -208,10 +208,10 @@ const insertKey = async (tx: Em, secretKey: string, now: Date, delayMs: number):
 /** `pending`: published, but does not sign yet. `retiring`: does not sign any more. `unreadable`: sealed with another secret key. */
 type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
 
-export type RatedKey = SigningKey & { state: SigningKeyState; isPublished: boolean };
+type RatedKey = SigningKey & { state: SigningKeyState; isPublished: boolean };
 
 /** @param keys newest first */
-export const rateKeys = (keys: readonly SigningKey[], now: Date): RatedKey[] => {
+const rateKeys = (keys: readonly SigningKey[], now: Date): RatedKey[] => {
   const signing = keys.find((key) => key.signs_from <= now && isReadable(key));
   return keys.map((key, index) => {
     const next = keys[index - 1];
