@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import semver from 'semver';
 import { openPackageStore, type PackageStore } from '../adapters/package-store/package-store.ts';
 import { readConfig } from '../config/config.ts';
-import { errorCodeOf, nullIfMissing, reasonOf, withRemedy } from '../lib/errno.ts';
+import { errorCodeOf, nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { ensureDirectory } from '../lib/files.ts';
 import { isSlug, type PackageName } from '../lib/package-name.ts';
 import { invalidInput, Problem } from '../lib/problems.ts';
@@ -88,7 +88,7 @@ const withAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promi
     if (!(error instanceof Problem) || error.code !== 'package-store-unavailable') throw error;
     const { code, cause } = error;
     const reason = reasonOf(cause).replace(/\s+/g, ' ').trim();
-    const detail = withRemedy(`APP_STORE: the package store cannot be used (${reason}).`, cause);
+    const detail = `APP_STORE: the package store cannot be used (${reason}).`;
     throw new Problem(code, { detail, cause });
   });
 };

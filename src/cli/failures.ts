@@ -1,6 +1,6 @@
 import { InvalidSettings } from '../config/config.ts';
 import { DISK_FULL, INSUFFICIENT_PRIVILEGE, problemOfDatabaseError } from '../db/database-errors.ts';
-import { causeInWords, errorCodeOf, OperatorError, reasonOf, withRemedy } from '../lib/errno.ts';
+import { causeInWords, errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 
 const FAILURE = 1;
@@ -19,10 +19,9 @@ export const linesOf = (error: unknown): string[] => {
   if (error instanceof OperatorError) return [error.message];
   if (errorCodeOf(error) === DISK_FULL)
     return [`${NO_DISK_SPACE} Free space and try again (${reasonOf(error)}).`];
-  if (isDatabaseFailure(error))
-    return [withRemedy(`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`, error)];
+  if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
   if (errorCodeOf(error) === INSUFFICIENT_PRIVILEGE) return [`DATABASE_URL: ${error.message}. ${PRIVILEGES}`];
-  if (causeInWords(error) !== null) return [withRemedy(`${reasonOf(error)}.`, error)];
+  if (causeInWords(error) !== null) return [`${reasonOf(error)}.`];
   return [error.stack ?? error.message];
 };
 

@@ -4,7 +4,7 @@ import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openMailer } from '../adapters/mail/mailer.ts';
 import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
-import { nullIfMissing, reasonOf, remedyOf } from '../lib/errno.ts';
+import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { closestExisting, probeFolder } from '../lib/files.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
@@ -25,7 +25,7 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
   };
   const findings = Object.entries(checks).map(async ([check, running]) => {
     const results = await running.catch((error: unknown) =>
-      failure(`The check failed (${reasonOf(error)}).`, remedyOf(error) ?? 'Report this message.'),
+      failure(`The check failed (${reasonOf(error)}).`, 'If the message does not say why, report it.'),
     );
     return findingsOf(check, results);
   });
@@ -83,7 +83,7 @@ const checkFolder = async (setting: string, folder: string): Promise<Result> => 
   } catch (error) {
     return failure(
       `${folder} cannot be written by uid ${process.getuid?.()} (${reasonOf(error)}).`,
-      `${remedyOf(error) ?? 'Make it writable.'} Or set another ${setting}.`,
+      `Make it writable, or set another ${setting}.`,
     );
   }
   const { bavail, bsize } = await statfs(await closestExisting(folder));

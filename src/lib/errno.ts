@@ -1,5 +1,4 @@
 import { isIPv6 } from 'node:net';
-import { constants } from 'node:os';
 import { getSystemErrorMessage } from 'node:util';
 
 /** The code of a failed system call (`ENOENT`), or a SQLSTATE. */
@@ -25,14 +24,6 @@ type SystemError = Error & {
 const isSystemError = (error: Error): error is SystemError =>
   'errno' in error && typeof error.errno === 'number' && 'syscall' in error;
 
-/** Used if Node's message is only the code, or repeats the C library. */
-const WORDS: Record<number, string> = {
-  [-constants.errno.EDQUOT]: 'disk quota exceeded',
-  [-constants.errno.EISDIR]: 'is a directory',
-  [-3008]: 'no such host',
-  [-3001]: 'no name server answers',
-};
-
 const placeOf = ({ path, address, port, hostname, syscall }: SystemError): string =>
   path ?? (address && port ? addressText(address, port) : (address ?? hostname ?? syscall));
 
@@ -41,9 +32,7 @@ const addressText = (address: string, port: number): string =>
 
 /** Why a system call failed, in words: `read-only file system`. Null for other errors. */
 export const causeInWords = (error: unknown): string | null =>
-  error instanceof Error && isSystemError(error)
-    ? (WORDS[error.errno] ?? getSystemErrorMessage(error.errno))
-    : null;
+  error instanceof Error && isSystemError(error) ? getSystemErrorMessage(error.errno) : null;
 
 /**
  * The message of an error, for operators. For a failed system call, the place and the cause in words: `/srv/data: read-only file system`. A
@@ -54,31 +43,6 @@ export const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause);
   return isSystemError(cause) ? `${placeOf(cause)}: ${causeInWords(cause)}` : cause.message;
 };
-
-const PERMISSION = `Give uid ${process.getuid?.()} access to it.`;
-const REMEDIES: Record<string, string> = {
-  EACCES: PERMISSION,
-  EPERM: PERMISSION,
-  EROFS: 'Make it writable: with systemd, by ReadWritePaths= of the unit; in a container, by its volume.',
-  ENOSPC: 'Free space, or enlarge the disk.',
-  EDQUOT: 'Free space, or raise the quota.',
-  ENOTDIR: 'Check the path: part of it is a file.',
-  ECONNREFUSED: 'Check that the server runs at this address.',
-  ENOTFOUND: 'Check the name of the host.',
-  EAI_AGAIN: 'Check the network and the name servers of this machine.',
-  EADDRNOTAVAIL: 'Set an address of this machine.',
-};
-
-/** What the operator can do about a failed system call, or about one that caused the error. Null if that depends on the call's target. */
-export const remedyOf = (error: unknown): string | null => {
-  if (!(error instanceof Error)) return null;
-  const [first] = error instanceof AggregateError ? error.errors : [];
-  return REMEDIES[errorCodeOf(error) ?? ''] ?? remedyOf(first ?? error.cause);
-};
-
-/** A sentence about an error, and its remedy, if any. */
-export const withRemedy = (sentence: string, error: unknown): string =>
-  [sentence, remedyOf(error) ?? []].flat().join(' ');
 
 /** A failure that the operator can fix. The message is one line for the operator. */
 export class OperatorError extends Error {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { causeInWords, nullIfMissing, withRemedy } from './errno.ts';
+import { causeInWords, nullIfMissing } from './errno.ts';
 import { invalidInput } from './problems.ts';
 
 /**
@@ -18,10 +18,7 @@ export const ensureDirectory = async (dir: string, mode?: number): Promise<void>
   try {
     await mkdir(dir, { recursive: true, mode });
   } catch (error) {
-    throw invalidInput(
-      withRemedy(`The folder ${dir} cannot be created: ${causeInWords(error)}.`, error),
-      error,
-    );
+    throw invalidInput(`The folder ${dir} cannot be created: ${causeInWords(error)}.`, error);
   }
 };
 

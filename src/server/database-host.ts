@@ -12,7 +12,7 @@ import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
 import { resolveTlsMode } from '../db/client.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { causeInWords, OperatorError, reasonOf, withRemedy } from '../lib/errno.ts';
+import { causeInWords, OperatorError, reasonOf } from '../lib/errno.ts';
 import { hasDiskSpace } from '../lib/files.ts';
 import { NO_DISK_SPACE } from '../lib/problems.ts';
 
@@ -84,7 +84,7 @@ const nameFolder = (error: unknown, { dataDir }: Config): unknown => {
   const placed = reasonOf(error);
   const isElsewhere = placed.startsWith('/') && !placed.startsWith(dataDir);
   const sentence = `DATA_DIR ${dataDir} cannot be used (${isElsewhere ? placed : cause}).`;
-  return new OperatorError(withRemedy(sentence, error), { cause: error });
+  return new OperatorError(sentence, { cause: error });
 };
 
 /** Names the folder on the full disk, if that is why the embedded database failed. */

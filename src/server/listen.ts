@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
-import { OperatorError, reasonOf, withRemedy } from '../lib/errno.ts';
+import { OperatorError, reasonOf } from '../lib/errno.ts';
 
 const describe = (cause: unknown, prefix: string): string => {
   const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
@@ -8,7 +8,7 @@ const describe = (cause: unknown, prefix: string): string => {
   if (code === 'EADDRINUSE')
     return `${setting} ${port} is in use by another process. Stop it, or set another ${setting}.`;
   if (code === 'EACCES') return `${setting} ${port} is not permitted for this user. Set another ${setting}.`;
-  return withRemedy(`Cannot listen on ${prefix}HOST (${reasonOf(cause)}).`, cause);
+  return `Cannot listen on ${prefix}HOST (${reasonOf(cause)}).`;
 };
 
 /**

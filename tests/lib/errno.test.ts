@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { reasonOf, remedyOf, withRemedy } from '../../src/lib/errno.ts';
+import { reasonOf } from '../../src/lib/errno.ts';
 import { freePort } from '../support/tcp.ts';
 
 const failures = suite('failed system calls');
@@ -23,7 +23,7 @@ const ofHost = await failureOf(lookup('host.invalid'));
 failures('say where and why in words, without codes', () => {
   assert.is(reasonOf(ofFile), '/etc/passwd/below: not a directory');
   assert.is(reasonOf(ofSocket), `127.0.0.1:${port}: connection refused`);
-  assert.match(reasonOf(ofHost), /^host\.invalid: (no such host|no name server answers)$/);
+  assert.match(reasonOf(ofHost), /^host\.invalid: (unknown node or service|temporary failure)$/);
 });
 
 failures('of several addresses are named once each', () => {
@@ -33,23 +33,11 @@ failures('of several addresses are named once each', () => {
   );
 });
 
-failures('have a remedy, also as the cause of another error', () => {
-  const readOnly = Object.assign(new Error('EROFS'), { code: 'EROFS' });
-  const wrapped = new Error('no backup', { cause: readOnly });
-
-  assert.match(remedyOf(wrapped) ?? '', /^Make it writable/);
-  assert.is(
-    withRemedy('No connection.', ofSocket),
-    'No connection. Check that the server runs at this address.',
-  );
-});
-
 failures('that are none keep their message', () => {
   const error = new Error('the certificate has expired');
 
   assert.is(reasonOf(error), 'the certificate has expired');
   assert.is(reasonOf('text'), 'text');
-  assert.is(withRemedy('No connection.', error), 'No connection.');
 });
 
 failures.run();

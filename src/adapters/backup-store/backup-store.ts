@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { StoreLocation } from '../../config/store-config.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { BackupStoreError, causeInWords, errorCodeOf, nullIfMissing, withRemedy } from '../../lib/errno.ts';
+import { BackupStoreError, causeInWords, errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
 
 /** Drafts that a killed backup left. Only drafts that are certainly abandoned are removed. */
@@ -65,7 +65,7 @@ export const createFolderBackupStore = (dir: string): BackupStore => {
       } catch (error) {
         if (!DISK_FAILURES.has(errorCodeOf(error) ?? '')) throw error;
         const line = `The backup cannot be written to ${dir}: ${causeInWords(error)}. Nothing was left there.`;
-        throw new BackupStoreError(withRemedy(line, error), { cause: error });
+        throw new BackupStoreError(line, { cause: error });
       } finally {
         await rm(draft, { force: true });
       }
