@@ -65,7 +65,6 @@ const LABELS: Record<Exclude<Action, RoleAction>, string> = {
   'membership.suspend': 'Suspended a member',
   'membership.update': 'Changed a membership',
   'mfa.challenge': 'Was asked for a second factor',
-  'mfa.detect-copy': 'Passkey refused: it may have been copied',
   'mfa.enroll': 'Added a second factor',
   'mfa.fail': 'Wrong code or passkey',
   'mfa.remove': 'Removed a second factor',

@@ -80,7 +80,6 @@ export const REFRESHED: Record<EventType, readonly Refreshed[]> = {
   'membership.suspended': MEMBERS,
   'membership.updated': PEOPLE,
   'mfa.challenged': [],
-  'mfa.copy_detected': [],
   'mfa.enrolled': FACTORS,
   'mfa.failed': [],
   'mfa.recovery_code_used': FACTORS,

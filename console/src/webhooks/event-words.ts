@@ -61,7 +61,6 @@ const WORDS: Record<EventType, string> = {
   'membership.suspended': 'A member was suspended',
   'membership.updated': 'What counts for a member in a client was changed',
   'mfa.challenged': 'A login asked for a second factor',
-  'mfa.copy_detected': 'A passkey may have been copied',
   'mfa.enrolled': 'A second factor was added',
   'mfa.failed': 'A code or passkey was wrong',
   'mfa.recovery_code_used': 'A recovery code was used',

@@ -138,7 +138,6 @@ const EVENTS = {
   'membership.suspend': event('membership.suspended', Nothing),
   'membership.update': event('membership.updated', WithColumns({})),
   'mfa.challenge': ofAccount('mfa.challenged', z.object({ enrol: z.boolean().optional() })),
-  'mfa.detect-copy': ofAccount('mfa.copy_detected', Nothing),
   'mfa.enroll': ofAccount('mfa.enrolled', Factor),
   'mfa.fail': ofAccount('mfa.failed', Nothing),
   'mfa.remove': ofAccount('mfa.removed', Factor),

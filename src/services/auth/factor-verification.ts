@@ -6,7 +6,7 @@ import { enqueueDailyNotice, enqueueNotice } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { LAST_ADDRESSES, type PasswordEntry, sourceOf } from './login-limits.ts';
 import { consumeRecoveryCode, isTotpCode, matchTotpStep } from './one-time-codes.ts';
-import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
+import type { PasskeyAnswer } from './passkeys.ts';
 import { invalidPasskey } from './webauthn.ts';
 
 /** The user who proves a second factor. */
@@ -81,11 +81,10 @@ export const createFactorProofs = (deps: Deps) => {
   };
 
   /** The tenth wrong code enqueues a mail: whoever enters codes knows the password, or is logged in. */
-  const recordFailure = (user: CodeOwner, isTenth: boolean, { cause }: Problem) =>
+  const recordFailure = (user: CodeOwner, isTenth: boolean) =>
     em.transactional(async (tx) => {
       const event = { actor: null, target: ofUser(user), clients: user.clientIds };
       await audit.record(tx, [{ action: 'mfa.fail', ...event }]);
-      if (cause instanceof CopiedPasskey) await audit.record(tx, [{ action: 'mfa.detect-copy', ...event }]);
       const notice = { userId: user.id, now: clock.now(), address: origin.address };
       if (isTenth) await enqueueDailyNotice(tx, 'failed-codes', notice);
     });
@@ -105,7 +104,7 @@ export const createFactorProofs = (deps: Deps) => {
       const [outcome] = await Promise.allSettled([prepare(user, proof).then(transact)]);
       const failure = outcome.status === 'rejected' ? outcome.reason : null;
       if (failure instanceof Problem && WRONG_PROOFS.has(failure.code))
-        await recordFailure(user, guess?.isTenth ?? false, failure);
+        await recordFailure(user, guess?.isTenth ?? false);
       else await guess?.giveBack();
       if (outcome.status === 'rejected') throw failure;
       return outcome.value;

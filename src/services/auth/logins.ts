@@ -12,7 +12,7 @@ import type { FactorProof } from './factor-verification.ts';
 import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
 import { createLoginOpening, type OpenedLogin, outcomeOfLogin, reported } from './login-opening.ts';
 import { addPasskeyAtLogin, readCreationOptions } from './passkey-enrolment.ts';
-import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
+import type { KnownPasskey, PasskeyAnswer } from './passkeys.ts';
 import type { VerifiedUser } from './password-verification.ts';
 import { addFirstApp, enrolmentUrl } from './totp-enrolment.ts';
 import { invalidPasskey, type NewCredential } from './webauthn.ts';
@@ -227,7 +227,7 @@ const logInByPasskey = async (
     });
   } catch (error) {
     if (error instanceof Problem && error.code === 'invalid-passkey')
-      await recordPasskeyFailure(unit, passkey, error);
+      await recordPasskeyFailure(unit, passkey);
     throw error;
   }
 };
@@ -236,14 +236,12 @@ const logInByPasskey = async (
 const recordPasskeyFailure = async (
   { em, audit, origin, anonymousLimits }: UnitOfWork,
   passkey: KnownPasskey | undefined,
-  { cause }: Problem,
 ): Promise<void> => {
   const event = {
     actor: null,
     target: passkey ? ofUser(passkey) : NO_TARGET,
     clients: passkey?.clientIds ?? [],
   };
-  if (cause instanceof CopiedPasskey) await audit.record(em, [{ action: 'mfa.detect-copy', ...event }]);
   await anonymousLimits.addFailure('passkey', origin.address ?? '');
   await audit.record(em, [{ action: 'login.fail', ...event }]);
 };

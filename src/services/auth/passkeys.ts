@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -36,9 +36,6 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'baseUrl' | 'passkeyChallenges'>;
 
 export type Passkeys = ReturnType<typeof createPasskeys>;
 export type KnownPasskey = NonNullable<Awaited<ReturnType<typeof findPasskey>>>;
-
-/** The cause of a refusal: the count of signatures has not grown, so the key exists twice (§6.1.1). */
-export class CopiedPasskey extends Error {}
 
 /** Requests signatures of passkeys, and verifies them. */
 export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) => {
@@ -92,15 +89,16 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
       const handle = assertion.response.userHandle;
       const isOfUser = handle ? handle === passkey.user_handle : purpose !== 'login';
       if (!isOfUser) throw invalidPasskey();
-      const publicKey = passkey.public_key;
-      const signed = await verifyAssertion(relyingPartyOf(baseUrl), challenge, { assertion, publicKey });
+      const { public_key: publicKey, sign_count: signCount } = passkey;
+      const stored = { assertion, publicKey, signCount };
+      const signed = await verifyAssertion(relyingPartyOf(baseUrl), challenge, stored);
       return { ...signed, factorId: passkey.factor_id, digest, expiresAt };
     },
 
     /**
      * Records a verified answer, and returns what it proves. In a transaction that holds the lock of the user: of concurrent answers to a
      * challenge, only one succeeds.
-     * @throws Problem `invalid-passkey`, with `CopiedPasskey` as its cause if the count of signatures has not grown
+     * @throws Problem `invalid-passkey`
      */
     consume: async (tx: Em, verified: VerifiedPasskey): Promise<readonly AuthMethod[]> => {
       const { factorId, digest, expiresAt, signCount, isBackedUp } = verified;
@@ -115,9 +113,9 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
         .updateTable('passkeys')
         .set({ sign_count: signCount, is_backed_up: isBackedUp })
         .where('factor_id', '=', factorId)
-        .where((row) => row.or([row('sign_count', '<', signCount), hasNoCount(signCount)]))
         .executeTakeFirst();
-      if (counted.numUpdatedRows === 0n) throw invalidPasskey(await whyNotCounted(tx, factorId));
+      // The passkey may have been removed since it was found.
+      if (counted.numUpdatedRows === 0n) throw invalidPasskey();
       const used = db.updateTable('mfa_factors').set({ last_used_at: clock.now() });
       await used.where('id', '=', factorId).execute();
       return byPasskey(isBackedUp);
@@ -139,7 +137,7 @@ const findPasskey = (em: Em, credentialId: string) =>
     .selectFrom('passkeys')
     .innerJoin('mfa_factors as factor', 'factor.id', 'passkeys.factor_id')
     .innerJoin('users', 'users.id', 'factor.user_id')
-    .select(['factor_id', 'public_key', 'user_handle'])
+    .select(['factor_id', 'public_key', 'sign_count', 'user_handle'])
     .select(['users.id', 'users.email', 'users.last_password_set as lastPasswordSet', CLIENT_IDS])
     .select(REQUIRES_SSO.as('requiresSso'))
     .where('credential_id', '=', credentialId)
@@ -147,16 +145,6 @@ const findPasskey = (em: Em, credentialId: string) =>
 
 const refuseToken = (): never => {
   throw invalidPasskey();
-};
-
-/** Synchronized passkeys do not count signatures. */
-const hasNoCount = (signCount: number) => condition`(sign_count = 0 and ${signCount}::bigint = 0)`;
-
-const whyNotCounted = async (tx: Em, factorId: number): Promise<Error | undefined> => {
-  const passkey = kysely(tx).selectFrom('passkeys').select('sign_count').where('factor_id', '=', factorId);
-  // The passkey was removed since it was found.
-  if (!(await passkey.executeTakeFirst())) return undefined;
-  return new CopiedPasskey('The count of signatures has not grown.');
 };
 
 /** The data by which browsers find the passkeys of a user. */

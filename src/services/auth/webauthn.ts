@@ -144,13 +144,13 @@ const requireNoAttestation = async ({ response }: NewCredential): Promise<void> 
 };
 
 /**
- * Verifies the signature of a challenge (§7.2), but not the count of signatures.
+ * Verifies the signature of a challenge (§7.2). Refuses a passkey whose count of signatures has not grown: it may be a copy.
  * @throws Problem `invalid-passkey`
  */
 export const verifyAssertion = async (
   { id, origin }: RelyingParty,
   challenge: string,
-  { assertion, publicKey }: { assertion: Assertion; publicKey: Uint8Array },
+  { assertion, publicKey, signCount }: { assertion: Assertion; publicKey: Uint8Array; signCount: number },
 ): Promise<{ signCount: number; isBackedUp: boolean }> => {
   const { verifyAuthenticationResponse } = await load();
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -159,8 +159,7 @@ export const verifyAssertion = async (
     expectedOrigin: origin,
     expectedRPID: id,
     requireUserVerification: true,
-    // The count is compared elsewhere, under a lock, because a lower count must be distinguished from other failures.
-    credential: { id: assertion.id, publicKey: new Uint8Array(publicKey), counter: 0 },
+    credential: { id: assertion.id, publicKey: new Uint8Array(publicKey), counter: signCount },
   }).catch(refuse);
   if (!verified) throw invalidPasskey();
   return { signCount: authenticationInfo.newCounter, isBackedUp: authenticationInfo.credentialBackedUp };
