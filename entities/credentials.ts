@@ -29,7 +29,7 @@ export const ApiToken = defineEntity({
     authenticatedAt: instant().nullable(),
     /** The connection of the session in which the token was made: the token is confined to the same client. */
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
-    /** The token that a refresh issued, sealed with this one. */
+    /** The key by which the token that a refresh issued derives from this one. */
     replacement: p.blob().nullable().hidden(),
   },
 });
