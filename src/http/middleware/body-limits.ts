@@ -1,6 +1,4 @@
-import { Transform } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { networkOf } from '../../lib/ip-networks.ts';
 import { Problem } from '../../lib/problems.ts';
 
 type Hookable = Pick<FastifyInstance, 'addHook'>;
@@ -24,8 +22,6 @@ const SMALL_BYTES = 16 * 1024;
 const AUTHENTICATED_BYTES = 32 * 1024 * 1024;
 /** Separate, so that anonymous uploads cannot block uploads of authenticated callers. */
 const ANONYMOUS_BYTES = 8 * 1024 * 1024;
-/** The share of a budget that one user or one network may use. */
-const SHARE = 0.5;
 
 const isChunked = ({ headers }: FastifyRequest): boolean => headers['transfer-encoding'] !== undefined;
 
@@ -36,70 +32,27 @@ export const hasLargeBody = (request: FastifyRequest): boolean =>
   isChunked(request) || declaredBytes(request) > SMALL_BYTES;
 
 /**
- * Limits the memory of all request bodies together, and of the bodies of each caller. A body of known length is refused before it is read;
- * a chunked one is counted as it arrives. The memory is released when the response has been sent.
+ * Limits the memory of all request bodies together. A body is refused before it is read; a chunked one may become as large as its route
+ * allows. The memory is released when the response has been sent.
  */
 const limitBodyMemory = (app: Hookable): void => {
-  const authenticated = createBudget(AUTHENTICATED_BYTES);
-  const anonymous = createBudget(ANONYMOUS_BYTES);
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    const bytes = declaredBytes(request);
+  const free = { authenticated: AUTHENTICATED_BYTES, anonymous: ANONYMOUS_BYTES };
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    const { bodyLimit } = request.routeOptions;
+    const bytes = isChunked(request) ? bodyLimit : declaredBytes(request);
     // Fastify refuses a body over the limit of its route without reading it.
-    if (!hasLargeBody(request) || bytes > request.routeOptions.bodyLimit) return done();
+    if (!hasLargeBody(request) || bytes > bodyLimit) return done();
     // The connection was lost during the authentication, so nothing would release the memory.
     if (request.raw.socket.destroyed) return done();
-    const { userId } = request.state;
-    const budget = userId === undefined ? anonymous : authenticated;
-    const caller = userId === undefined ? networkOf(request.ip) : String(userId);
-    let taken = 0;
-    const take = (bytes: number): Problem | null => {
-      if (!budget.take(caller, bytes)) return new Problem('overloaded', TOO_MANY_BODIES);
-      taken += bytes;
-      return null;
-    };
-    const meter = isChunked(request) ? createMeter(take) : null;
+    const budget = request.state.userId === undefined ? 'anonymous' : 'authenticated';
+    if (bytes > free[budget]) return done(new Problem('overloaded', TOO_MANY_BODIES));
+    free[budget] -= bytes;
     reply.raw.once('close', () => {
-      budget.release(caller, taken);
-      // A lost connection does not end the meter.
-      meter?.destroy();
+      free[budget] += bytes;
     });
-    if (meter) return done(null, payload.pipe(meter));
-    const refusal = take(bytes);
-    if (refusal) done(refusal);
-    else done();
+    done();
   });
 };
-
-const createBudget = (totalBytes: number) => {
-  const takenBy = new Map<string, number>();
-  let freeBytes = totalBytes;
-  return {
-    /** Whether there is room. */
-    take: (caller: string, bytes: number): boolean => {
-      const taken = (takenBy.get(caller) ?? 0) + bytes;
-      if (bytes > freeBytes || taken > totalBytes * SHARE) return false;
-      freeBytes -= bytes;
-      takenBy.set(caller, taken);
-      return true;
-    },
-    release: (caller: string, bytes: number): void => {
-      freeBytes += bytes;
-      const left = (takenBy.get(caller) ?? 0) - bytes;
-      if (left > 0) takenBy.set(caller, left);
-      else takenBy.delete(caller);
-    },
-  };
-};
-
-/** Passes chunks on as long as there is room. */
-const createMeter = (take: (bytes: number) => Problem | null): Transform =>
-  new Transform({
-    transform: (chunk: Buffer, _encoding, done) => {
-      const refusal = take(chunk.length);
-      if (refusal) done(refusal);
-      else done(null, chunk);
-    },
-  });
 
 const TOO_MANY_BODIES = { detail: 'Too many large uploads are in progress. Try again shortly.' };
 
