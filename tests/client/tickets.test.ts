@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as assert from 'uvu/assert';
 import { TicketError, type TicketErrorCode, verifyTicket } from '../../src/client/tickets.ts';
 import { EVERYWHERE } from '../../src/services/access/scope.ts';
-import { claimsIn, resign, ticketOf } from '../support/access-views.ts';
+import { claimsIn, resign, ticketOf, userId } from '../support/access-views.ts';
 import { ACME, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const ISSUER = 'http://localhost:8000';
@@ -209,12 +209,7 @@ verification(
     await using served = await serveKeys(app);
     const twin = await app.startTwin();
     try {
-      const { id } = await app
-        .db()
-        .selectFrom('users')
-        .select('id')
-        .where('email', '=', GRACE)
-        .executeTakeFirstOrThrow();
+      const id = await userId(app, GRACE);
       const issue = ({ openServices }: Pick<TestApp, 'openServices'>) =>
         openServices().tickets.issueTicket({
           kind: 'user',

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { createAuthenticator, enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { rowsOf } from '../support/rows.ts';
 import { codeAt, enroll, forgetAttempts } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
@@ -17,6 +18,9 @@ passkeys.before.each(async ({ app }) => {
 
 const logInWith = (app: TestApp, username: string, otp?: string) =>
   app.as(null).tokens.create({ username, password: DEMO_PASSWORD, otp });
+
+const textOf = async (app: TestApp, mail: { id: number } | undefined) =>
+  (await app.as(ROOT).mail.get({ id: mail?.id ?? 0 })).text;
 
 const latestActions = async (app: TestApp, target: string, limit: number): Promise<string[]> =>
   (await app.as(ROOT).audit.list({ target, limit })).map(({ action }) => action);
@@ -39,42 +43,27 @@ passkeys('are requested with a verified user, and for the address of the service
   assert.not.match(Buffer.from(options.user.id, 'base64url').toString('latin1'), /ada/i);
 });
 
-passkeys(
-  'count after they were created only, with recovery codes, a mail and an audit entry',
-  async ({ app }) => {
-    await app.as(ADA).mfa.startPasskey({});
-    await logInWith(app, ADA);
-    assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
-    const { factor, codes } = await enrollPasskey(app, ADA);
+passkeys('count once they were created, with recovery codes, a mail and an entry', async ({ app }) => {
+  await app.as(ADA).mfa.startPasskey({});
+  await logInWith(app, ADA);
+  assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
+  const { factor, codes } = await enrollPasskey(app, ADA);
 
-    assert.is(new Set(codes).size, 10);
-    const { id: _, ...added } = factor;
-    const now = app.clock.now();
-    assert.equal(added, { kind: 'passkey', name: 'Unknown browser', confirmed_at: now, last_used_at: null });
-    assert.equal(await app.as(ADA).mfa.list({}), { factors: [factor], recovery_codes: 10 });
-    await rejectsWith(logInWith(app, ADA), 'otp-required');
-    await logInWith(app, ADA, codes[0]);
-    assert.equal(
-      (await mailsTo(app, ADA)).map(({ kind }) => kind),
-      ['recovery-code-used', 'passkey-added'],
-    );
-    assert.equal(
-      (await latestActions(app, ADA, 9)).filter((action) => action.startsWith('mfa.')),
-      ['mfa.use-recovery-code', 'mfa.enroll'],
-    );
-  },
-);
-
-passkeys('are told of in mails with words of their own', async ({ app }) => {
-  const { factor } = await enrollPasskey(app, ADA);
-  await app.as(ADA).mfa.remove({ id: factor.id });
-  const [removed, added] = await mailsTo(app, ADA);
-  const texts = await Promise.all(
-    [added, removed].map(async (mail) => (await app.as(ROOT).mail.get({ id: mail?.id ?? 0 })).text),
+  assert.is(new Set(codes).size, 10);
+  const { id: _, ...added } = factor;
+  const now = app.clock.now();
+  assert.equal(added, { kind: 'passkey', name: 'Unknown browser', confirmed_at: now, last_used_at: null });
+  assert.equal(await app.as(ADA).mfa.list({}), { factors: [factor], recovery_codes: 10 });
+  await rejectsWith(logInWith(app, ADA), 'otp-required');
+  await logInWith(app, ADA, codes[0]);
+  assert.equal(
+    (await mailsTo(app, ADA)).map(({ kind }) => kind),
+    ['recovery-code-used', 'passkey-added'],
   );
-
-  assert.match(texts[0] ?? '', /A passkey was added to ada@acme\.test at Acme Analytics/);
-  assert.match(texts[1] ?? '', /A passkey was removed from ada@acme\.test at Acme Analytics/);
+  assert.equal(
+    (await latestActions(app, ADA, 9)).filter((action) => action.startsWith('mfa.')),
+    ['mfa.use-recovery-code', 'mfa.enroll'],
+  );
 });
 
 passkeys('have the name that the person gives, also later', async ({ app }) => {
@@ -86,21 +75,6 @@ passkeys('have the name that the person gives, also later', async ({ app }) => {
   assert.is((await latestActions(app, ADA, 1))[0], 'mfa.rename');
   await rejectsWith(app.as(GRACE).mfa.rename({ id: factor.id, name: 'x' }), 'not-found');
   await rejectsWith(app.as(ADA).mfa.rename({ id: factor.id, name: ' ' }), 'invalid-input');
-});
-
-passkeys('stand beside authenticator apps, without further recovery codes', async ({ app }) => {
-  const { codes } = await enroll(app, ADA, 'Phone');
-  const added = await enrollPasskey(app, ADA, 'Laptop');
-  const { factors } = await app.as(ADA).mfa.list({});
-
-  assert.equal([codes.length, added.codes], [10, []]);
-  assert.equal(
-    factors.map(({ kind, name }) => [kind, name]),
-    [
-      ['totp', 'Phone'],
-      ['passkey', 'Laptop'],
-    ],
-  );
 });
 
 passkeys('of one user have one handle, and are excluded from the next request', async ({ app }) => {
@@ -124,41 +98,30 @@ passkeys('are ten at most', async ({ app }) => {
   await app.as(ADA).mfa.startTotp({});
 });
 
-passkeys(
-  'of another origin, site, challenge or user are refused, as are those without verification',
-  async ({ app }) => {
-    const faults = {
-      'another origin': { origin: 'http://localhost:9000' },
-      'a subdomain': { origin: 'http://acme.localhost:8000' },
-      'another site': { rpId: 'evil.test' },
-      'another challenge': { challenge: 'A'.repeat(43) },
-      'a signature instead of a creation': { type: 'webauthn.get' },
-      'no verification of the user': { isUserVerified: false },
-      'another id than that of its key': { id: '' },
-    };
-    for (const [name, fault] of Object.entries(faults)) {
-      const options = await app.as(ADA).mfa.startPasskey({});
-      const credential = createAuthenticator().create(options, fault);
-      await rejectsWith(
-        app.as(ADA).mfa.addPasskey({ credential }),
-        name.startsWith('another id') ? 'invalid-input' : 'invalid-passkey',
-      );
-    }
-    assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
-  },
-);
-
-passkeys('with an attestation are refused, because its certificates are not looked at', async ({ app }) => {
-  const options = await app.as(ADA).mfa.startPasskey({});
+passkeys('are refused from another origin, site or challenge, and without verification', async ({ app }) => {
   const attStmt = new Map<string, number | Buffer | Buffer[]>([
     ['alg', -7],
     ['sig', Buffer.alloc(8)],
     ['x5c', [Buffer.from('a certificate')]],
   ]);
-  for (const fmt of ['packed', 'apple', 'android-key']) {
-    const credential = createAuthenticator().create(options, { attestation: { fmt, attStmt } });
-    await rejectsWith(app.as(ADA).mfa.addPasskey({ credential }), 'invalid-passkey');
+  const faults = {
+    'another origin': { origin: 'http://localhost:9000' },
+    'a subdomain': { origin: 'http://acme.localhost:8000' },
+    'another site': { rpId: 'evil.test' },
+    'another challenge': { challenge: 'A'.repeat(43) },
+    'a signature instead of a creation': { type: 'webauthn.get' },
+    'no verification of the user': { isUserVerified: false },
+    'another id than that of its key': { id: '' },
+    // The certificates of an attestation are not looked at.
+    'an attestation': { attestation: { fmt: 'packed', attStmt } },
+  };
+  for (const [name, fault] of Object.entries(faults)) {
+    const options = await app.as(ADA).mfa.startPasskey({});
+    const credential = createAuthenticator().create(options, fault);
+    const code = name.startsWith('another id') ? 'invalid-input' : 'invalid-passkey';
+    await rejectsWith(app.as(ADA).mfa.addPasskey({ credential }), code);
   }
+  assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
 });
 
 passkeys('are added once, to one user', async ({ app }) => {
@@ -188,23 +151,23 @@ passkeys('are added once of many requests at the same time', async ({ app }) => 
 });
 
 passkeys('have to be created within five minutes, and for the last start', async ({ app }) => {
-  const first = await app.as(ADA).mfa.startPasskey({});
-  const second = await app.as(ADA).mfa.startPasskey({});
-  const late = createAuthenticator().create(second);
-  await rejectsWith(
-    app.as(ADA).mfa.addPasskey({ credential: createAuthenticator().create(first) }),
-    'invalid-passkey',
-  );
+  const start = () => app.as(ADA).mfa.startPasskey({});
+  const refuse = async (
+    options: Awaited<ReturnType<typeof start>>,
+    code: 'invalid-passkey' | 'not-found',
+  ) => {
+    const credential = createAuthenticator().create(options);
+    await rejectsWith(app.as(ADA).mfa.addPasskey({ credential }), code);
+  };
+  const [first, second] = [await start(), await start()];
+  await refuse(first, 'invalid-passkey');
   app.clock.advance(5 * MINUTE_MS);
-  await rejectsWith(app.as(ADA).mfa.addPasskey({ credential: late }), 'not-found');
-  const third = await app.as(ADA).mfa.startPasskey({});
-  const app_ = await app.as(ADA).mfa.startTotp({});
-  await rejectsWith(
-    app.as(ADA).mfa.addPasskey({ credential: createAuthenticator().create(third) }),
-    'not-found',
-  );
-  await app.as(ADA).mfa.startPasskey({});
-  await rejectsWith(app.as(ADA).mfa.confirmTotp({ code: codeAt(app_.secret, app.clock.now()) }), 'not-found');
+  await refuse(second, 'not-found');
+  const third = await start();
+  const { secret } = await app.as(ADA).mfa.startTotp({});
+  await refuse(third, 'not-found');
+  await start();
+  await rejectsWith(app.as(ADA).mfa.confirmTotp({ code: codeAt(secret, app.clock.now()) }), 'not-found');
 });
 
 passkeys('are removed one by one, and with the last factor the recovery codes', async ({ app }) => {
@@ -217,32 +180,25 @@ passkeys('are removed one by one, and with the last factor the recovery codes', 
 
   assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
   await logInWith(app, ADA);
-  const { rows } = await sql`select from passkeys`.execute(app.db());
-  assert.equal(rows, []);
+  assert.equal(await rowsOf(app, 'passkeys'), []);
+  const mails = await mailsTo(app, ADA);
+  assert.match(await textOf(app, mails[0]), /A passkey was removed from ada@acme\.test at Acme Analytics/);
+  assert.match(await textOf(app, mails.at(-1)), /A passkey was added to ada@acme\.test at Acme Analytics/);
 });
 
-passkeys('are reset with all other factors, and shown to admins by their kind', async ({ app }) => {
-  await enroll(app, ADA, 'Phone');
-  await enrollPasskey(app, ADA, 'Laptop');
+passkeys('stand beside authenticator apps, whose codes skip them, until all are reset', async ({ app }) => {
+  const { codes, secret } = await enroll(app, ADA, 'Phone');
+  const added = await enrollPasskey(app, ADA, 'Laptop');
+  assert.equal([codes.length, added.codes], [10, []]);
   const { account } = await app.as(ACME).users.screen({ email: ADA });
-  assert.equal(
-    account?.second_factors.map(({ kind, name }) => [kind, name]),
-    [
-      ['totp', 'Phone'],
-      ['passkey', 'Laptop'],
-    ],
-  );
-  await app.as(ACME).users.resetFactors({ email: ADA });
-
-  assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
-  await logInWith(app, ADA);
-});
-
-passkeys('do not stand in the way of codes, which skip them', async ({ app }) => {
-  await enrollPasskey(app, ADA);
-  const { secret } = await enroll(app, ADA, 'Phone');
+  const shown = account?.second_factors.map(({ kind, name }) => `${kind} ${name}`);
+  assert.equal(shown, ['totp Phone', 'passkey Laptop']);
   app.clock.advance(MINUTE_MS);
   await logInWith(app, ADA, codeAt(secret, app.clock.now()));
+
+  await app.as(ACME).users.resetFactors({ email: ADA });
+  assert.equal(await app.as(ADA).mfa.list({}), { factors: [], recovery_codes: 0 });
+  await logInWith(app, ADA);
 });
 
 passkeys.run();

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -96,12 +97,7 @@ expiry(
     const recent = app.clock.now();
     await app.as(ROOT).users.update({ email: EDSGER, apps: [FLEET, SALES] });
     await policy(app, ROOT, 10, 2);
-    await app
-      .db()
-      .updateTable('users')
-      .set({ last_password_set: recent })
-      .where('email', '=', EDSGER)
-      .execute();
+    await setRows(app, 'users', { email: EDSGER }, { last_password_set: recent });
     await app.db().deleteFrom('outbox_mails').execute();
 
     await policy(app, ACME, 30);

@@ -3,6 +3,7 @@ import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createSignedLinks } from '../../src/services/auth/signed-links.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -66,12 +67,7 @@ passwords('must meet the strictest policy of the user’s clients', async ({ app
     .as(ROOT)
     .users.create({ email: 'both@acme.test', apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
   const hash = await app.hasher.hash(DEMO_PASSWORD);
-  await app
-    .db()
-    .updateTable('users')
-    .set({ password_hash: hash })
-    .where('email', '=', 'both@acme.test')
-    .execute();
+  await setRows(app, 'users', { email: 'both@acme.test' }, { password_hash: hash });
   const change = (new_password: string) =>
     app.as('both@acme.test').passwords.change({ password: DEMO_PASSWORD, new_password });
 

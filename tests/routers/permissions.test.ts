@@ -57,15 +57,6 @@ permissions('match what the service allows on an app', async ({ app }) => {
     }
 });
 
-permissions(
-  'do not include the apps of other clients for staff who administer one client',
-  async ({ app }) => {
-    const grace = app.as(GRACE).apps;
-    assert.equal(await grace.permissions({ app_id: SALES }), { can_update: true });
-    assert.equal(await grace.permissions({ app_id: FLEET }), { can_update: false });
-  },
-);
-
 permissions('are hidden from those who may not see the user or the app', async ({ app }) => {
   await rejectsWith(app.as(ADA).users.permissions({ email: EDSGER }), 'not-found');
   await rejectsWith(app.as(ADA).apps.permissions({ app_id: FLEET }), 'not-found');

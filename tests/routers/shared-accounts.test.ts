@@ -58,12 +58,4 @@ accounts('is not for admins once the person has had a role for all clients', asy
   await requireHidden(app, email);
 });
 
-accounts('shows admins the membership, and superusers everything', async ({ app }) => {
-  const email = await addPerson(app, [SALES, FLEET]);
-  await app.as(ACME).users.update({ email, extra: { region: 'north' }, is_active: false });
-  assert.equal((await app.as(ACME).users.get({ email })).extra, { region: 'north' });
-  assert.is((await app.as(GLOBEX).users.get({ email })).is_active, true);
-  assert.ok((await app.as(ROOT).users.screen({ email })).account);
-});
-
 accounts.run();

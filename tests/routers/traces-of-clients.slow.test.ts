@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { createView } from '../support/access-views.ts';
+import { createView, userId } from '../support/access-views.ts';
 import { inviteByLink, mailedEmailToken, setProved } from '../support/mails.ts';
 import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { addRows, rowOf, setRows } from '../support/rows.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
@@ -35,17 +36,11 @@ traces('share links do not show what became of a person who has left', async ({ 
 
 /** A mail of this client about the end of the person's password that waits. */
 const addExpiryMail = async (app: TestApp, email: string, client: number): Promise<number> => {
-  const person = app.db().selectFrom('users').select('id').where('email', '=', email);
-  const { id: userId } = await person.executeTakeFirstOrThrow();
   const now = app.clock.now();
-  const mail = { kind: 'password-expiry' as const, user_id: userId, client_id: client, recipient: email };
-  const { id } = await app
-    .db()
-    .insertInto('outbox_mails')
-    .values({ ...mail, created_at: now, next_attempt_at: now, failed_at: now, last_error: 'Full.' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
+  const mail = { kind: 'password-expiry', user_id: await userId(app, email), client_id: client } as const;
+  const times = { created_at: now, next_attempt_at: now, failed_at: now };
+  await addRows(app, 'outbox_mails', { ...mail, recipient: email, ...times, last_error: 'Full.' });
+  return (await rowOf(app, 'outbox_mails', { recipient: email })).id;
 };
 
 traces('the end of a password stays a matter of the client whose policy it is', async ({ app }) => {
@@ -61,7 +56,7 @@ traces('the end of a password stays a matter of the client whose policy it is', 
 traces('the preview of an offboarding counts no mail that its reader may not see', async ({ app }) => {
   const email = await addPerson(app, [SALES, FLEET]);
   const id = await addExpiryMail(app, email, 1);
-  await app.db().updateTable('outbox_mails').set({ failed_at: null }).where('id', '=', id).execute();
+  await setRows(app, 'outbox_mails', { id }, { failed_at: null });
 
   assert.is((await app.as(ACME).users.previewOffboarding({ email })).mails, 0);
   assert.is((await app.as(ROOT).users.previewOffboarding({ email })).mails, 1);
@@ -70,6 +65,14 @@ traces('the preview of an offboarding counts no mail that its reader may not see
 const offboard = async (app: TestApp, as: string, email: string): Promise<string> =>
   (await app.as(as).users.bulkUpdate({ emails: [email], action: 'offboard' })).operation;
 
+/** Changes the address of a person, and returns the token that would undo it. */
+const moveTo = async (app: TestApp, email: string, to: string): Promise<string> => {
+  await setProved(app, email);
+  await app.as(email).profile.requestEmail({ email: to });
+  await app.as(email).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
+  return mailedEmailToken(app, email, 'undo');
+};
+
 traces('a role that an undo gives back ends the undo of an address', async ({ app }) => {
   const email = await addPerson(app, [SALES]);
   const root = app.as(ROOT);
@@ -77,43 +80,36 @@ traces('a role that an undo gives back ends the undo of an address', async ({ ap
   const operation = await offboard(app, ROOT, email);
   await root.users.update({ email, is_active: true });
   const present = `new-${email}`;
-  await setProved(app, email);
-  await app.as(email).profile.requestEmail({ email: present });
-  const confirm = await mailedEmailToken(app, present, 'confirm');
-  await app.as(email).profile.confirmEmail({ token: confirm });
-  const token = await mailedEmailToken(app, email, 'undo');
+  const token = await moveTo(app, email, present);
   await root.operations.undo({ id: operation });
 
   assert.is((await root.roles.get({ email: present })).is_staff, true);
   await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
 });
 
-traces(
-  'the dates of an account are not for admins once it is shared, those of the membership are',
-  async ({ app }) => {
-    const email = await addPerson(app, [FLEET]);
-    for (const is_active of [false, true]) {
-      app.clock.advance(MINUTE_MS);
-      await app.as(GLOBEX).users.update({ email, is_active });
-    }
+traces('a shared account shows admins the dates of the membership alone', async ({ app }) => {
+  const email = await addPerson(app, [FLEET]);
+  for (const is_active of [false, true]) {
     app.clock.advance(MINUTE_MS);
-    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-    const datesFor = async (who: string) => {
-      const { last_activated, last_deactivated } = await app.as(who).users.get({ email });
-      return [last_activated, last_deactivated].map((date) => date !== null);
-    };
+    await app.as(GLOBEX).users.update({ email, is_active });
+  }
+  app.clock.advance(MINUTE_MS);
+  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+  const datesFor = async (who: string) => {
+    const { last_activated, last_deactivated } = await app.as(who).users.get({ email });
+    return [last_activated, last_deactivated].map((date) => date !== null);
+  };
 
-    assert.equal(await datesFor(ACME), [false, false]);
-    assert.equal(await datesFor(GLOBEX), [false, false]);
-    assert.equal(await datesFor(ROOT), [true, true]);
-    const changed = await app.as(ACME).users.update({ email, extra: { a: 1 } });
-    assert.equal([changed.last_activated, changed.last_deactivated], [null, null]);
-    const suspended = await app.as(ACME).users.update({ email, is_active: false });
-    assert.equal(suspended.last_deactivated, app.clock.now());
-    const back = await app.as(ACME).users.update({ email, is_active: true });
-    assert.equal([back.last_activated, back.last_deactivated], [app.clock.now(), null]);
-  },
-);
+  assert.equal(await datesFor(ACME), [false, false]);
+  assert.equal(await datesFor(GLOBEX), [false, false]);
+  assert.equal(await datesFor(ROOT), [true, true]);
+  const changed = await app.as(ACME).users.update({ email, extra: { a: 1 } });
+  assert.equal([changed.last_activated, changed.last_deactivated], [null, null]);
+  const suspended = await app.as(ACME).users.update({ email, is_active: false });
+  assert.equal(suspended.last_deactivated, app.clock.now());
+  const back = await app.as(ACME).users.update({ email, is_active: true });
+  assert.equal([back.last_activated, back.last_deactivated], [app.clock.now(), null]);
+});
 
 traces('an admin cannot find out the password policy of another client of a person', async ({ app }) => {
   const email = await addPerson(app, [SALES, FLEET]);
@@ -136,39 +132,29 @@ traces('an admin cannot find out the password policy of another client of a pers
   await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 0 });
 });
 
-traces(
-  'an erasure that a client admin reads of does not count the rows of other clients',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES, FLEET]);
-    await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN' }] });
-    await erase(app, email);
+traces('an erasure shows a client admin no counts of other clients', async ({ app }) => {
+  const email = await addPerson(app, [SALES, FLEET]);
+  await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN' }] });
+  await erase(app, email);
 
-    const entryFor = async (who: string) =>
-      (await app.as(who).audit.list({ action: 'user.erase', limit: 1 }))[0];
-    assert.equal((await entryFor(ACME))?.details, {});
-    assert.is((await entryFor(ROOT))?.details.usage_entries, 1);
-  },
-);
+  const entryFor = async (who: string) =>
+    (await app.as(who).audit.list({ action: 'user.erase', limit: 1 }))[0];
+  assert.equal((await entryFor(ACME))?.details, {});
+  assert.is((await entryFor(ROOT))?.details.usage_entries, 1);
+});
 
-traces(
-  'an invitation that brings a suspended person back ends the undo for an old mailbox',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES]);
-    const to = `moved-${email}`;
-    await setProved(app, email);
-    await app.as(email).profile.requestEmail({ email: to });
-    const confirmation = await mailedEmailToken(app, to, 'confirm');
-    await app.as(email).profile.confirmEmail({ token: confirmation });
-    const token = await mailedEmailToken(app, email, 'undo');
-    assert.ok(await app.as(null).profile.verifyEmail({ token, kind: 'undo' }));
-    await app.as(ACME).memberships.update({ id: 1, email: to, is_active: false });
+traces('an invitation that brings a person back ends the undo for an old mailbox', async ({ app }) => {
+  const email = await addPerson(app, [SALES]);
+  const to = `moved-${email}`;
+  const token = await moveTo(app, email, to);
+  assert.ok(await app.as(null).profile.verifyEmail({ token, kind: 'undo' }));
+  await app.as(ACME).memberships.update({ id: 1, email: to, is_active: false });
 
-    const { path } = await inviteByLink(app, { email: to, by: ROOT });
-    const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
-    await app.as(to).invitations.accept({ key, signature });
+  const { path } = await inviteByLink(app, { email: to, by: ROOT });
+  const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
+  await app.as(to).invitations.accept({ key, signature });
 
-    await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'undo' }), 'invalid-link');
-  },
-);
+  await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'undo' }), 'invalid-link');
+});
 
 traces.run();

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -23,33 +24,15 @@ const daysAgo = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
 const dayAgo = (days: number) => daysAgo(days).toISOString().slice(0, 10);
 
 const setCreated = (app: TestApp, id: string, days: number) =>
-  app
-    .db()
-    .updateTable('apps')
-    .set({ created_at: daysAgo(days) })
-    .where('id', '=', id)
-    .execute();
+  setRows(app, 'apps', { id }, { created_at: daysAgo(days) });
 
 /** Usage and logins as they are known here: nothing else was recorded. */
 idle.before(async ({ app }) => {
-  const db = app.db();
   for (const table of ['usage_days', 'usage_app_days', 'usage_windows'] as const)
-    await db.deleteFrom(table).execute();
-  await db
-    .updateTable('users')
-    .set({ date_joined: daysAgo(400), last_login: daysAgo(1) })
-    .execute();
+    await app.db().deleteFrom(table).execute();
+  await setRows(app, 'users', {}, { date_joined: daysAgo(400), last_login: daysAgo(1) });
   for (const [index, id] of [SALES, CHURN, FLEET].entries()) await setCreated(app, id, 400 - index);
-  for (const [email, days] of [
-    [ADA, 200],
-    [GRACE, 100],
-    [EDSGER, 100],
-  ] as const)
-    await db
-      .updateTable('users')
-      .set({ last_login: daysAgo(days) })
-      .where('email', '=', email)
-      .execute();
+  await setRows(app, 'users', { email: [ADA, GRACE, EDSGER] }, { last_login: daysAgo(100) });
   const write = (appId: string, days: number, email: string) =>
     writeUsage(app.orm.em.fork(), appId, [logEntry(days, email)], NOON);
   await write(SALES, 95, ADA);

@@ -32,13 +32,14 @@ recording.after.each(async ({ app }) => {
 
 recording('accepts one entry or an array', async ({ app }) => {
   const before = await countOf(app);
-  const one = await app.send(PATH, { as: STAFF, payload: report() });
-  const many = await app.send(PATH, { as: ACME, payload: [report(), report({ email: GRACE })] });
-  const none = await app.send(PATH, { as: STAFF, payload: [] });
-
-  assert.equal([one.statusCode, one.json()], [201, { inserted: 1, duplicates: 0 }]);
-  assert.equal([many.statusCode, many.json()], [201, { inserted: 2, duplicates: 0 }]);
-  assert.equal([none.statusCode, none.json()], [201, { inserted: 0, duplicates: 0 }]);
+  for (const [payload, inserted] of [
+    [report(), 1],
+    [[report(), report({ email: GRACE })], 2],
+    [[], 0],
+  ] as const) {
+    const answer = await app.send(PATH, { as: ACME, payload });
+    assert.equal([answer.statusCode, answer.json()], [201, { inserted, duplicates: 0 }]);
+  }
   assert.is(await countOf(app), before + 3);
 });
 
@@ -108,15 +109,12 @@ recording('accepts at most 10,000 entries at once', async ({ app }) => {
 recording('writes an entry with an id once, in one array, repeated or concurrent', async ({ app }) => {
   const identified = (id: string) => report({ id, timestamp: ago(40 * DAY_MS) });
   const [first, second] = [identified('1'), identified('2')];
-  const send = (entries: object[]) =>
-    app.send(PATH, { as: STAFF, payload: entries }).then((answer) => answer.json());
+  const send = async (entries: object[]) =>
+    (await app.send(PATH, { as: STAFF, payload: entries })).json().inserted;
 
-  assert.equal(await send([first, first]), { inserted: 1, duplicates: 1 });
-  const answers = await Promise.all(Array.from({ length: 10 }, () => send([first, second])));
-  assert.is(
-    answers.reduce((sum, { inserted }) => sum + inserted, 0),
-    1,
-  );
+  assert.is(await send([first, first]), 1);
+  const inserted = await Promise.all(Array.from({ length: 10 }, () => send([first, second])));
+  assert.equal(inserted.toSorted(), [...Array(9).fill(0), 1]);
 });
 
 recording('detects a duplicate without a time by its id', async ({ app }) => {
@@ -144,9 +142,11 @@ const nameFilledIn = async (app: TestApp, who: string, entry: object): Promise<s
 };
 
 recording('user names are filled in only for users whom the caller may see', async ({ app }) => {
+  const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
+
   assert.is(await nameFilledIn(app, ACME, {}), '');
   assert.is(await nameFilledIn(app, ACME, { email: ADA }), 'Ada Lovelace');
-  assert.is(await nameFilledIn(app, STAFF, {}), 'Edsger Dijkstra');
+  assert.is(await nameFilledIn(app, STAFF, nulls), 'Edsger Dijkstra');
   assert.is(await nameFilledIn(app, ACME, { full_name: 'As Sent' }), 'As Sent');
 });
 
@@ -160,11 +160,6 @@ recording('user names appear in a ranking only for users whom the caller may see
 
   assert.equal(await namesFor(ACME), ['', 'Ada Lovelace']);
   assert.equal(await namesFor(STAFF), ['Edsger Dijkstra', 'Ada Lovelace']);
-});
-
-recording('user names may be null, like other optional fields', async ({ app }) => {
-  const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
-  assert.is(await nameFilledIn(app, STAFF, nulls), 'Edsger Dijkstra');
 });
 
 recording.run();

@@ -42,68 +42,59 @@ usage.before(async ({ app }) => {
   await writeUsage(app.orm.em.fork(), FLEET, [logEntry(1, ADA), logEntry(40, ADA)], NOON);
 });
 
-usage(
-  'report has actions and distinct users of an app for each period and its counterpart',
-  async ({ app }) => {
-    const entriesOf = await logOf(app, [SALES]);
-    const countOf = (start: string, end: string) => {
-      const entries = entriesOf(start, end);
-      return [entries.length, new Set(entries.map(({ email }) => email)).size];
-    };
-    for (const interval of ['day', 'week', 'month'] as const) {
-      const rows = await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 3 });
+usage('report has actions and users of an app for each period and the one before', async ({ app }) => {
+  const entriesOf = await logOf(app, [SALES]);
+  const countOf = (start: string, end: string) => {
+    const entries = entriesOf(start, end);
+    return [entries.length, new Set(entries.map(({ email }) => email)).size];
+  };
+  for (const interval of ['day', 'week', 'month'] as const) {
+    const rows = await app.as(ACME).usage.report({ app_id: SALES, interval, periods: 3 });
 
-      assert.is(rows.length, 3);
-      for (const row of rows) {
-        assert.equal([row.actions, row.users], countOf(row.start, row.end), `${interval} ${row.start}`);
-        assert.equal(
-          [row.previous_actions, row.previous_users],
-          countOf(row.previous_start, row.previous_end),
-          `${interval} ${row.previous_start}`,
-        );
-        assert.is(row.actions_change, row.actions - row.previous_actions);
-        assert.is(row.users_change, Number(row.users) - Number(row.previous_users));
-      }
+    assert.is(rows.length, 3);
+    for (const row of rows) {
+      assert.equal([row.actions, row.users], countOf(row.start, row.end), `${interval} ${row.start}`);
+      assert.equal(
+        [row.previous_actions, row.previous_users],
+        countOf(row.previous_start, row.previous_end),
+        `${interval} ${row.previous_start}`,
+      );
+      assert.is(row.actions_change, row.actions - row.previous_actions);
+      assert.is(row.users_change, Number(row.users) - Number(row.previous_users));
     }
-  },
-);
+  }
+});
 
-usage(
-  'report sums all apps of a client, and all that the caller administers without a filter',
-  async ({ app }) => {
-    const whole = { interval: 'month', periods: 5 } as const;
-    const [acme, globex] = [await logOf(app, [SALES, CHURN]), await logOf(app, [FLEET])];
-    const [ofAcme, ofGlobex] = [acme, globex].map((log) => log('2026-07-01', '2026-11-21').length);
+usage('report sums all apps of a client, or all that the caller administers', async ({ app }) => {
+  const whole = { interval: 'month', periods: 5 } as const;
+  const [acme, globex] = [await logOf(app, [SALES, CHURN]), await logOf(app, [FLEET])];
+  const [ofAcme, ofGlobex] = [acme, globex].map((log) => log('2026-07-01', '2026-11-21').length);
 
-    const byClient = await app.as(STAFF).usage.report({ client: 1, ...whole });
+  const byClient = await app.as(STAFF).usage.report({ client: 1, ...whole });
 
-    assert.is(sum(byClient), ofAcme);
-    assert.equal(
-      byClient.map(({ users, previous_users, users_change }) => [users, previous_users, users_change]),
-      Array.from({ length: 5 }, () => [null, null, null]),
-    );
-    assert.is(sum(await app.as(ACME).usage.report(whole)), ofAcme);
-    assert.is(sum(await app.as(GLOBEX).usage.report(whole)), ofGlobex);
-    assert.is(sum(await app.as(ROOT).usage.report(whole)), Number(ofAcme) + Number(ofGlobex));
-  },
-);
+  assert.is(sum(byClient), ofAcme);
+  assert.equal(
+    byClient.map(({ users, previous_users, users_change }) => [users, previous_users, users_change]),
+    Array.from({ length: 5 }, () => [null, null, null]),
+  );
+  assert.is(sum(await app.as(ACME).usage.report(whole)), ofAcme);
+  assert.is(sum(await app.as(GLOBEX).usage.report(whole)), ofGlobex);
+  assert.is(sum(await app.as(ROOT).usage.report(whole)), Number(ofAcme) + Number(ofGlobex));
+});
 
-usage(
-  'report counts a person in an app, in a client, or in all apps that the caller administers',
-  async ({ app }) => {
-    const days = { periods: 30 };
-    const count = async (as: string, subject: object) =>
-      sum(await app.as(as).usage.report({ email: ADA, ...subject, ...days }));
-    const inSales = await count(ACME, { app_id: SALES });
-    const inChurn = await count(ACME, { app_id: CHURN });
+usage('report counts a person in an app, in a client, or in all of the caller', async ({ app }) => {
+  const days = { periods: 30 };
+  const count = async (as: string, subject: object) =>
+    sum(await app.as(as).usage.report({ email: ADA, ...subject, ...days }));
+  const inSales = await count(ACME, { app_id: SALES });
+  const inChurn = await count(ACME, { app_id: CHURN });
 
-    assert.ok(inSales > 0 && inChurn > 0);
-    assert.is(await count(ACME, {}), inSales + inChurn, 'the fleet is not theirs to see');
-    const inFleet = await count(STAFF, { client: 2 });
-    assert.ok(inFleet > 0);
-    assert.is(await count(STAFF, {}), inSales + inChurn + inFleet);
-  },
-);
+  assert.ok(inSales > 0 && inChurn > 0);
+  assert.is(await count(ACME, {}), inSales + inChurn, 'the fleet is not theirs to see');
+  const inFleet = await count(STAFF, { client: 2 });
+  assert.ok(inFleet > 0);
+  assert.is(await count(STAFF, {}), inSales + inChurn + inFleet);
+});
 
 usage('report counts a stack of an app', async ({ app }) => {
   const stacks = ['a0a91e46', 'b1b82f57', 'none'];
@@ -120,25 +111,22 @@ usage('report counts a stack of an app', async ({ app }) => {
   assert.is(none, 0);
 });
 
-usage(
-  'report is refused to members, for what the caller does not administer, and for impossible filters',
-  async ({ app }) => {
-    const { usage } = app.as(ACME);
-    await rejectsWith(app.as(ADA).usage.report({}), 'forbidden');
-    await rejectsWith(usage.report({ client: 2 }), 'not-found');
-    await rejectsWith(usage.report({ app_id: FLEET }), 'not-found');
-    await rejectsWith(usage.report({ email: GLOBEX }), 'not-found');
-    const invalid = [
-      [{ client: 1, app_id: SALES }, 'client'],
-      [{ stack: 'a0a91e46' }, 'stack'],
-      [{ app_id: SALES, stack: 'a0a91e46', email: GRACE }, 'stack'],
-    ] as const;
-    for (const [input, field] of invalid) {
-      const { fields } = await rejectsWith(usage.report(input), 'invalid-input');
-      assert.equal(Object.keys(fields ?? {}), [field]);
-    }
-  },
-);
+usage('report is refused to members, for foreign subjects and wrong filters', async ({ app }) => {
+  const { usage } = app.as(ACME);
+  await rejectsWith(app.as(ADA).usage.report({}), 'forbidden');
+  await rejectsWith(usage.report({ client: 2 }), 'not-found');
+  await rejectsWith(usage.report({ app_id: FLEET }), 'not-found');
+  await rejectsWith(usage.report({ email: GLOBEX }), 'not-found');
+  const invalid = [
+    [{ client: 1, app_id: SALES }, 'client'],
+    [{ stack: 'a0a91e46' }, 'stack'],
+    [{ app_id: SALES, stack: 'a0a91e46', email: GRACE }, 'stack'],
+  ] as const;
+  for (const [input, field] of invalid) {
+    const { fields } = await rejectsWith(usage.report(input), 'invalid-input');
+    assert.equal(Object.keys(fields ?? {}), [field]);
+  }
+});
 
 const PERSON = 'of-two-apps@x.test';
 
@@ -168,28 +156,25 @@ const countsOf = async (app: TestApp, apps: string[], first: number, last: numbe
   return { actions: counted.length, users: distinct('email'), used_apps: distinct('app_id') };
 };
 
-usage(
-  'summary counts a person of several apps once, today included, beside the days before',
-  async ({ app }) => {
-    for (const [as, apps, window] of [
-      [ACME, [SALES, CHURN], 28],
-      [GLOBEX, [FLEET], 28],
-      [ROOT, [SALES, CHURN, FLEET], 28],
-      [ROOT, [SALES, CHURN, FLEET], 7],
-    ] as const) {
-      const counted = await app.as(as).usage.summary({ window });
-      const now = await countsOf(app, [...apps], window - 1, 0);
-      const before = await countsOf(app, [...apps], 2 * window - 1, window);
+usage('summary counts a person of several apps once, beside the days before', async ({ app }) => {
+  for (const [as, apps, window] of [
+    [ACME, [SALES, CHURN], 28],
+    [GLOBEX, [FLEET], 28],
+    [ROOT, [SALES, CHURN, FLEET], 28],
+    [ROOT, [SALES, CHURN, FLEET], 7],
+  ] as const) {
+    const counted = await app.as(as).usage.summary({ window });
+    const now = await countsOf(app, [...apps], window - 1, 0);
+    const before = await countsOf(app, [...apps], 2 * window - 1, window);
 
-      assert.equal(counted, {
-        ...now,
-        previous_actions: before.actions,
-        previous_users: before.users,
-        previous_used_apps: before.used_apps,
-      });
-    }
-  },
-);
+    assert.equal(counted, {
+      ...now,
+      previous_actions: before.actions,
+      previous_users: before.users,
+      previous_used_apps: before.used_apps,
+    });
+  }
+});
 
 usage('summary counts one client, and nothing without usage', async ({ app }) => {
   const ofAcme = await app.as(ACME).usage.summary({});

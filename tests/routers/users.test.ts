@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { UserOutput } from '../../routers/schemas/users.ts';
 import { REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
+import { userId } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -145,12 +146,7 @@ updating('writes neither the user nor the audit trail if nothing changes', async
 
 /** Replaces the usage of a user. */
 const setUsage = async (app: TestApp, email: string, day: string, app_id = SALES) => {
-  const { id } = await app
-    .db()
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirstOrThrow();
+  const id = await userId(app, email);
   await app.db().deleteFrom('usage_days').where('user_id', '=', id).execute();
   await app.db().insertInto('usage_days').values({ app_id, user_id: id, day, actions: 1 }).execute();
 };
