@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { userId } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { setFactorPolicy } from '../support/second-factors.ts';
+import { addRows, rowsOf, setRows } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -20,22 +21,22 @@ const users = appSuite('users');
 
 const makeSuperuser = async (app: TestApp, email: string): Promise<void> => {
   await app.as(ROOT).users.create({ email, client: 1 });
-  await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', email).execute();
+  await setRows(app, 'users', { email }, { is_superuser: true });
 };
 
-users(
-  'deactivate revokes access, keeps the user, and keeps the first date when repeated',
-  async ({ app }) => {
-    await app.as(ACME).users.deactivate({ email: GRACE });
-    const first = await app.as(ACME).users.get({ email: GRACE });
-    app.clock.advance(MINUTE_MS);
-    await app.as(ACME).users.deactivate({ email: GRACE });
-    const second = await app.as(ACME).users.get({ email: GRACE });
+const addMembership = async (app: TestApp, email: string): Promise<void> =>
+  addRows(app, 'memberships', { user_id: await userId(app, email), client_id: 1 });
 
-    assert.is(first.is_active, false);
-    assert.equal(second, first);
-  },
-);
+users('deactivate keeps the user, and the first date when repeated', async ({ app }) => {
+  await app.as(ACME).users.deactivate({ email: GRACE });
+  const first = await app.as(ACME).users.get({ email: GRACE });
+  app.clock.advance(MINUTE_MS);
+  await app.as(ACME).users.deactivate({ email: GRACE });
+  const second = await app.as(ACME).users.get({ email: GRACE });
+
+  assert.is(first.is_active, false);
+  assert.equal(second, first);
+});
 
 users('deactivate works by PATCH with is_active, and can be undone', async ({ app }) => {
   const off = await app.as(ACME).users.update({ email: ADA, is_active: false });
@@ -56,98 +57,52 @@ users('deactivate refuses to deactivate oneself', async ({ app }) => {
   await rejectsWith(app.as(ROOT).users.update({ email: ROOT, is_active: false }), 'self-modification');
 });
 
-users(
-  'deactivate by a client admin only suspends the membership of an admin of another client',
-  async ({ app }) => {
-    await app
-      .db()
-      .insertInto('memberships')
-      .values(await membership(app, GLOBEX, 1))
-      .execute();
-    await app.db().updateTable('users').set({ was_shared: true }).where('email', '=', GLOBEX).execute();
+users('deactivate by a client admin only suspends an admin of another client', async ({ app }) => {
+  await addMembership(app, GLOBEX);
+  await setRows(app, 'users', { email: GLOBEX }, { was_shared: true });
 
-    await app.as(ACME).users.deactivate({ email: GLOBEX });
-    assert.is((await app.as(GLOBEX).users.get({ email: GLOBEX })).is_active, true);
-    await app.as(ROOT).users.deactivate({ email: GLOBEX });
-    await rejectsWith(app.as(GLOBEX).users.get({ email: GLOBEX }), 'unauthenticated');
-  },
-);
+  await app.as(ACME).users.deactivate({ email: GLOBEX });
+  assert.is((await app.as(GLOBEX).users.get({ email: GLOBEX })).is_active, true);
+  await app.as(ROOT).users.deactivate({ email: GLOBEX });
+  await rejectsWith(app.as(GLOBEX).users.get({ email: GLOBEX }), 'unauthenticated');
+});
 
-users('deactivate refuses a client admin for superusers and staff of the same client', async ({ app }) => {
+users('deactivate refuses a client admin for superusers and staff', async ({ app }) => {
   await makeSuperuser(app, 'boss@acme.test');
-  await app
-    .db()
-    .insertInto('memberships')
-    .values(await membership(app, STAFF, 1))
-    .execute();
+  await addMembership(app, STAFF);
 
   for (const email of ['boss@acme.test', STAFF]) {
-    await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
+    const { message } = await rejectsWith(app.as(ACME).users.deactivate({ email }), 'forbidden');
+    assert.is(message, 'This needs the role superuser.');
     await rejectsWith(app.as(ACME).users.update({ email, first_name: 'X' }), 'forbidden');
   }
 });
 
-users('deactivate fails a concurrent change by the deactivated superuser', async ({ app }) => {
-  const [x, y, z] = ['x@acme.test', 'y@acme.test', 'z@acme.test'] as const;
-  for (const email of [x, y, z]) await makeSuperuser(app, email);
-
-  const outcomes = await Promise.allSettled([
-    app.as(x).users.deactivate({ email: y }),
-    app.as(y).users.deactivate({ email: z }),
-    app.as(z).users.deactivate({ email: x }),
-  ]);
-
-  assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
-});
-
 users('deactivate lets one of two superusers succeed who deactivate each other', async ({ app }) => {
-  const others = app.db().updateTable('users').set({ is_superuser: false }).where('email', '<>', ROOT);
-  await others.execute();
+  await setRows(app, 'users', { email: 'boss@acme.test' }, { is_superuser: false });
   await makeSuperuser(app, 'second@acme.test');
 
   const outcomes = await Promise.allSettled([
     app.as(ROOT).users.deactivate({ email: 'second@acme.test' }),
     app.as('second@acme.test').users.deactivate({ email: ROOT }),
   ]);
-  const active = await app
-    .db()
-    .selectFrom('users')
-    .select('email')
-    .where('is_superuser', '=', true)
-    .where('is_active', '=', true)
-    .execute();
+  const active = await rowsOf(app, 'users', { is_superuser: true, is_active: true });
 
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
   assert.is(active.length, 1);
 });
-
-const membership = async (app: TestApp, email: string, clientId: number) => {
-  const user = await app
-    .db()
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirstOrThrow();
-  return { user_id: user.id, client_id: clientId };
-};
 
 const screen = appSuite('users.screen');
 
 screen('names the last day of use and its app, as far as the viewer may see', async ({ app }) => {
   const email = 'busy@acme.test';
   await app.as(ROOT).users.create({ email, apps: [SALES, CHURN, FLEET] });
-  const use = (app_id: string, days: number) => ({
-    app_id,
-    entries: [{ email, action: 'OPEN', timestamp: new Date(app.clock.now().getTime() - days * 86_400_000) }],
-  });
-  for (const [app_id, days] of [
-    [SALES, 3],
-    [CHURN, 2],
-    [FLEET, 1],
-  ] as const)
-    await app.as(ROOT).usage.record(use(app_id, days));
-  const dayOf = (days: number) =>
-    new Date(app.clock.now().getTime() - days * 86_400_000).toISOString().slice(0, 10);
+  const ago = (days: number) => new Date(app.clock.now().getTime() - days * DAY_MS);
+  const dayOf = (days: number) => ago(days).toISOString().slice(0, 10);
+  for (const [index, app_id] of [FLEET, CHURN, SALES].entries()) {
+    const entries = [{ email, action: 'OPEN', timestamp: ago(index + 1) }];
+    await app.as(ROOT).usage.record({ app_id, entries });
+  }
   const lastUse = async (viewer: string) => (await app.as(viewer).users.screen({ email })).last_use;
 
   assert.equal(await lastUse(ROOT), { day: dayOf(1), app: 'Fleet' });
@@ -156,10 +111,7 @@ screen('names the last day of use and its app, as far as the viewer may see', as
   const days = await app.as(ACME).users.activity({ email, limit: 1 });
   assert.equal(days, [{ day: dayOf(2), apps: [{ id: CHURN, label: 'Churn', actions: 1 }] }]);
   const older = await app.as(ACME).users.activity({ email, cursor: days[0]?.day });
-  assert.equal(
-    older.map(({ day, apps }) => [day, apps.map(({ id }) => id)]),
-    [[dayOf(3), [SALES]]],
-  );
+  assert.equal([older.length, older[0]?.day, older[0]?.apps[0]?.id], [1, dayOf(3), SALES]);
 });
 
 screen('says how a person logs in to those who may change the account', async ({ app }) => {
@@ -176,20 +128,6 @@ screen('says how a person logs in to those who may change the account', async ({
   assert.ok((ada?.password_expires_at ?? new Date(0)) > app.clock.now());
   assert.is(await account(STAFF, ADA), null);
   assert.is(await account(ACME, ROOT).catch(() => null), null);
-});
-
-screen('says whether the second factor that a person lacks is a passkey', async ({ app }) => {
-  const needed = async () => {
-    const { account } = await app.as(ACME).users.screen({ email: ADA });
-    return [account?.factor_required_from?.getTime(), account?.needs_passkey];
-  };
-  const now = app.clock.now().getTime();
-  assert.equal(await needed(), [undefined, false]);
-  await setFactorPolicy(app, 1, { policy: 'required' });
-  assert.equal(await needed(), [now, false]);
-  await setFactorPolicy(app, 1, { policy: 'passkey' });
-  assert.equal(await needed(), [now, true]);
-  await setFactorPolicy(app, 1, { policy: 'off' });
 });
 
 screen('names the roles in all clients', async ({ app }) => {
