@@ -7,6 +7,7 @@ import { pruneRemovedUsage } from '../../src/services/removals/removals.ts';
 import { setClient } from '../support/access-views.ts';
 import { whileLocked } from '../support/database-sessions.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { rowsOf } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -22,12 +23,9 @@ import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const removals = appSuite('removals of apps and clients');
 
-const usageRows = async (app: TestApp, appId: string): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`
-    select (select count(*)::int from usage_entries where app_id = ${appId})
-      + (select count(*)::int from usage_days where app_id = ${appId}) as count`.execute(app.db());
-  return rows[0]?.count ?? 0;
-};
+const usageRows = async (app: TestApp, app_id: string): Promise<number> =>
+  (await rowsOf(app, 'usage_entries', { app_id })).length +
+  (await rowsOf(app, 'usage_days', { app_id })).length;
 
 const audited = async (app: TestApp, target: string) =>
   (await app.as(ROOT).audit.list({ target })).map(({ action }) => action);
@@ -45,11 +43,8 @@ removals('are for superusers, of what is closed, with its name typed', async ({ 
   await rejectsWith(root.apps.remove({ app_id: CHURN, confirm_name: name }), 'not-closed');
   await rejectsWith(root.clients.remove({ id: 1, confirm_name: 'Acme Analytics' }), 'not-closed');
   await root.apps.update({ app_id: CHURN, in_maintenance: true });
-  const refusal = await rejectsWith(
-    root.apps.remove({ app_id: CHURN, confirm_name: 'churn' }),
-    'invalid-input',
-  );
-  assert.equal(Object.keys(refusal.fields ?? {}), ['confirm_name']);
+  const unnamed = root.apps.remove({ app_id: CHURN, confirm_name: 'churn' });
+  assert.equal(Object.keys((await rejectsWith(unnamed, 'invalid-input')).fields ?? {}), ['confirm_name']);
   await rejectsWith(root.apps.remove({ app_id: 'AAAAAAAA', confirm_name: name }), 'not-found');
   await rejectsWith(root.clients.previewRemoval({ id: 999 }), 'not-found');
   assert.is((await root.apps.get({ app_id: CHURN })).label, name);
@@ -73,10 +68,7 @@ removals('delete an app with all that belongs to it, and keep the audit trail', 
 
   await rejectsWith(root.apps.get({ app_id: CHURN }), 'not-found');
   await rejectsWith(root.usage.list({ app_id: CHURN }), 'not-found');
-  assert.equal(
-    (await app.as(ACME).groups.list({ id: 1 })).map(({ apps }) => apps),
-    [[SALES]],
-  );
+  assert.equal((await app.as(ACME).groups.list({ id: 1 }))[0]?.apps, [SALES]);
   const [entry] = await root.audit.list({ target: slug, action: 'app.remove' });
   assert.equal([entry?.actor, entry?.details], [ROOT, { id: CHURN, ...counts }]);
 
@@ -97,12 +89,9 @@ removals('of a client deactivate those who belong to no other', async ({ app }) 
 
   await rejectsWith(root.clients.get({ id: 2 }), 'not-found');
   await rejectsWith(root.apps.get({ app_id: FLEET }), 'not-found');
-  const state = async (email: string) => {
-    const { is_active, apps: has } = await root.users.get({ email });
-    return { is_active, has };
-  };
-  assert.equal(await state(GRACE), { is_active: true, has: [SALES] });
-  assert.equal(await state(EDSGER), { is_active: false, has: [] });
+  const [grace, edsger] = [await root.users.get({ email: GRACE }), await root.users.get({ email: EDSGER })];
+  assert.equal([grace.is_active, grace.apps], [true, [SALES]]);
+  assert.equal([edsger.is_active, edsger.apps], [false, []]);
   assert.equal((await root.memberships.list({ email: EDSGER })).length, 0);
   await rejectsWith(app.as(GLOBEX).apps.list({}), 'unauthenticated');
   assert.ok((await audited(app, name)).includes('client.remove'));

@@ -96,8 +96,10 @@ tokens('are limited to 50 per user beside named ones; the oldest are deleted', a
   const named = await app.as(GRACE).tokens.createNamed({ name: 'kept' });
   const past = (n: number) => new Date(app.clock.now().getTime() - n * MINUTE_MS);
   const rows = Array.from({ length: 50 }, (_, n) => ({
-    ...{ user_id, digest: tokenDigest(`old ${n}`) },
-    ...{ created_at: past(50 - n), last_used: past(50 - n) },
+    user_id,
+    digest: tokenDigest(`old ${n}`),
+    created_at: past(50 - n),
+    last_used: past(50 - n),
   }));
   await setRows(app, 'api_tokens', { user_id, name: '' }, { created_at: past(99), last_used: past(99) });
   await addRows(app, 'api_tokens', rows);

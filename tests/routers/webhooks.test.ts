@@ -22,8 +22,8 @@ webhooks('show their secret once', async ({ app }) => {
   assert.not.match(JSON.stringify(await app.as(ACME).webhooks.list({})), secret);
 
   const { rows } = await sql<{ text: string }>`select w::text as text from webhooks w`.execute(app.db());
-  assert.not.match(rows[0]?.text ?? '', secret);
-  assert.not.match(rows[0]?.text ?? '', Buffer.from(secret).toString('hex'));
+  for (const text of [secret, Buffer.from(secret).toString('hex')])
+    assert.not.match(rows[0]?.text ?? '', text);
 });
 
 webhooks('belong to clients of their admins; superusers have all', async ({ app }) => {
@@ -34,10 +34,8 @@ webhooks('belong to clients of their admins; superusers have all', async ({ app 
   const idsOf = async (who: string) => (await app.as(who).webhooks.list({})).map(({ id }) => id);
   assert.equal(await idsOf(ROOT), [acme.id, globex.id, all.id]);
   assert.equal(await idsOf(ACME), [acme.id]);
-  assert.equal(
-    (await app.as(ROOT).webhooks.list({ client: 2 })).map(({ id }) => id),
-    [globex.id],
-  );
+  const [only, ...others] = await app.as(ROOT).webhooks.list({ client: 2 });
+  assert.equal([only?.id, others], [globex.id, []]);
   await rejectsWith(app.as(ACME).webhooks.get({ id: all.id }), 'not-found');
   await rejectsWith(app.as(ACME).webhooks.create({ url: URL }), 'forbidden');
 });
@@ -60,19 +58,17 @@ webhooks('are audited without their URLs, for their clients', async ({ app }) =>
   await app.as(ACME).webhooks.remove({ id });
 
   const entries = await app.as(ACME).audit.list({ target: 'hooks.acme.test', limit: 5 });
+  const changes = { types: { from: [], to: ['user.created'] }, url: { from: null, to: null } };
+  const expected = [
+    ['webhook.remove', [1], { id }],
+    ['webhook.replay', [1], { id, queued: 0 }],
+    ['webhook.rotate-secret', [1], { id }],
+    ['webhook.update', [1], { id, ...changes }],
+    ['webhook.create', [1], { id }],
+  ];
   assert.equal(
     entries.map(({ action, clients, details }) => [action, clients, details]),
-    [
-      ['webhook.remove', [1], { id }],
-      ['webhook.replay', [1], { id, queued: 0 }],
-      ['webhook.rotate-secret', [1], { id }],
-      [
-        'webhook.update',
-        [1],
-        { id, types: { from: [], to: ['user.created'] }, url: { from: null, to: null } },
-      ],
-      ['webhook.create', [1], { id }],
-    ],
+    expected,
   );
 });
 
@@ -109,10 +105,7 @@ webhooks('are tested one at a time by a client, in no transaction', async ({ app
   const answers = await Promise.all([test(), test(), test()]);
   receiver.close();
 
-  assert.equal(
-    answers.map((answer) => answer.json().status),
-    [204, 204, 204],
-  );
+  for (const answer of answers) assert.is(answer.json().status, 204);
   assert.is(receiver.mostAtOnce, 1);
 });
 
