@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { rebuildUsageIn } from '../../src/cli/database-work.ts';
 import { dayOf } from '../../src/services/apps/usage-windows.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import { appSuite, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/time.ts';
 import { CHURN, rollupDifferences, SALES } from '../support/usage.ts';
@@ -11,13 +12,9 @@ const rebuild = appSuite('steward usage rebuild');
 
 const TODAY = dayOf(NOON);
 const spoil = async (app: TestApp): Promise<void> => {
-  await app
-    .db()
-    .updateTable('usage_days')
-    .set({ actions: 99 })
-    .where('app_id', 'in', [SALES, CHURN])
-    .execute();
-  await app.db().deleteFrom('usage_stack_days').where('app_id', 'in', [SALES, CHURN]).execute();
+  const app_id = [SALES, CHURN];
+  await setRows(app, 'usage_days', { app_id }, { actions: 99 });
+  await app.db().deleteFrom('usage_stack_days').where('app_id', 'in', app_id).execute();
 };
 
 rebuild('recounts one app only', async ({ app }) => {
@@ -35,22 +32,19 @@ rebuild('recounts all apps', async ({ app }) => {
   for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
 });
 
-rebuild(
-  'creates a missing month of the rollups, as after a month of the log was restored',
-  async ({ app }) => {
-    const db = app.db();
-    const { rows } = await sql<{ partition: string }>`
+rebuild('creates a missing month of the rollups, as after a restore of the log', async ({ app }) => {
+  const db = app.db();
+  const { rows } = await sql<{ partition: string }>`
     select distinct tableoid::regclass::text as partition from usage_days where app_id = ${SALES}`.execute(
-      db,
-    );
-    for (const { partition } of rows) await sql`drop table ${sql.table(partition)}`.execute(db);
+    db,
+  );
+  for (const { partition } of rows) await sql`drop table ${sql.table(partition)}`.execute(db);
 
-    await rebuildUsageIn(app);
+  await rebuildUsageIn(app);
 
-    assert.ok(rows.length > 0);
-    for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
-  },
-);
+  assert.ok(rows.length > 0);
+  for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, TODAY), []);
+});
 
 rebuild('names an unknown slug', async ({ app }) => {
   await rejectsWith(rebuildUsageIn(app, 'nothing'), 'not-found');

@@ -4,6 +4,7 @@ import { createStewardClient, isProblem, MAX_BATCH_SIZE } from '../../src/client
 import { REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { createRecordedFetch } from '../support/http-clients.ts';
 import { rejectsAs } from '../support/rejects.ts';
+import { rowsOf } from '../support/rows.ts';
 import { ACME, ADA, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
 import { fillPages, SALES } from '../support/usage.ts';
 
@@ -43,32 +44,6 @@ calls('send a query by POST if its input is too long for a URL', async ({ app })
   ]);
 });
 
-calls('accept and return Dates', async ({ app }) => {
-  const { steward } = await clientOf(app);
-  const before = { to: new Date('2000-01-01T00:00:00Z') };
-
-  assert.equal((await steward.api.users.get.query({ email: ADA })).date_joined, app.clock.now());
-  assert.equal(await steward.api.audit.list.query(before), []);
-});
-
-calls('need no argument without input', async ({ app }) => {
-  const { steward } = await clientOf(app);
-
-  assert.is((await steward.api.sites.list.query()).length, 1);
-});
-
-calls('do not fail because another call of their batch fails', async ({ app }) => {
-  const { steward, requests } = await clientOf(app);
-  const [fine, failed] = await Promise.allSettled([
-    steward.api.users.update.mutate({ email: GRACE, last_name: 'Batched' }),
-    steward.api.users.create.mutate({ email: ADA }),
-  ]);
-
-  assert.is(requests.length, 1);
-  assert.is(fine.status, 'fulfilled');
-  assert.is(failed.status, 'rejected');
-});
-
 calls('stream paged responses', async ({ app }) => {
   const { steward } = await clientOf(app);
   await fillPages(app, SALES);
@@ -89,17 +64,8 @@ calls('are sent alone and executed once with an idempotency key', async ({ app }
     );
   const [first, second, other] = await Promise.all([record('one'), record('one'), record('two')]);
 
-  assert.equal(
-    [first, second, other].map(({ inserted }) => inserted),
-    [1, 1, 1],
-  );
-  const rows = await app
-    .db()
-    .selectFrom('usage_entries')
-    .select('id')
-    .where('action', '=', 'KEYED')
-    .execute();
-  assert.is(rows.length, 2);
+  for (const { inserted } of [first, second, other]) assert.is(inserted, 1);
+  assert.is((await rowsOf(app, 'usage_entries', { action: 'KEYED' })).length, 2);
   assert.equal(
     requests.map(({ path, headers }) => [path, headers.get('idempotency-key')]),
     ['one', 'one', 'two'].map((key) => ['/trpc/usage.record', key]),
@@ -135,16 +101,15 @@ calls('fail with a problem code if they are rejected before they reach a procedu
   const { steward } = await clientOf(app);
   const first_name = 'x'.repeat(1.1 * MIB);
 
-  const error = await rejectsAs(
-    steward.api.users.update.mutate({ email: ADA, first_name }),
-    'body-too-large',
-  );
+  const update = steward.api.users.update.mutate({ email: ADA, first_name });
+  const error = await rejectsAs(update, 'body-too-large');
 
   assert.is(error.data.httpStatus, 413);
   assert.is(error.message, 'The request body exceeds the limit of this path.');
 });
 
 calls('need a URL with a scheme, and the error says so without repeating it', async ({ app }) => {
+  const message = '`url` has no scheme: start it with http:// or https://, as in http://localhost:8000.';
   for (const url of [
     'localhost:8521',
     'steward.example.com',
@@ -154,10 +119,7 @@ calls('need a URL with a scheme, and the error says so without repeating it', as
   ])
     assert.throws(
       () => createStewardClient({ url }),
-      (error: unknown) =>
-        error instanceof TypeError &&
-        error.message ===
-          '`url` has no scheme: start it with http:// or https://, as in http://localhost:8000.',
+      (error: unknown) => error instanceof TypeError && error.message === message,
     );
 
   const steward = createStewardClient({ url: `${await addressOf(app)}/`, token: await app.tokenOf(ADA) });

@@ -37,26 +37,23 @@ const failuresAt = async (handler: RequestListener): Promise<unknown[]> => {
 
 const kindsOf = (error: unknown) => [isProblem(error), isUnreachable(error), isForeignAnswer(error)];
 
-errors(
-  'have a code, a message, and field errors by path if they are problems of Steward',
-  async ({ app }) => {
-    const { api } = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
-    const taken = await rejectsAs(api.users.create.mutate({ email: ADA }), 'user-exists');
-    const bulk = await failureOf(
-      api.invitations.create.mutate({
-        items: [{ email: 'a@b.test' }, { email: 'bad', initial_apps: ['x'] }],
-      }),
-    );
-    const missing = await failureOf(api.users.get.query({ email: 'unknown@acme.test' }));
+errors('of Steward have a code, a message, and field errors by path', async ({ app }) => {
+  const { api } = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
+  const taken = await rejectsAs(api.users.create.mutate({ email: ADA }), 'user-exists');
+  const bulk = await failureOf(
+    api.invitations.create.mutate({
+      items: [{ email: 'a@b.test' }, { email: 'bad', initial_apps: ['x'] }],
+    }),
+  );
+  const missing = await failureOf(api.users.get.query({ email: 'unknown@acme.test' }));
 
-    assert.equal(Object.keys(fieldErrors(taken)), ['email']);
-    assert.is(taken.message, 'A user with this email address already exists.');
-    assert.equal(Object.keys(fieldErrors(bulk)), ['items.1.email', 'items.1.initial_apps.0']);
-    assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'forbidden')], [true, true]);
-    assert.is(isProblem(missing, 'user-exists'), false);
-    assert.equal(fieldErrors(missing), {});
-  },
-);
+  assert.equal(Object.keys(fieldErrors(taken)), ['email']);
+  assert.is(taken.message, 'A user with this email address already exists.');
+  assert.equal(Object.keys(fieldErrors(bulk)), ['items.1.email', 'items.1.initial_apps.0']);
+  assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'forbidden')], [true, true]);
+  assert.is(isProblem(missing, 'user-exists'), false);
+  assert.equal(fieldErrors(missing), {});
+});
 
 errors('have a message for people when the login has ended', async ({ app }) => {
   const url = await addressOf(app);

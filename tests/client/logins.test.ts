@@ -114,10 +114,8 @@ logins('make concurrent calls of another tab renew their CSRF token once', async
     steward.api.invitations.create.mutate({ items: entries }),
   ]);
 
-  assert.equal(
-    requests.map(({ path }) => path).filter((path) => path.includes('csrf')),
-    ['/api/v1/csrf/'],
-  );
+  const renewals = requests.filter(({ path }) => path.includes('csrf'));
+  assert.equal([renewals.length, renewals[0]?.path], [1, '/api/v1/csrf/']);
   assert.is((await app.as(ACME).users.get({ email: GRACE })).last_name, 'Stale');
 });
 
@@ -136,20 +134,8 @@ logins('fail after one retry if a new CSRF token does not help', async ({ app })
 
   await rejectsAs(steward.api.users.update.mutate(rename('Never')), 'csrf-failed');
 
-  assert.equal(
-    requests.map(({ method }) => method),
-    ['POST', 'GET', 'POST'],
-  );
-});
-
-logins('fetch no CSRF token if they return a token', async ({ app }) => {
-  const { send, requests } = createRecordedFetch();
-  const steward = createStewardClient({ url: await addressOf(app), fetch: send });
-  await steward.login(credentials);
-  await steward.api.users.update.mutate(rename('Token'));
-
-  assert.is(requests.length, 2);
-  assert.ok(requests.every(({ headers }) => !headers.has('x-csrftoken')));
+  const methods = requests.map(({ method }) => method);
+  assert.equal(methods, ['POST', 'GET', 'POST']);
 });
 
 logins.run();

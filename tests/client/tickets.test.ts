@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { TicketError, type TicketErrorCode, verifyTicket } from '../../src/client/tickets.ts';
 import { EVERYWHERE } from '../../src/services/access/scope.ts';
 import { claimsIn, resign, ticketOf, userId } from '../support/access-views.ts';
+import { failureOf } from '../support/rejects.ts';
 import { ACME, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const ISSUER = 'http://localhost:8000';
@@ -72,41 +73,23 @@ verification('returns the claims, and fetches the keys once', async ({ app }) =>
   assert.is(served.fetches(), 1);
 });
 
-verification('accepts a ticket with data permissions of 64 KiB', async ({ app }) => {
-  await using served = await serveKeys(app);
-  const extra = { regions: 'x'.repeat(65_000) };
-  await app.as(ROOT).users.update({ email: GRACE, extra });
-
-  assert.equal((await verify(app, served, await ticketOf(app, GRACE))).data_permissions, extra);
-  await app.as(ROOT).users.update({ email: GRACE, extra: {} });
-});
-
 verification('refuses tickets for other apps and of other issuers', async ({ app }) => {
   await using served = await serveKeys(app);
   const ticket = await ticketOf(app, GRACE);
-  const now = app.clock.now();
-  const { jwksUrl } = served;
+  const expected = { issuer: ISSUER, app: 'sales', jwksUrl: served.jwksUrl, now: app.clock.now() };
 
-  await refusedAs(verifyTicket(ticket, { issuer: ISSUER, app: 'churn', jwksUrl, now }), 'wrong-app');
-  await refusedAs(
-    verifyTicket(ticket, { issuer: 'https://other.test', app: 'sales', jwksUrl, now }),
-    'wrong-issuer',
-  );
+  await refusedAs(verifyTicket(ticket, { ...expected, app: 'churn' }), 'wrong-app');
+  await refusedAs(verifyTicket(ticket, { ...expected, issuer: 'https://other.test' }), 'wrong-issuer');
 });
 
-verification(
-  'requires the issuer and the app, without which it would accept tickets for all apps',
-  async ({ app }) => {
-    const ticket = await ticketOf(app, GRACE);
-    for (const options of [
-      { issuer: ISSUER, app: '' },
-      { issuer: '', app: 'sales' },
-    ]) {
-      const [outcome] = await Promise.allSettled([verifyTicket(ticket, options)]);
-      assert.instance(outcome.status === 'rejected' && outcome.reason, TypeError);
-    }
-  },
-);
+verification('requires the issuer and the app, or it would accept tickets for all', async ({ app }) => {
+  const ticket = await ticketOf(app, GRACE);
+  for (const [issuer, slug] of [
+    [ISSUER, ''],
+    ['', 'sales'],
+  ] as const)
+    assert.instance(await failureOf(verifyTicket(ticket, { issuer, app: slug })), TypeError);
+});
 
 verification('refuses forgeries', async ({ app }) => {
   await using served = await serveKeys(app);
@@ -116,6 +99,7 @@ verification('refuses forgeries', async ({ app }) => {
   const [publicKey] = keys;
   const kid = String(publicKey?.kid);
   const { privateKey, publicKey: other } = await generateKeyPair('ES256', { extractable: true });
+  const headerKey = { alg: 'ES256', jwk: await exportJWK(other) };
   const withPublicKey = new TextEncoder().encode(JSON.stringify(publicKey));
   const sign = (header: { alg: string; kid?: string; jwk?: object }, key: typeof privateKey | Uint8Array) =>
     new SignJWT(claims).setProtectedHeader(header as { alg: string }).sign(key);
@@ -125,11 +109,7 @@ verification('refuses forgeries', async ({ app }) => {
     ['wrong-algorithm', 'HS256 over the public key', await sign({ alg: 'HS256', kid }, withPublicKey)],
     ['invalid-signature', 'another key', await sign({ alg: 'ES256', kid }, privateKey)],
     ['unknown-key', 'an unknown kid', await sign({ alg: 'ES256', kid: 'unknown' }, privateKey)],
-    [
-      'invalid-signature',
-      'a key in the header',
-      await sign({ alg: 'ES256', jwk: await exportJWK(other) }, privateKey),
-    ],
+    ['invalid-signature', 'a key in the header', await sign(headerKey, privateKey)],
     ['malformed', 'no ticket', 'x'],
     ['malformed', 'nothing', ''],
   ];
@@ -140,37 +120,27 @@ verification('requires every claim', async ({ app }) => {
   await using served = await serveKeys(app);
   const ticket = await ticketOf(app, GRACE);
 
-  for (const claim of ['data_permissions', 'sub', 'exp', 'iat', 'jti', 'roles', 'aud', 'iss'])
-    await refusedAs(
-      verify(app, served, await resign(app, ticket, { [claim]: undefined })),
-      'missing-claim',
-      claim,
-    );
+  for (const claim of ['data_permissions', 'sub', 'exp', 'iat', 'jti', 'roles', 'aud', 'iss']) {
+    const without = await resign(app, ticket, { [claim]: undefined });
+    await refusedAs(verify(app, served, without), 'missing-claim', claim);
+  }
 });
 
 verification('ends with the ticket, with a tolerance of 30 seconds', async ({ app }) => {
   await using served = await serveKeys(app);
   const ticket = await ticketOf(app, GRACE);
 
-  await verify(app, served, ticket, 149);
-  await refusedAs(verify(app, served, ticket, 150), 'expired');
+  for (const seconds of [-30, 149]) await verify(app, served, ticket, seconds);
+  for (const [seconds, code] of [
+    [-5 * MINUTE_SECONDS, 'not-yet-valid'],
+    [-31, 'not-yet-valid'],
+    [150, 'expired'],
+  ] as const)
+    await refusedAs(verify(app, served, ticket, seconds), code);
   const now = new Date(app.clock.now().getTime() + 149_000);
   const exact = { issuer: ISSUER, app: 'sales', jwksUrl: served.jwksUrl, now, clockToleranceSeconds: 0 };
   await refusedAs(verifyTicket(ticket, exact), 'expired');
 });
-
-verification(
-  'refuses fresh tickets if its clock is five minutes off, in either direction',
-  async ({ app }) => {
-    await using served = await serveKeys(app);
-    const ticket = await ticketOf(app, GRACE);
-
-    await refusedAs(verify(app, served, ticket, 5 * MINUTE_SECONDS), 'expired');
-    await refusedAs(verify(app, served, ticket, -5 * MINUTE_SECONDS), 'not-yet-valid');
-    await verify(app, served, ticket, -30);
-    await refusedAs(verify(app, served, ticket, -31), 'not-yet-valid');
-  },
-);
 
 verification('refuses tickets that live too long', async ({ app }) => {
   await using served = await serveKeys(app);
@@ -203,45 +173,42 @@ verification('says that the keys are unavailable if none is cached', async ({ ap
   await refusedAs(verify(app, served, await ticketOf(app, GRACE)), 'keys-unavailable');
 });
 
-verification(
-  'finds the keys of tickets before, during and after a rotation of two instances',
-  async ({ app }) => {
-    await using served = await serveKeys(app);
-    const twin = await app.startTwin();
-    try {
-      const id = await userId(app, GRACE);
-      const issue = ({ openServices }: Pick<TestApp, 'openServices'>) =>
-        openServices().tickets.issueTicket({
-          kind: 'user',
-          scope: EVERYWHERE,
-          userId: id,
-          appId: 'zylTKNVx',
-        });
-      await verify(app, served, (await issue(twin)).ticket);
-      await app.as(ROOT).signingKeys.rotate();
+verification('finds the keys before, during and after a rotation of two instances', async ({ app }) => {
+  await using served = await serveKeys(app);
+  const twin = await app.startTwin();
+  try {
+    const id = await userId(app, GRACE);
+    const issue = ({ openServices }: Pick<TestApp, 'openServices'>) =>
+      openServices().tickets.issueTicket({
+        kind: 'user',
+        scope: EVERYWHERE,
+        userId: id,
+        appId: 'zylTKNVx',
+      });
+    await verify(app, served, (await issue(twin)).ticket);
+    await app.as(ROOT).signingKeys.rotate();
 
-      const kids = new Set<string>();
-      const realNow = Date.now;
-      try {
-        for (let second = 0; second <= 480; second += 15) {
-          Date.now = () => realNow() + second * 1000;
-          for (const instance of [app, twin]) {
-            const { ticket } = await issue(instance);
-            const [header = ''] = ticket.split('.');
-            kids.add(header);
-            await verify(app, served, ticket);
-          }
-          app.clock.advance(15_000);
+    const kids = new Set<string>();
+    const realNow = Date.now;
+    try {
+      for (let second = 0; second <= 480; second += 15) {
+        Date.now = () => realNow() + second * 1000;
+        for (const instance of [app, twin]) {
+          const { ticket } = await issue(instance);
+          const [header = ''] = ticket.split('.');
+          kids.add(header);
+          await verify(app, served, ticket);
         }
-      } finally {
-        Date.now = realNow;
+        app.clock.advance(15_000);
       }
-      assert.is(kids.size, 2);
-      assert.is(served.fetches(), 2, 'the cache of five minutes needs no other fetch');
     } finally {
-      await twin.close();
+      Date.now = realNow;
     }
-  },
-);
+    assert.is(kids.size, 2);
+    assert.is(served.fetches(), 2, 'the cache of five minutes needs no other fetch');
+  } finally {
+    await twin.close();
+  }
+});
 
 verification.run();

@@ -58,15 +58,10 @@ client.before(async (context) => {
 });
 client.after(({ app }) => app.close());
 
-client(
-  'compile with full types including Dates, also in the plain clients of docs/trpc.md and in the Next.js app',
-  ({ errors }) => {
-    assert.equal(
-      errors.filter((error) => !error.startsWith(file('wrong.ts'))),
-      [],
-    );
-  },
-);
+client('compile with full types, also in the clients of docs/trpc.md and in Next.js', ({ errors }) => {
+  const others = errors.filter((error) => !error.startsWith(file('wrong.ts')));
+  assert.equal(others, []);
+});
 
 client('belong to the plain client of docs/trpc.md, which runs', async ({ app }) => {
   const { date_joined } = await app.as(ADA).users.get({ email: ADA });

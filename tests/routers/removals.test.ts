@@ -2,10 +2,8 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
 import { kysely } from '../../src/db/kysely.ts';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { pruneRemovedUsage } from '../../src/services/removals/removals.ts';
 import { setClient } from '../support/access-views.ts';
-import { whileLocked } from '../support/database-sessions.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { rowsOf } from '../support/rows.ts';
 import {
@@ -97,31 +95,6 @@ removals('of a client deactivate those who belong to no other', async ({ app }) 
   assert.ok((await audited(app, name)).includes('client.remove'));
   assert.ok((await audited(app, EDSGER)).includes('user.deactivate'));
   assert.is((await root.sites.list({})).length, 2);
-});
-
-removals('hide from other clients what their people do until the client is gone', async ({ app }) => {
-  const root = app.as(ROOT);
-  const site = await root.sites.create({ domain: 'slow.test', name: 'Slow' });
-  const { id, name } = await root.clients.create({ name: 'Slow to remove', site: site.id });
-  const [first, second] = ['first@slow.test', 'second@slow.test'] as const;
-  for (const email of [first, second]) {
-    await root.users.create({ email, client: id, send_email: false });
-    await root.users.update({ email, apps: [SALES] });
-  }
-  await setClient(app, id, false);
-
-  await whileLocked(
-    app,
-    { email: first },
-    () => root.clients.remove({ id, confirm_name: name }),
-    async () => {
-      app.clock.advance(MINUTE_MS);
-      await app.as(second).tokens.createNamed({ name: 'during the removal' });
-      app.clock.advance(MINUTE_MS);
-    },
-  );
-
-  await rejectsWith(app.as(ACME).tokens.listByUser({ email: second }), 'shared-user');
 });
 
 const long = appSuite('removals that take long');

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { type Action, rolesThatMay } from '../../src/services/access/permissions.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import { ACME, ADA, appSuite, GRACE, ROOT, restPath, STAFF } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
@@ -46,7 +47,7 @@ roles('keeps one superuser if two revoke each other concurrently', async ({ app 
   ]);
 
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
-  await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', ROOT).execute();
+  await setRows(app, 'users', { email: ROOT }, { is_superuser: true });
 });
 
 /** What the base procedures of routers require. */

@@ -247,14 +247,6 @@ factors('lock after ten wrong codes, also for the right one and password', async
   await logInWith(app, ADA, nextCode(app, secret));
 });
 
-factors('complete a login that waits beside many others of the same person', async ({ app }) => {
-  const { secret } = await enroll(app, ADA);
-  const owner = await challenged(app, ADA);
-  for (let others = 0; others < 25; others++) await challenged(app, ADA);
-
-  assert.is((await owner.answer(nextCode(app, secret))).statusCode, 200);
-});
-
 factors('of a member are reset by an admin of their client, with reason and mail', async ({ app }) => {
   const { secret } = await enroll(app, ADA);
   await rejectsWith(app.as(GLOBEX).users.resetFactors({ email: ADA }), 'not-found');
