@@ -22,7 +22,7 @@ export const accessViewPages: Pages = {
     return openView(context, { isConfirmed: request.headers['sec-fetch-dest'] === 'iframe' });
   },
 
-  // Without a CSRF token, so that it needs no cookies: whoever has the key may open the app.
+  // Without a CSRF token, so that it needs no cookies: everyone who has the key may open the app.
   'POST /v/:key/': (context) => openView(context, { isConfirmed: true }),
 };
 
@@ -145,8 +145,8 @@ const confirmation = ({ request }: PageContext, view: RefusedView): Html =>
 <form method="post" action="${request.url}"><button>Open ${view.app_label}</button></form>`;
 
 /**
- * The link opens the app as a person for whom the client requires a second factor. The visitor may be logged in already, or be somebody
- * else.
+ * The link opens the app as a person for whom the client requires a second factor. The visitor may be logged in already, or be another
+ * person.
  */
 const loginForView = (
   context: PageContext,
@@ -155,7 +155,7 @@ const loginForView = (
   const { url } = context.request;
   const intro = html`<p>${client} requires a second factor of the person for whom this link was made.</p>`;
   if (visitor === 'other')
-    return html`${intro}<p>You are logged in as somebody else.</p>${logoutForm(context, { next: url })}`;
+    return html`${intro}<p>You are logged in as another person.</p>${logoutForm(context, { next: url })}`;
   const path = visitor === null || loginStep === null ? loginPath(url) : stepUpPath(loginStep, url);
   return html`${intro}<p><a class="button" href="${path}" target="_top">Log in</a></p>`;
 };

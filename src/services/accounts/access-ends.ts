@@ -30,7 +30,7 @@ export const revokeCredentials = async (
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };
 
-/** Invalidates the links that undo a change. Call it when somebody begins to trust accounts: they trust the present mailboxes. */
+/** Invalidates the links that undo a change. Call it when a client or a role begins to rely on accounts: it relies on the present mailboxes. */
 export const endUndo = (tx: Em, userIds: number | readonly number[]) =>
   kysely(tx)
     .updateTable('email_changes')

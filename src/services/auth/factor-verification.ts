@@ -80,7 +80,7 @@ export const createFactorProofs = (deps: Deps) => {
     return guessLimits.take({ kind: 'code', account: email, address, source });
   };
 
-  /** The tenth wrong code enqueues a mail: whoever enters codes knows the password, or is logged in. */
+  /** The tenth wrong code enqueues a mail: people who enter codes know the password, or are logged in. */
   const recordFailure = (user: CodeOwner, isTenth: boolean) =>
     em.transactional(async (tx) => {
       const event = { actor: null, target: ofUser(user), clients: user.clientIds };

@@ -85,7 +85,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
     }
     for (let isFull = true; isFull; ) {
       const rows = await eventRows(em).where('events.id', '>', position).limit(BATCH).execute();
-      // Set before the listeners are chosen: whoever joins later lists these events.
+      // Set before the listeners are chosen: listeners that join later list these events.
       position = rows.at(-1)?.id ?? position;
       await deliver(listeners, rows);
       isFull = rows.length === BATCH;

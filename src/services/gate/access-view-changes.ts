@@ -183,7 +183,7 @@ export const SUBJECT_FAULTS = {
 
 /**
  * The id of the user as whom a view opens an app, locked against an erasure until the end of the transaction; or the reason why there is
- * none. Only superusers create views of superusers and staff, because the app treats whoever opens the view as that user.
+ * none. Only superusers create views of superusers and staff, because the app treats everyone who opens the view as that user.
  */
 export const findSubject = async (
   tx: Em,

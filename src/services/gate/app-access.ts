@@ -149,7 +149,7 @@ export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   return in_maintenance ? 'in-maintenance' : 'allowed';
 };
 
-/** The login of whoever opens an app. `isToken`: a token proves nothing, but scripts cannot log in otherwise. */
+/** The login with which an app is opened. `isToken`: a token proves nothing, but scripts cannot log in otherwise. */
 export type Opener = { proof: SessionProof | null; isToken: boolean };
 
 /**

@@ -47,7 +47,7 @@ export const isReportDue = (now: Date) => condition`(r.access_admins and r.acces
 
 /**
  * SQL: the invitations that are due for a reminder. None on the day of another mail of the invitation. None if no mail has arrived:
- * somebody must check the address first.
+ * an admin must check the address first.
  */
 export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
   select i.id, i.client_id, i.email, i.first_name, i.last_name, i.expires_at

@@ -32,7 +32,7 @@ type AddressChange = {
 export const changeAddress = async ({ tx, now, audit }: Transaction, change: AddressChange) => {
   const { user, to, actor, action, notice } = change;
   const from = user.email;
-  // An address that was never proved gets no undo link: otherwise anyone could reserve the address of somebody else.
+  // An address that was never proved gets no undo link: otherwise anyone could reserve the address of another person.
   const canUndo = notice === 'undo' && user.isEmailVerified;
   await claimAddress(tx, now, { userId: user.id, from, to });
   user.email = to;
