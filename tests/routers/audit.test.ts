@@ -3,6 +3,7 @@ import { Problem } from '../../src/lib/problems.ts';
 import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { addMember } from '../support/members.ts';
 import { failureOf, rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -362,6 +363,13 @@ expected('let one of two concurrent updates of a user through, also of their acc
 
   for (const outcomes of [renames, deactivations])
     assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+expected('may be values that an update would refuse', async ({ app }) => {
+  await setRows(app, 'clients', { id: 1 }, { home_location: 'imported' });
+  const change = { id: 1, home_location: '/', expected: { home_location: 'imported' } };
+
+  assert.is((await app.as(ACME).clients.update(change)).home_location, '/');
 });
 
 expected('do not reveal what the caller may not see', async ({ app }) => {

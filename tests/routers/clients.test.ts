@@ -164,18 +164,15 @@ clients('gate lets client admins choose sites that embed apps, but not close the
 });
 
 for (const role of CLIENT_ROLES) {
-  const membership = async (app: TestApp, email: string) => ({
-    client_id: 1,
-    user_id: await userId(app, email),
-  });
+  const keyOf = async (app: TestApp, email: string) => ({ client_id: 1, user_id: await userId(app, email) });
   /** A member of both clients who has the role in the first. */
   const addHolder = async (app: TestApp) => {
     const email = await addMember(app, [SALES, FLEET], ROOT);
-    await setRows(app, 'memberships', await membership(app, email), { [role.column]: true });
+    await setRows(app, 'memberships', await keyOf(app, email), { [role.column]: true });
     return email;
   };
   const hasRole = async (app: TestApp, email: string) =>
-    (await rowOf(app, 'memberships', await membership(app, email)))[role.column];
+    (await rowOf(app, 'memberships', await keyOf(app, email)))[role.column];
   const offboard = async (app: TestApp, email: string) =>
     (await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'offboard' })).operation;
   const title = `${labelOf(role)}:`;

@@ -186,6 +186,8 @@ invitations('propose names to the invitee, who may send others', async ({ app })
     const { key } = await invite(app, email, BARBARA);
     const link = invitationLink(app, key);
     const page = await app.as(null).invitations.preview(link);
+    const { body } = await app.send(`GET !/invitation/${key}/?signature=${link.signature}`);
+    assert.match(body, /name="first_name"[^>]*value="Barbara"/);
     const { user } = await app.as(null).invitations.accept({ ...link, ...names, password: PASSWORD });
     return [namesOf(page), namesOf(user)];
   };
