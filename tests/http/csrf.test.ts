@@ -2,16 +2,7 @@ import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { createScript } from '../support/http-clients.ts';
 import { cookieHeader, loggedIn } from '../support/logins.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  DEMO_PASSWORD,
-  EDSGER,
-  GRACE,
-  ROOT,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const csrf = appSuite('CSRF');
 const PATH = '/hashr/saved_global_filters/';
@@ -115,7 +106,7 @@ csrf('sessions refuse requests of other sites, including the login and public pa
     { origin: 'http://localhost:8001', host: 'localhost:8000' },
     { 'sec-fetch-site': 'cross-site' },
   ];
-  const login = { username: EDSGER, password: DEMO_PASSWORD };
+  const login = { username: GRACE, password: DEMO_PASSWORD };
   const requests: [line: string, payload?: object][] = [
     ['POST /password/request-reset/', { email: ADA }],
     ['POST /session/', login],
