@@ -110,6 +110,8 @@ csrf('sessions refuse requests of other sites, including the login and public pa
   const requests: [line: string, payload?: object][] = [
     ['POST /password/request-reset/', { email: ADA }],
     ['POST /session/', login],
+    ['POST /session/passkey/options/'],
+    ['POST /session/passkey/', { passkey: {} }],
     ['DELETE /session/'],
   ];
   for (const headers of foreign)

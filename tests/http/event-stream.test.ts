@@ -65,10 +65,8 @@ stream('continues after the event that a client names when it connects again', a
   await until('the events of the meantime', () => second.text.includes('"Three"'));
   second.close();
 
-  assert.equal(
-    eventsIn(second.text).map(({ data }) => data.label.to),
-    ['Two', 'Three'],
-  );
+  const labels = eventsIn(second.text).map(({ data }) => data.label.to);
+  assert.equal(labels, ['Two', 'Three']);
 });
 
 stream('refuses other callers, formats, types and ids', async ({ app }) => {

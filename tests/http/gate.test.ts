@@ -226,7 +226,9 @@ gate('launch: asks for the login first, and comes back', async ({ app }) => {
   const login = await visitor.get(String(first.location));
   // Chromium checks redirects after a form against this directive, also the one to the app.
   assert.match(String(login.headers['content-security-policy']), "form-action 'self' http: https:");
-  const second = await enterPassword(visitor, GRACE, { query: '?next=/launch/sales/%3Fstack=overview' });
+  const second = await enterPassword(visitor, GRACE, {
+    query: String(first.location).slice('/login/'.length),
+  });
   assert.is(second.location, '/launch/sales/?stack=overview');
   const third = await visitor.get(String(second.location));
   assert.match(String(third.location), 'https://sales.example.com/open?code=');

@@ -90,10 +90,8 @@ lists('pages: skips and repeats nothing after a cursor while rows are inserted',
   seen.push(...(await emailsOf(`?limit=100&cursor=${seen.at(-1)}`)));
   await app.db().deleteFrom('users').where('email', 'in', ['0@acme.test', 'new@acme.test']).execute();
 
-  assert.equal(
-    seen.filter((email) => before.includes(email)),
-    before,
-  );
+  const old = seen.filter((email) => before.includes(email));
+  assert.equal(old, before);
 });
 
 lists('pages: links to the other pages with the base URL', async ({ app }) => {
@@ -190,11 +188,8 @@ lists('CSV: has the content of JSON in every list, with a column for each field'
 
     assert.is(headers['content-type'], 'text/csv; charset=utf-8', path);
     assert.equal(header.toSorted(), Object.keys(items[0] ?? {}).toSorted(), path);
-    assert.equal(
-      records,
-      items.map((item) => header.map((field) => cellOf(item[field]))),
-      path,
-    );
+    const cells = items.map((item) => header.map((field) => cellOf(item[field])));
+    assert.equal(records, cells, path);
   }
 });
 

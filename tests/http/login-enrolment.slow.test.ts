@@ -44,10 +44,8 @@ enrolment('gets no session, but a challenge that only sets up an app', async ({ 
   assert.equal([response.statusCode, problemIn(response)], [400, 'second-factor-required']);
   assert.match(String(response.headers['set-cookie']), /steward_challenge=[\w-]{43}; Max-Age=1800/);
   assert.is((await browser.send('GET /session/')).statusCode, 401);
-  assert.is(
-    problemIn(await browser.send('POST /session/otp/', { payload: { code: '123456' } })),
-    'invalid-challenge',
-  );
+  const otp = await browser.send('POST /session/otp/', { payload: { code: '123456' } });
+  assert.is(problemIn(otp), 'invalid-challenge');
   assert.is(await countSessions(app, ADA), before);
 
   const { secret, otpauth_url } = await read();

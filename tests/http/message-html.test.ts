@@ -42,32 +42,38 @@ const isBalanced = (markup: string): boolean => {
   return open.length === 0;
 };
 
-messages('keeps harmless markup and links', async () => {
-  assert.is(
-    await renderInner(
-      '<h1>Lost</h1><p>Ask <b>Alex</b>,<br>or <a href="mailto:help@x.test">write</a>.</p><ul><li>one</ul>',
-    ),
-    '<h2>Lost</h2><p>Ask <b>Alex</b>,<br />or <a href="mailto:help@x.test" rel="noopener noreferrer">write</a>.</p><ul><li>one</li></ul>',
-  );
-  assert.is(
-    await renderInner('<a href="/login/" target="_blank" class="x" style="color:red">log in</a>'),
-    '<a href="/login/" rel="noopener noreferrer">log in</a>',
-  );
+const SAFE = 'rel="noopener noreferrer"';
+
+messages('keeps harmless markup and links, and drops all else', async () => {
+  for (const [message, shown] of [
+    [
+      '<h1>Lost</h1><p>Ask <b>Alex</b>,<br>or</p><ul><li>one</ul>',
+      '<h2>Lost</h2><p>Ask <b>Alex</b>,<br />or</p><ul><li>one</li></ul>',
+    ],
+    ['<a href="mailto:help@x.test">write</a>', `<a href="mailto:help@x.test" ${SAFE}>write</a>`],
+    [
+      '<a href="/login/" target="_blank" style="color:red">log in</a>',
+      `<a href="/login/" ${SAFE}>log in</a>`,
+    ],
+    [
+      '<a href=https://x.test/?a=b target=_blank download>Get</a>',
+      `<a href="https://x.test/?a=b" ${SAFE}>Get</a>`,
+    ],
+    ['<!-- banner --><!DOCTYPE html><p>Hi</p>', '<p>Hi</p>'],
+    ['<p>Hi</p><script async src="x.js">let t = 1;</script>', '<p>Hi</p>'],
+    [
+      '<p>Ask <ada@acme.test></p><b title="x">now</b> <!-- or',
+      '<p>Ask &lt;ada@acme.test&gt;</p><b>now</b> &lt;!-- or',
+    ],
+    ['</div></main></body><p>x</div>y', '<p>xy</p>'],
+  ] as const)
+    assert.is(await renderInner(message), shown);
 });
 
 messages('keeps plain text as it is', async () => {
   assert.is(await render('One\nTwo'), '<p class="plain-text">One\nTwo</p>');
   assert.is(await render('1 < 2 & 3 > 2 "x"'), '<p class="plain-text">1 &lt; 2 &amp; 3 &gt; 2 "x"</p>');
   assert.is(await render('&lt;b&gt;'), '<p class="plain-text">&lt;b&gt;</p>');
-});
-
-messages('drops comments and scripts, and takes attributes without quotes or values', async () => {
-  assert.is(await renderInner('<!-- banner --><!DOCTYPE html><p>Hi</p>'), '<p>Hi</p>');
-  assert.is(await renderInner('<p>Hi</p><script async src="x.js">let t = 1;</script>'), '<p>Hi</p>');
-  assert.is(
-    await renderInner('<a href=https://x.test/?a=b target=_blank download>Get</a>'),
-    '<a href="https://x.test/?a=b" rel="noopener noreferrer">Get</a>',
-  );
 });
 
 messages('shows what is no HTML element as text', async () => {
@@ -78,20 +84,12 @@ messages('shows what is no HTML element as text', async () => {
     ['<name> & <x-y a="1">', '&lt;name&gt; &amp; &lt;x-y a="1"&gt;'],
   ] as const)
     assert.is(await render(message), `<p class="plain-text">${shown}</p>`);
-  assert.is(
-    await renderInner('<p>Ask <ada@acme.test></p><b title="x">now</b> <!-- or'),
-    '<p>Ask &lt;ada@acme.test&gt;</p><b>now</b> &lt;!-- or',
-  );
 });
 
 messages('returns null if nothing visible remains', async () => {
   const empty = ['', ' \n', '<p></p>', '&nbsp;'];
   for (const message of [...empty, '<script>alert(1)</script>', '<img src=x onerror=alert(1)>'])
     assert.is(await render(message), null, message);
-});
-
-messages('drops end tags of elements outside the message', async () => {
-  assert.is(await renderInner('</div></main></body><p>x</div>y'), '<p>xy</p>');
 });
 
 const VECTORS = [

@@ -33,10 +33,8 @@ pages('offer passkeys beside the password, and say that they need JavaScript', a
   const page = await createVisitor(app).get('/login/?next=%2Fpassword%2Fchange%2F');
 
   assert.match(page.body, /autocomplete="username webauthn"/);
-  assert.match(
-    page.body,
-    /data-passkey="login" data-answer="\/api\/v1\/session\/passkey\/" data-next="\/password\/change\/"/,
-  );
+  const answer = '/api/v1/session/passkey/" data-next="/password/change/"';
+  assert.match(page.body, `data-passkey="login" data-answer="${answer}`);
   assert.match(page.text, 'Passkeys need JavaScript. Without it, log in with your password.');
   const policy = String(page.headers['content-security-policy']);
   assert.match(policy, /script-src 'self'; connect-src 'self'/);
@@ -51,10 +49,8 @@ pages('load a script that browsers keep', async ({ app }) => {
   const script = await app.send(`GET !${path}`);
 
   assert.is(script.statusCode, 200);
-  assert.equal(
-    [script.headers['content-type'], script.headers['cache-control']],
-    ['text/javascript; charset=utf-8', 'public, max-age=31536000, immutable'],
-  );
+  assert.is(script.headers['content-type'], 'text/javascript; charset=utf-8');
+  assert.is(script.headers['cache-control'], 'public, max-age=31536000, immutable');
   assert.is((await app.send(`POST !${path}`)).statusCode, 405);
   assert.is((await app.send('GET !/passkeys-0000000000000000.js')).statusCode, 404);
 });
@@ -65,10 +61,8 @@ pages('offer no passkeys on other hosts, where browsers would refuse them', asyn
 
   assert.match(page.text, 'Your passkey works at localhost:8000 only. Log in there, or use a recovery code.');
   assert.not.match(page.body, /<script/);
-  assert.not.match(
-    (await createVisitor(app, 'globex.localhost:8000').get('/login/')).body,
-    /<script|webauthn/,
-  );
+  const login = await createVisitor(app, 'globex.localhost:8000').get('/login/');
+  assert.not.match(login.body, /<script|webauthn/);
 });
 
 pages('ask for the passkey of a user without an app, or for a recovery code', async ({ app }) => {
@@ -76,10 +70,8 @@ pages('ask for the passkey of a user without an app, or for a recovery code', as
   const { visitor, page } = await askForFactor(app, ADA);
   assert.match(page.text, 'Use your passkey Confirm your login to Acme Analytics with your passkey.');
   assert.match(page.text, 'Passkeys need JavaScript. Without it, use a recovery code.');
-  assert.match(
-    page.body,
-    /data-passkey="challenge" data-answer="\/api\/v1\/session\/otp\/" data-next="\/password\/change\/"/,
-  );
+  const answer = '/api/v1/session/otp/" data-next="/password/change/"';
+  assert.match(page.body, `data-passkey="challenge" data-answer="${answer}`);
   assert.match(page.body, /data-late="\/login\/\?next=%2Fpassword%2Fchange%2F&amp;late=1"/);
   assert.not.match(page.body, /name="code"/);
   const recovery = await visitor.get('/login/code/?recovery=1&next=%2Fpassword%2Fchange%2F');

@@ -20,7 +20,6 @@ import {
   EDSGER,
   GRACE,
   ROOT,
-  startTestApp,
   type TestApp,
 } from '../support/test-app.ts';
 
@@ -293,15 +292,6 @@ logins('of the second step may be tried five times', async ({ app }) => {
   assert.is(await attempt(true), 'invalid-challenge');
 });
 
-logins('is refused to pages of other sites', async ({ app }) => {
-  const { browser, options } = await requested(app);
-  const headers = { origin: 'https://evil.test' };
-  const payload = { passkey: ada.get(options) };
-
-  assert.is(problemIn(await browser.send('POST /session/passkey/', { payload, headers })), 'cross-site');
-  assert.is(problemIn(await browser.send('POST /session/passkey/options/', { headers })), 'cross-site');
-});
-
 logins('confirms a sensitive action, as a code does', async ({ app }) => {
   const { browser, options, answer } = await requested(app);
   await answer(ada.get(options));
@@ -334,18 +324,6 @@ logins('leaves codes and recovery codes as they are', async ({ app }) => {
   }
   const { browser } = await challengedByPasskey(app, email);
   assert.is(problemIn(await browser.send('POST /session/otp/', { payload: {} })), 'invalid-input');
-});
-
-logins('has a cookie of its own, which https protects', async () => {
-  const app = await startTestApp({ BASE_URL: 'https://steward.test' });
-  try {
-    const response = await app.send('POST /session/passkey/options/');
-    const cookie = String(response.headers['set-cookie']);
-    assert.match(cookie, /^__Host-steward_passkey=.*Max-Age=300; Path=\/; HttpOnly; Secure; SameSite=Lax/);
-    assert.is(response.json().rpId, 'steward.test');
-  } finally {
-    await app.close();
-  }
 });
 
 /** The handle of the user, which an authenticator keeps with the key. */

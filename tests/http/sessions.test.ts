@@ -167,4 +167,12 @@ secure('have such a cookie before the code of a second factor, too', async ({ ap
   assert.not.ok(browser.cookies.has('__Host-steward_challenge'));
 });
 
+secure('have such a cookie for a challenge to a passkey', async ({ app }) => {
+  const response = await app.send('POST /session/passkey/options/');
+
+  const cookie = String(response.headers['set-cookie']);
+  assert.match(cookie, /^__Host-steward_passkey=.*Max-Age=300; Path=\/; HttpOnly; Secure; SameSite=Lax/);
+  assert.is(response.json().rpId, 'steward.example');
+});
+
 secure.run();

@@ -59,10 +59,8 @@ logins('connects the account of a member by the verified domain of its address',
   assert.is(again.page.location, '/console/');
   assert.is(await personOf(app, again.visitor), ADA);
   const actions = await actionsOf(app, { target: ADA });
-  assert.equal(
-    actions.slice(0, 3).map(({ action }) => action),
-    ['login.session', 'login.session', 'identity.link'],
-  );
+  const newest = actions.slice(0, 3).map(({ action }) => action);
+  assert.equal(newest, ['login.session', 'login.session', 'identity.link']);
   assert.equal(actions[0]?.details, { connection, name: 'Acme ID' });
 });
 
@@ -109,10 +107,8 @@ for (const [change, changes] of [
     const { visitor, page } = await logInAs(fixture, { email });
     Object.assign(provider.state, { tamper: null, signWith: null });
 
-    assert.equal(
-      [page.status, await personOf(app, visitor), await countSessions(app, email)],
-      [403, null, 0],
-    );
+    assert.equal([page.status, await personOf(app, visitor)], [403, null]);
+    assert.is(await countSessions(app, email), 0);
     await app.as(ROOT).sso.update({ ...about, client_id: provider.clientId });
     await activate(app, connection);
   });
@@ -184,10 +180,8 @@ logins('adds people to mapped groups and out of them at each login, and leaves o
     { added: [id], removed: [] },
     { added: [], removed: [id] },
   ];
-  assert.equal(
-    updates.map(({ details }) => details.members),
-    [removed, added, removed, added],
-  );
+  const members = updates.map(({ details }) => details.members);
+  assert.equal(members, [removed, added, removed, added]);
 });
 
 logins('asks for a second factor that the client requires and the provider has not', async (fixture) => {
