@@ -38,16 +38,12 @@ bundle('is smaller than 20 KB including tRPC, and contains no server code', asyn
   const minifiedBytes = loaded.reduce((sum, { contents }) => sum + contents.length, 0);
   const document = await readFile(join(import.meta.dirname, '../../docs/trpc.md'), 'utf8');
   const row = `| ${kilobytes(minifiedBytes)} | ${kilobytes(sizeBytes)} |`;
-  assert.ok(
-    document.includes(`all other exports, including tRPC ${row}`),
-    `docs/trpc.md does not say ${row}`,
-  );
+  const missing = `docs/trpc.md does not say ${row}`;
+  assert.match(document, `all other exports, including tRPC ${row}`, missing);
   assert.is(outputFiles.length, loaded.length + 1);
   assert.ok(sizeBytes > 1000 && sizeBytes < MAX_BYTES, `${sizeBytes} bytes`);
-  assert.equal(
-    sources.filter((path) => !/^src\/(client[/.]|lib\/trpc-limits\.ts$)/.test(path)),
-    [],
-  );
+  const foreign = sources.filter((path) => !/^src\/(client[/.]|lib\/trpc-limits\.ts$)/.test(path));
+  assert.equal(foreign, []);
   assert.equal([...packages].sort(), [
     '@trpc/client',
     '@trpc/server',
@@ -82,10 +78,7 @@ bundle('has less than 1 KB if it only recognizes problems, without superjson and
   });
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
 
-  assert.equal(
-    inputs.filter((path) => path.includes('node_modules')),
-    [],
-  );
+  assert.not.match(inputs.join(), 'node_modules');
   assert.ok((outputFiles[0]?.contents.length ?? Infinity) < 1000);
 });
 

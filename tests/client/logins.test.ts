@@ -3,16 +3,7 @@ import { createStewardClient } from '../../src/client.ts';
 import { createRecordedFetch } from '../support/http-clients.ts';
 import { rejectsAs } from '../support/rejects.ts';
 import { enroll, nextCode, WRONG_CODE } from '../support/second-factors.ts';
-import {
-  ACME,
-  ADA,
-  addressOf,
-  appSuite,
-  DEMO_PASSWORD,
-  EDSGER,
-  GRACE,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, addressOf, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
 
 const logins = appSuite('client logins');
 
@@ -63,16 +54,16 @@ logins('keep a session in a browser, and send its CSRF token with every mutation
 });
 
 logins('take a code of the second factor', async ({ app }) => {
-  const { secret, codes } = await enroll(app, EDSGER);
+  const { secret, codes } = await enroll(app, GRACE);
   const { steward, cookies } = await browserOf(app);
-  const login = { email: EDSGER, password: DEMO_PASSWORD };
+  const login = { email: GRACE, password: DEMO_PASSWORD };
   await rejectsAs(steward.login(login), 'otp-required');
   await rejectsAs(steward.loginWithSession(login), 'otp-required');
   await rejectsAs(steward.loginWithSession({ ...login, otp: WRONG_CODE }), 'invalid-otp');
   const user = await steward.loginWithSession({ ...login, otp: nextCode(app, secret) });
   await steward.api.profile.update.mutate({ last_name: 'Coded' });
 
-  assert.is(user.email, EDSGER);
+  assert.is(user.email, GRACE);
   assert.ok(cookies.has('steward_session'));
   assert.match(await steward.login({ ...login, otp: codes[0] }), /^[0-9a-f]{40}$/);
 });

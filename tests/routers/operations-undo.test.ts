@@ -4,18 +4,7 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { interruptedAt } from '../support/database-sessions.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { rowOf, setRows } from '../support/rows.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  IDLE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 import { addUsers, restoreGrants } from '../support/users.ts';
 
@@ -74,15 +63,13 @@ undo('reverts grants and revocations, and records it', async ({ app }) => {
   assert.equal((await read(app, ADA)).apps, [SALES, CHURN]);
   assert.equal((await read(app, GRACE)).apps, [SALES]);
   const entries = await acme.audit.list({ operation });
-  assert.equal(
-    entries.map(({ target, details }) => [target, details.is_undo === true, details.granted]).sort(),
-    [
-      [ADA, false, []],
-      [ADA, true, [SALES]],
-      [GRACE, false, []],
-      [GRACE, true, [SALES]],
-    ],
-  );
+  const recorded = entries.map(({ target, details }) => [target, details.is_undo === true, details.granted]);
+  assert.equal(recorded.sort(), [
+    [ADA, false, []],
+    [ADA, true, [SALES]],
+    [GRACE, false, []],
+    [GRACE, true, [SALES]],
+  ]);
 });
 
 undo('leaves alone what was changed since, and reports it', async ({ app }) => {
@@ -99,17 +86,13 @@ undo('leaves alone what was changed since, and reports it', async ({ app }) => {
 });
 
 undo('ends the memberships that the operation began', async ({ app }) => {
-  const before = await clientsOf(app, GRACE);
   const operation = await bulk(app, [GRACE], 'grant-apps', [FLEET]);
   assert.ok((await app.as(GLOBEX).users.list({ search: GRACE })).length > 0);
   const { id: view } = await app.as(GLOBEX).accessViews.create({ app: 'fleet', user_email: GRACE });
 
   await app.as(ROOT).operations.undo({ id: operation });
 
-  assert.equal(
-    await clientsOf(app, GRACE),
-    before.filter((id) => id !== 2),
-  );
+  assert.equal(await clientsOf(app, GRACE), [1]);
   const { is_active } = await rowOf(app, 'access_views', { id: view });
   assert.is(is_active, false, 'an access view that opens the app as the user');
   await rejectsWith(app.as(GLOBEX).users.get({ email: GRACE }), 'not-found');
@@ -144,10 +127,8 @@ undo('keeps memberships that something else has confirmed since', async ({ app }
   const result = await root.operations.undo({ id: operation });
 
   assert.equal([result.reverted, result.skipped], [3, []]);
-  assert.equal(
-    [await clientsOf(app, ADA), await clientsOf(app, GRACE), await clientsOf(app, IDLE)],
-    [[1, 2], [1, 2], [1]],
-  );
+  for (const email of [ADA, GRACE]) assert.equal(await clientsOf(app, email), [1, 2]);
+  assert.equal(await clientsOf(app, IDLE), [1]);
 });
 
 undo('reports all that it has reverted when it is repeated after an interruption', async ({ app }) => {
@@ -210,7 +191,7 @@ undo('is refused to others, for unknown operations, and after ten minutes', asyn
   const operation = await bulk(app, [GRACE], 'grant-apps', [CHURN], ACME);
 
   await rejectsWith(app.as(ROOT).operations.undo({ id: operation }), 'not-found');
-  await rejectsWith(app.as(STAFF).operations.undo({ id: operation }), 'forbidden');
+  await rejectsWith(app.as(EDSGER).operations.undo({ id: operation }), 'forbidden');
   await rejectsWith(app.as(ACME).operations.undo({ id: 'no-uuid' }), 'not-found');
   app.clock.advance(10 * MINUTE_MS + 1);
   const late = await app.send(`POST /jb/operations/${operation}/undo/`, { as: ACME });

@@ -1,21 +1,11 @@
 import * as assert from 'uvu/assert';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const permissions = appSuite('permissions');
 
-const PEOPLE = [ADA, GRACE, EDSGER, ACME, GLOBEX, STAFF, ROOT];
+const PEOPLE = [ADA, GRACE, ACME, GLOBEX, STAFF, ROOT];
 
 /** Grace is staff and administers Acme. */
 permissions.before(async ({ app }) => {
@@ -58,7 +48,7 @@ permissions('match what the service allows on an app', async ({ app }) => {
 });
 
 permissions('are hidden from those who may not see the user or the app', async ({ app }) => {
-  await rejectsWith(app.as(ADA).users.permissions({ email: EDSGER }), 'not-found');
+  await rejectsWith(app.as(ADA).users.permissions({ email: GLOBEX }), 'not-found');
   await rejectsWith(app.as(ADA).apps.permissions({ app_id: FLEET }), 'not-found');
 });
 

@@ -6,17 +6,7 @@ import { pruneRemovedUsage } from '../../src/services/removals/removals.ts';
 import { setClient } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { rowsOf } from '../support/rows.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, appSuite, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const removals = appSuite('removals of apps and clients');
@@ -29,7 +19,7 @@ const audited = async (app: TestApp, target: string) =>
   (await app.as(ROOT).audit.list({ target })).map(({ action }) => action);
 
 removals('are for superusers, of what is closed, with its name typed', async ({ app }) => {
-  for (const who of [ACME, STAFF, ADA]) {
+  for (const who of [ACME, STAFF, GRACE]) {
     await rejectsWith(app.as(who).apps.previewRemoval({ app_id: CHURN }), 'forbidden');
     await rejectsWith(app.as(who).apps.remove({ app_id: CHURN, confirm_name: 'Churn' }), 'forbidden');
     await rejectsWith(app.as(who).clients.previewRemoval({ id: 1 }), 'forbidden');

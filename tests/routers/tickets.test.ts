@@ -2,15 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
-import {
-  claimsIn,
-  isActive,
-  openedView,
-  resign,
-  setApp,
-  ticketOf,
-  usedView,
-} from '../support/access-views.ts';
+import { claimsIn, isActive, openedView, resign, ticketOf, usedView } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { rowsOf, setRows, valuesOf } from '../support/rows.ts';
 import {
@@ -296,7 +288,7 @@ revoking('waits for uses of the view in flight, and ends what they open', async 
 revoking('ends the launch codes of a user', async ({ app }) => {
   await app.db().deleteFrom('launch_codes').execute();
   await app.as(GRACE).apps.launch({ app_slug: 'sales' });
-  await setApp(app, { launch_url: 'https://sales.example.com/' });
+  await setRows(app, 'apps', { id: SALES }, { launch_url: 'https://sales.example.com/' });
   for (const who of [GRACE, ADA]) await app.as(who).apps.launch({ app_slug: 'sales' });
 
   await app.as(ROOT).tickets.revoke({ user: GRACE });

@@ -2,17 +2,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import {
-  ACME,
-  ADA,
-  appSuite,
-  EDSGER,
-  GLOBEX,
-  GRACE,
-  ROOT,
-  STAFF,
-  type TestApp,
-} from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/time.ts';
 import { CHURN, collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
@@ -120,7 +110,7 @@ usage('report is refused to members, for foreign subjects and wrong filters', as
   const invalid = [
     [{ client: 1, app_id: SALES }, 'client'],
     [{ stack: 'a0a91e46' }, 'stack'],
-    [{ app_id: SALES, stack: 'a0a91e46', email: GRACE }, 'stack'],
+    [{ app_id: SALES, stack: 'a0a91e46', email: ADA }, 'stack'],
   ] as const;
   for (const [input, field] of invalid) {
     const { fields } = await rejectsWith(usage.report(input), 'invalid-input');
@@ -137,7 +127,7 @@ usage.before(async ({ app }) => {
   for (const id of [SALES, CHURN])
     await writeUsage(em, id, [logEntry(0, PERSON), logEntry(27, PERSON)], NOON);
   await writeUsage(em, CHURN, [logEntry(28, 'only-before@x.test'), logEntry(56, 'long-ago@x.test')], NOON);
-  await writeUsage(em, FLEET, [logEntry(30, EDSGER)], NOON);
+  await writeUsage(em, FLEET, [logEntry(30, GLOBEX)], NOON);
 });
 
 /** Counts the entries of the log on the days from `first` to `last` days ago. */

@@ -63,9 +63,8 @@ bulk('grants and revokes apps, row by row', async ({ app }) => {
 
 bulk('deactivates and reactivates by the rules of users.update', async ({ app }) => {
   const token = await app.tokenOf(GRACE);
-  const off = await app
-    .as(ROOT)
-    .users.bulkUpdate({ emails: [GRACE, IDLE, ROOT, ACME], action: 'deactivate' });
+  const emails = [GRACE, IDLE, ROOT, ACME];
+  const off = await app.as(ROOT).users.bulkUpdate({ emails, action: 'deactivate' });
 
   assert.equal(statuses(off), [
     [GRACE, 'ok'],
@@ -96,10 +95,8 @@ bulk('takes a filter, and shows client admins only their users', async ({ app })
 
 bulk('refuses apps that the actor may not grant, before it changes anyone', async ({ app }) => {
   const acme = app.as(ACME).users;
-  const foreign = await rejectsWith(
-    acme.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [CHURN, FLEET] }),
-    'invalid-input',
-  );
+  const grant = { emails: [GRACE], action: 'grant-apps' as const, apps: [CHURN, FLEET] };
+  const foreign = await rejectsWith(acme.bulkUpdate(grant), 'invalid-input');
 
   assert.equal(foreign.fields, { apps: [`There is no app ${FLEET} to grant.`] });
   assert.equal(await appsOf(app, GRACE), [SALES]);

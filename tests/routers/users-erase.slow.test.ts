@@ -21,10 +21,7 @@ erasing('leaves no trace of a person with 10,000 entries in any table, and keeps
   assert.equal(await rowsWith(app, TRACES), []);
   assert.equal(await app.as(ROOT).usage.series({ app_id: SALES, window: 90 }), statsBefore);
   const { items } = await app.as(ROOT).usage.list({ app_id: SALES, email: pseudonym, limit: 1 });
-  assert.equal(
-    items.map(({ full_name, extra }) => ({ full_name, extra })),
-    [{ full_name: '', extra: {} }],
-  );
+  assert.equal([items[0]?.full_name, items[0]?.extra], ['', {}]);
   assert.equal(await rollupDifferences(app, SALES, dayOf(app.clock.now())), []);
   const [entry] = await app.as(ROOT).audit.list({ action: 'user.erase' });
   assert.equal([entry?.actor, entry?.target], [ROOT, pseudonym]);
@@ -39,16 +36,13 @@ erasing('keeps texts that others wrote', async ({ app }) => {
   assert.equal((await app.as(ACME).users.get({ email: GRACE })).extra, extra);
 });
 
-erasing(
-  'is refused to others than superusers, of oneself, and of someone who no longer exists',
-  async ({ app }) => {
-    await erase(app, GRACE);
+erasing('is refused to others than superusers, of oneself, and of who is gone', async ({ app }) => {
+  await erase(app, GRACE);
 
-    await rejectsWith(app.as(ACME).users.previewErasure({ email: ADA }), 'forbidden');
-    await rejectsWith(app.as(ROOT).users.previewErasure({ email: ROOT }), 'self-modification');
-    await rejectsWith(app.as(ROOT).users.previewErasure({ email: GRACE }), 'not-found');
-  },
-);
+  await rejectsWith(app.as(ACME).users.previewErasure({ email: ADA }), 'forbidden');
+  await rejectsWith(app.as(ROOT).users.previewErasure({ email: ROOT }), 'self-modification');
+  await rejectsWith(app.as(ROOT).users.previewErasure({ email: GRACE }), 'not-found');
+});
 
 erasing('replaces an address that has no account, also in usage that comes later', async ({ app }) => {
   const email = 'guest@nowhere.test';
@@ -68,10 +62,7 @@ erasing('replaces an address that has no account, also in usage that comes later
 
   assert.equal(await rowsWith(app, [email]), []);
   const { items } = await app.as(ACME).usage.list({ app_id: SALES, email: pseudonym, limit: 10 });
-  assert.equal(
-    items.map(({ full_name }) => full_name),
-    ['', ''],
-  );
+  assert.equal([items.length, items[0]?.full_name, items[1]?.full_name], [2, '', '']);
   assert.equal(await rollupDifferences(app, SALES, dayOf(now)), []);
 });
 

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { erase } from '../support/person.ts';
 import { failureOf, rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import { ADA, appSuite, DEMO_PASSWORD, EDSGER, ROOT, STAFF } from '../support/test-app.ts';
 
 const erasing = appSuite('users.erase');
@@ -11,7 +12,7 @@ erasing('is refused without a valid code for this person, caller and state', asy
   const { confirmation } = await root.users.previewErasure({ email: EDSGER });
   const eraseWith = (code: string, email = EDSGER, address = email) =>
     rejectsWith(root.users.erase({ email, confirmation: code, confirm_email: address }), 'invalid-input');
-  await app.db().updateTable('users').set({ is_superuser: true }).where('email', '=', STAFF).execute();
+  await setRows(app, 'users', { email: STAFF }, { is_superuser: true });
 
   assert.ok((await eraseWith(confirmation, EDSGER, ADA)).fields?.confirm_email);
   assert.ok((await eraseWith(confirmation, ADA)).fields?.confirmation);
@@ -25,7 +26,7 @@ erasing('is refused without a valid code for this person, caller and state', asy
   await eraseWith(renewed.confirmation);
 
   assert.is((await root.users.get({ email: EDSGER })).is_active, true);
-  await app.db().updateTable('users').set({ is_superuser: false }).where('email', '=', STAFF).execute();
+  await setRows(app, 'users', { email: STAFF }, { is_superuser: false });
 });
 
 erasing('ends sessions, tokens and logins, and does not block a new account', async ({ app }) => {
