@@ -294,20 +294,17 @@ for (const { suite, isMailed } of [
   { suite: mails, isMailed: false },
   { suite: mailed, isMailed: true },
 ]) {
-  suite(`show an invitation link to ${isMailed ? 'superusers only' : 'users who may invite'}`, async ({
-    app,
-  }) => {
+  const readers = isMailed ? 'superusers only' : 'users who may invite';
+  suite(`show an invitation link to ${readers}`, async ({ app }) => {
     const [email = ''] = await invite(app, 1);
 
     showsLink(await readBy(app, ROOT, email), INVITATION_LINK);
     if (isMailed) showsNone(await readBy(app, ACME, email));
     else showsLink(await readBy(app, ACME, email), INVITATION_LINK);
     showsNone(await readBy(app, STAFF, email));
-    const readers = await app.as(ROOT).audit.list({ action: 'mail.read-link', target: email });
-    assert.equal(
-      readers.map(({ actor }) => actor),
-      isMailed ? [ROOT] : [ACME, ROOT],
-    );
+    const entries = await app.as(ROOT).audit.list({ action: 'mail.read-link', target: email });
+    const actors = entries.map(({ actor }) => actor);
+    assert.equal(actors, isMailed ? [ROOT] : [ACME, ROOT]);
   });
 
   suite(`show a password link to ${isMailed ? 'no one' : 'superusers'}`, async ({ app }) => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { userId } from '../support/access-views.ts';
@@ -37,12 +38,7 @@ expiry.before.each(async ({ app }) => {
   await setRows(app, 'memberships', {}, { password_expiry_from: null });
   await emptyOutbox(app);
   const user_id = await userId(app, EDSGER);
-  await app
-    .db()
-    .deleteFrom('memberships')
-    .where('client_id', '=', 1)
-    .where('user_id', '=', user_id)
-    .execute();
+  await sql`delete from memberships where client_id = 1 and user_id = ${user_id}`.execute(app.db());
   const old = new Date(app.clock.now().getTime() - 100 * DAY_MS);
   await setRows(app, 'users', {}, { last_password_set: old });
 });
@@ -100,9 +96,8 @@ expiry('is mailed with its own date, whatever another client requires', async ({
 
   await policy(app, ACME, 30);
 
-  const [mail, ...others] = (await notices(app)).filter(({ recipient }) =>
-    [EDSGER, IDLE].includes(recipient),
-  );
+  const found = await notices(app);
+  const [mail, ...others] = found.filter(({ recipient }) => [EDSGER, IDLE].includes(recipient));
   assert.equal([mail?.recipient, others], [EDSGER, []]);
   const { text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
   assert.match(text, 'is valid until 21 December 2026');

@@ -5,6 +5,7 @@ import { userId } from '../support/access-views.ts';
 import { emptyOutbox, mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { addRows, rowsOf, setRows, valuesOf } from '../support/rows.ts';
+import { forgetAttempts } from '../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -340,6 +341,17 @@ passwords('resets do not deadlock with deactivations of the same user', async ({
     if (reset.status === 'rejected') await rejectsWith(Promise.reject(reset.reason), 'invalid-link');
     await app.as(ROOT).users.update({ email: GRACE, is_active: true });
   }
+});
+
+passwords('resets are 50 an hour for a network, and count for no account after that', async ({ app }) => {
+  await forgetAttempts(app);
+  const request = (email: string) => app.as(null).passwords.requestReset({ email });
+  for (let n = 0; n < 50; n += 1) await request(`n${n}@nowhere.test`);
+
+  for (let n = 0; n < 6; n += 1) await rejectsWith(request(GRACE), 'throttled');
+  // As from another network.
+  await app.db().deleteFrom('rate_limits').where('key', 'not like', 'account:%').execute();
+  await request(GRACE);
 });
 
 passwords.run();
