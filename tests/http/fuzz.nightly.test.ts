@@ -117,7 +117,7 @@ const broken = (allowed: fc.Arbitrary<unknown>) =>
     return key === undefined ? wrong : { ...(body as object), [key]: wrong }; // it has keys
   });
 
-const HEADERS = {
+const HEADERS: Record<string, string[]> = {
   accept: ['application/json', 'text/csv', 'text/html', '*/*', 'image/png', 'text/*;q=0.1', ';'],
   'if-match': ['*', '"x"', 'W/"x"', 'x', '"x", "y"'],
   'if-none-match': ['*', '"x"', 'x'],
