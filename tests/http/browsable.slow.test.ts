@@ -52,8 +52,6 @@ browsable('shows problems with their status', async ({ app }) => {
   }
 });
 
-const MAX_PAGE_BYTES = 2_000_000;
-
 const CHARACTERS: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
 
 const unescaped = (text: string): string =>
@@ -115,19 +113,6 @@ browsable('hostile data: shows the first 100 items of lists and streams with a n
   assert.match(past.body, 'Page 3 is empty: the list has 101 items.');
 });
 
-browsable('hostile data: truncates large responses and keeps the page small', async ({ app }) => {
-  const extra = {
-    deep: JSON.parse(`${'['.repeat(490)}1${']'.repeat(490)}`),
-    wide: [...Array(20_000)].map(() => 0),
-  };
-  await app.as(ACME).users.update({ email: ADA, extra });
-  const { body, status } = await openPage(app, 'GET /jb/users/ada@acme.test/', ACME);
-
-  assert.is(status, 200);
-  assert.match(body, 'This response is too long for this page.');
-  assert.ok(body.length < MAX_PAGE_BYTES, `${body.length}`);
-});
-
 browsable('index: lists URLs that all respond with 200, to browsers as a page', async ({ app }) => {
   const addresses = (await app.send('GET /')).json();
 
@@ -184,10 +169,9 @@ browsable('reference: serves no other files and rejects other methods', async ({
   const [path] = await scriptsOf(app);
   const statusOf = async (line: string) => (await app.send(line)).statusCode;
 
-  assert.is(await statusOf('GET !/docs/start.js'), 404);
-  assert.is(await statusOf('GET !/docs/..%2Fserve-reference.ts'), 404);
-  assert.is(await statusOf('POST !/docs/'), 405);
-  assert.is(await statusOf(`DELETE !${path}`), 405);
+  const refused = ['GET !/docs/start.js', 'GET !/docs/..%2Fserve-reference.ts'];
+  for (const line of refused) assert.is(await statusOf(line), 404, line);
+  for (const line of ['POST !/docs/', `DELETE !${path}`]) assert.is(await statusOf(line), 405, line);
   assert.is(await statusOf(`HEAD !${path}`), 200);
 });
 

@@ -91,14 +91,12 @@ cors('sets no headers for other origins', async ({ app }) => {
 });
 
 cors('answers OPTIONS without an Origin with Allow', async ({ app }) => {
-  const plain = await app.send('OPTIONS /jb/sites/');
-  const unknown = await app.send('OPTIONS /nowhere/');
+  const { statusCode, headers } = await app.send('OPTIONS /jb/sites/');
   const asked = await preflight(app, '/jb/sites/');
 
-  assert.equal([plain.statusCode, plain.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
-  assert.equal(corsHeaders(plain.headers), []);
-  assert.is(unknown.statusCode, 404);
-  assert.is(asked.headers.allow, plain.headers.allow);
+  assert.equal([statusCode, headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
+  assert.equal([corsHeaders(headers), asked.headers.allow], [[], headers.allow]);
+  assert.is((await app.send('OPTIONS /nowhere/')).statusCode, 404);
 });
 
 cors.run();

@@ -88,11 +88,9 @@ forms('name the field that is invalid, and refuse a malformed body', async ({ ap
     ['extra', '{"a":'],
     ['is_active', 'maybe'],
   ]);
-  const broken = await app.send('PATCH /jb/users/ada@acme.test/', {
-    as: ACME,
-    payload: 'no boundary here',
-    headers: { 'content-type': 'multipart/form-data; boundary=x' },
-  });
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const sent = { as: ACME, payload: 'no boundary here', headers };
+  const broken = await app.send('PATCH /jb/users/ada@acme.test/', sent);
 
   assert.equal(Object.keys(wrong.json().errors), ['extra', 'is_active']);
   assert.is(broken.statusCode, 400);

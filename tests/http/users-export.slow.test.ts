@@ -94,20 +94,4 @@ exporting('streams pages of the same rows over tRPC, and is recorded', async ({ 
   assert.equal([entry?.actor, entry?.target, entry?.clients], [ROOT, PERSON, [1]]);
 });
 
-exporting('sends no body to HEAD, and survives readers who leave', async ({ app }) => {
-  const head = await app.send(`HEAD /jb/users/${PERSON}/export/`, { as: ROOT });
-  assert.equal([head.statusCode, head.headers['content-type'], head.body], [200, 'application/zip', '']);
-  await app.server.listen({ port: 0, host: '127.0.0.1' });
-  const headers = { authorization: `Token ${await app.tokenOf(ROOT)}` };
-  const url = `${app.server.listeningOrigin}/api/v1/jb/users/${PERSON}/export/`;
-  for (let count = 0; count < 5; count += 1) {
-    const leaving = new AbortController();
-    const response = await fetch(url, { headers, signal: leaving.signal });
-    await response.body?.getReader().read();
-    leaving.abort();
-  }
-
-  assert.is((await download(app, PERSON, ROOT)).response.statusCode, 200);
-});
-
 exporting.run();
