@@ -24,10 +24,9 @@ sessions('set an HttpOnly cookie and store only a digest', async ({ app }) => {
 
 sessions('work although a proxy adds its own Authorization', async ({ app }) => {
   const { cookies } = await loggedIn(app);
+  const cookie = `steward_session=${cookies.get('steward_session')}`;
   const send = (line: string, headers: Record<string, string>) =>
-    app.send(line, {
-      headers: { cookie: `steward_session=${cookies.get('steward_session')}`, ...headers },
-    });
+    app.send(line, { headers: { cookie, ...headers } });
 
   for (const authorization of ['Basic cHJveHk6c2VjcmV0', 'Negotiate abc', 'Digest username="x"', '']) {
     assert.is((await send('GET /session/', { authorization })).statusCode, 200, authorization);
@@ -43,12 +42,9 @@ sessions('work although a proxy adds its own Authorization', async ({ app }) => 
 });
 
 sessions('end with the logout, without ending other sessions', async ({ app }) => {
-  const first = await loggedIn(app);
-  const second = await loggedIn(app);
+  const [first, second] = [await loggedIn(app), await loggedIn(app)];
 
-  const response = await first.send('DELETE /session/');
-
-  assert.is(response.statusCode, 204);
+  assert.is((await first.send('DELETE /session/')).statusCode, 204);
   assert.not.ok(first.cookies.has('steward_session'));
   const ended = await first.send('GET /session/');
   assert.equal([ended.statusCode, ended.headers['cache-control']], [401, 'no-store']);
@@ -142,10 +138,8 @@ sessions.run();
 const secure = appSuite('sessions over https', { BASE_URL: 'https://steward.example' });
 
 secure('use a __Host- cookie, which no other host can set', async ({ app }) => {
-  const { send, cookies, logIn } = createScript(app);
-  const cookie = (await logIn(ADA, DEMO_PASSWORD)).cookies.find(({ name }) =>
-    name.endsWith('steward_session'),
-  );
+  const { send, cookies, response } = await loggedIn(app);
+  const cookie = response.cookies.find(({ name }) => name.endsWith('steward_session'));
   const planted = createScript(app);
   planted.cookies.set('steward_session', cookie?.value ?? '');
 

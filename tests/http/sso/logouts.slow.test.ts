@@ -91,7 +91,7 @@ for (const [name, claims] of [
 
 logouts('refuses tokens that are none, are unsigned, or have another signature', async (fixture) => {
   const token = await fixture.provider.logoutToken({ sub: 'leaver' });
-  const [, payload = ''] = token.split('.');
+  const payload = token.split('.')[1];
   const header = Buffer.from('{"alg":"none","typ":"logout+jwt"}').toString('base64url');
   for (const forged of ['', 'x', `${header}.${payload}.`, `${token.slice(0, -8)}AAAAAAAA`])
     assert.is((await send(fixture, forged)).statusCode, 400, forged);
