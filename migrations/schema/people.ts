@@ -1,5 +1,5 @@
 /** Clients with their sites, people, and what they belong to. */
-export const PEOPLE = String.raw`
+export const PEOPLE = `
 create table sites (
   id serial primary key,
   domain varchar(255) not null,
