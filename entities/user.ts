@@ -1,9 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { index, instant, jsonObject } from './columns.ts';
 
-/** SQL: a password hash without its salt and digest, such as `pbkdf2_sha256$1000000`. Null for an unknown format. */
-export const PASSWORD_HASH_KIND = String.raw`substring(regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1') from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)')`;
-
 const ERASED_COLOR = '4f6d7a';
 
 /** An account. */
@@ -25,10 +22,6 @@ export const UserSchema = defineEntity({
       'users (last_password_set, id) where is_active and password_hash is not null',
     ),
     index('users_with_role', 'users (id) where is_superuser or is_staff'),
-    index(
-      'users_password_hash_kind',
-      `users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
-    ),
   ],
   properties: {
     id: p.integer().primary().autoincrement(),

@@ -76,11 +76,6 @@ create index users_by_name on users (lower(last_name || ' ' || first_name), id);
 create index users_date_joined_id_index on users (date_joined, id);
 create index users_last_login on users (last_login) include (is_active);
 create index users_password_age on users (last_password_set, id) where is_active and password_hash is not null;
--- Kinds of password hashes in use: a hash without its salt and digest has few distinct values.
-create index users_password_hash_kind on users ((substring(
-  regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1')
-  from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)'
-))) where is_active and password_hash is not null;
 -- "pg_trgm" is optional: without it, the search of users reads them all.
 do $$
 declare

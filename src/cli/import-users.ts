@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { failureCostMs, reasonAgainstHash } from '../adapters/hashing/password-hashes.ts';
+import { reasonAgainstHash } from '../adapters/hashing/password-hashes.ts';
 import type { Config } from '../config/config.ts';
 import type { Orm } from '../db/database.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
@@ -51,7 +51,6 @@ const importFile = async (
     clock,
     audit: createAudit(NO_ORIGIN, clock),
     reasonAgainstHash,
-    failureCostMs,
   };
 
   // The first pass determines the models and fields.

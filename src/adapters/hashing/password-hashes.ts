@@ -12,10 +12,8 @@ import bcrypt from 'bcrypt';
 
 /** A supported hash, and the cost of verifying a password against it. */
 export type PasswordCheck = {
-  /** Checks of one family do the same kind of work and differ only in its amount. */
-  family: string;
-  /** Iterations, or 2^cost; 1 in a family of equal cost. */
-  units: number;
+  /** The name of the algorithm. */
+  algorithm: string;
   /** A rough estimate, on one core of 2026. */
   costMs: number;
   verify(password: string): Promise<boolean>;
@@ -46,14 +44,14 @@ const MIN_KIB_PER_LANE = 8;
 
 /** A salt of 8 to 64 bytes and a hash of 12 to 64, in base64 without padding. */
 const FORM =
-  /^(\$argon2(?:id|i|d)(?:\$v=(?:16|19))?\$([mtp]=\d+),([mtp]=\d+),([mtp]=\d+))\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
+  /^\$(argon2(?:id|i|d))(?:\$v=(?:16|19))?\$([mtp]=\d+),([mtp]=\d+),([mtp]=\d+)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
 const TOO_COSTLY = {
   tooCostly: 'more than 256 MiB, 16 passes or 16 lanes of argon2, or a GiB in all passes together',
 };
 
 /** Reads the argon2 library's format, of any variant. */
 export const readArgon2Hash = (encoded: string): ReadHash => {
-  const [, family = '', ...costs] = FORM.exec(encoded) ?? [];
+  const [, algorithm = '', ...costs] = FORM.exec(encoded) ?? [];
   const costOf = (name: string): number =>
     Number(costs.find((cost) => cost.startsWith(name))?.slice(2) ?? Number.NaN);
   const [memoryKib, passes, lanes] = [costOf('m'), costOf('t'), costOf('p')];
@@ -67,15 +65,11 @@ export const readArgon2Hash = (encoded: string): ReadHash => {
     memoryKib * passes <= MAX_FILLED_KIB;
   if (!isAffordable) return TOO_COSTLY;
   return {
-    family,
-    units: 1,
+    algorithm,
     costMs: (memoryKib * passes) / KIB_PER_MS,
     verify: (password) => argon2.verify(encoded, password),
   };
 };
-
-/** A hash that matches no password, with the variant and the costs of the family. */
-const argon2Decoy = (family: string): string => `${family}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 export const makeArgon2Hash = (password: string, cost: Argon2Cost): Promise<string> =>
   argon2.hash(password, { type: argon2.argon2id, ...cost });
@@ -108,17 +102,12 @@ const readPbkdf2Hash = (encoded: string): ReadHash => {
   const iterations = Number(count);
   if (iterations > MAX_ITERATIONS) return { tooCostly: 'more than 10,000,000 iterations' };
   return {
-    family: 'pbkdf2_sha256',
-    units: iterations,
+    algorithm: 'pbkdf2_sha256',
     costMs: iterations / ITERATIONS_PER_MS,
     verify: async (password) =>
       timingSafeEqual(await derivePbkdf2(password, salt, iterations, SHA256_BYTES, 'sha256'), expected),
   };
 };
-
-/** A hash that matches no password, with this number of iterations. */
-const pbkdf2Decoy = (iterations: number): string =>
-  `pbkdf2_sha256$${iterations}$salt$${Buffer.alloc(SHA256_BYTES).toString('base64')}`;
 
 /** `bcrypt_sha256$$2b$12$`, 22 characters of salt and 31 of hash. */
 const BCRYPT = /^bcrypt_sha256\$\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/;
@@ -140,8 +129,7 @@ const readBcryptHash = (encoded: string): ReadHash => {
   const settings = `$2b$${cost}$${salt}`;
   const rounds = 2 ** Number(cost);
   return {
-    family: 'bcrypt_sha256',
-    units: rounds,
+    algorithm: 'bcrypt',
     costMs: rounds / ROUNDS_PER_MS,
     verify: async (password) => {
       const input = createHash('sha256').update(password).digest('hex');
@@ -150,16 +138,6 @@ const readBcryptHash = (encoded: string): ReadHash => {
       return timingSafeEqual(Buffer.from(hash.slice(settings.length)), Buffer.from(digest));
     },
   };
-};
-
-/** Hashes that match no password and take this number of rounds together: one for each power of two. */
-const bcryptDecoys = (rounds: number): string[] => {
-  const decoys: string[] = [];
-  for (let cost = MIN_BCRYPT_COST; cost <= MAX_BCRYPT_COST; cost += 1) {
-    if ((rounds & (2 ** cost)) === 0) continue;
-    decoys.push(`bcrypt_sha256$$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`);
-  }
-  return decoys;
 };
 
 /** `scrypt$16384$salt$8$5$base64`: the memory cost N, the salt, the block size r, the parallelism p, 64 bytes. */
@@ -187,60 +165,18 @@ const readScryptHash = (encoded: string): ReadHash => {
   // Each lane needs 128 * r bytes; only one at a time also needs the memory of N.
   const options = { N, r: blockSize, p: lanes, maxmem: 128 * blockSize * (N + lanes + 2) };
   return {
-    family: `scrypt$${N}$${blockSize}$${lanes}`,
-    units: 1,
+    algorithm: 'scrypt',
     costMs: filledKib / SCRYPT_KIB_PER_MS,
     verify: async (password) =>
       timingSafeEqual(await deriveScrypt(password, salt, SCRYPT_BYTES, options), expected),
   };
 };
 
-/** A hash that matches no password, with the costs in `scrypt$N$r$p`. */
-const scryptDecoy = (family: string): string => {
-  const [, n, r, p] = family.split('$');
-  return `scrypt$${n}$salt$${r}$${p}$${Buffer.alloc(SCRYPT_BYTES).toString('base64')}`;
-};
-
 export const readHash = (hash: string): ReadHash => readArgon2Hash(hash) ?? readDjangoHash(hash);
-
-/**
- * The checks that a failed login has to do after its first one, so that all failed logins do the same work: one check of every
- * family in use, with the most units in use. Django calls this `harden_runtime`.
- * @param kinds hashes without their salts and digests: `pbkdf2_sha256$1000000`. Unknown ones are ignored.
- */
-export const remainingWork = (kinds: readonly string[], done: PasswordCheck | null): PasswordCheck[] => {
-  const units = new Map<string, number>();
-  for (const check of kinds.flatMap(checksOfKind)) {
-    units.set(check.family, Math.max(check.units, units.get(check.family) ?? 0));
-  }
-  if (done) units.set(done.family, (units.get(done.family) ?? 0) - done.units);
-  return [...units].flatMap(([family, left]) => (left > 0 ? decoyChecks(family, left) : []));
-};
-
-/** Time of a failed login on one core, in milliseconds, while hashes of these kinds are in use. */
-export const failureCostMs = (kinds: readonly string[]): number =>
-  remainingWork(kinds, null).reduce((sum, { costMs }) => sum + costMs, 0);
 
 /** Why no password can ever match this hash; null for a supported hash. */
 export const reasonAgainstHash = (hash: string): string | null => {
   const read = readHash(hash);
   if (read === null) return 'This format cannot be verified.';
   return isCheck(read) ? null : `Would make each login too expensive: ${read.tooCostly}.`;
-};
-
-const checksOfKind = (kind: string): PasswordCheck[] => {
-  const [name = '', count = ''] = kind.split('$');
-  if (name === 'pbkdf2_sha256') return decoyChecks(name, Number(count));
-  if (name === 'bcrypt_sha256') return decoyChecks(name, 2 ** Number(kind.slice(-2)));
-  // Django prefixes the library's format with `argon2`.
-  return decoyChecks(kind.replace(/^argon2/, ''), 1);
-};
-
-const decoyChecks = (family: string, units: number): PasswordCheck[] =>
-  decoysOf(family, units).map(readHash).filter(isCheck);
-
-const decoysOf = (family: string, units: number): string[] => {
-  if (family === 'pbkdf2_sha256') return [pbkdf2Decoy(units)];
-  if (family === 'bcrypt_sha256') return bcryptDecoys(units);
-  return [family.startsWith('scrypt') ? scryptDecoy(family) : argon2Decoy(family)];
 };

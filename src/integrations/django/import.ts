@@ -3,7 +3,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { handleBase, lockAllHandles, profileColorOf } from '../../services/accounts/new-accounts.ts';
 import { type Audit, ofUser } from '../../services/audit/audit.ts';
-import { passwordHashKinds } from '../../services/auth/password-verification.ts';
 import { changeAccess } from '../../services/users/app-grants.ts';
 import { type DumpRecord, findFileFault, findUserModel, surveyDump } from './dump.ts';
 import {
@@ -21,17 +20,12 @@ import { type DjangoRecord, type DjangoUser, isOfModel, readDjangoUser } from '.
 /** Users per statement, each of which has 17 parameters. PostgreSQL allows 65,535. */
 const CHUNK_SIZE = 1000;
 
-/** Limit of the time of a failed login on one core, while imported hashes are in use. */
-const MAX_FAILURE_COST_MS = 3_500;
-
 type Deps = {
   em: Em;
   clock: Clock;
   audit: Audit;
   /** Why no password can ever match this hash; null for a supported hash. */
   reasonAgainstHash: (hash: string) => string | null;
-  /** Time of a failed login on one core while hashes of these kinds are in use. */
-  failureCostMs: (kinds: readonly string[]) => number;
 };
 
 export type ImportOptions = {
@@ -232,7 +226,6 @@ const insertUsers = async (tx: Em, task: Import, users: readonly FoundUser[], to
     totals.passwordless += fresh.filter(({ password }) => password === null).length;
     advance(chunk.length, users.length);
   }
-  await refuseCostlyHashes(tx, task, totals);
 };
 
 const insertChunk = async (
@@ -290,17 +283,6 @@ const refuseTakenHandles = async (
     totals.faulty += 1;
     totals.isRefused = true;
   }
-};
-
-/** A failed login does the work of all kinds of hashes, so the sum of their costs is limited too. */
-const refuseCostlyHashes = async (tx: Em, { failureCostMs, remark }: Import, totals: ImportTotals) => {
-  const kinds = await passwordHashKinds(tx);
-  const costMs = failureCostMs(kinds);
-  if (costMs <= MAX_FAILURE_COST_MS) return;
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-  const message = `Every failed login would take ${seconds(costMs)} of a processor while hashes of all these kinds are in use; at most ${seconds(MAX_FAILURE_COST_MS)}. Import users of the costliest kinds without their passwords: ${kinds.join(' ')}`;
-  await remark(remarkOnFile('faulty', 'password', message));
-  Object.assign(totals, { imported: 0, existing: 0, passwordless: 0, isRefused: true });
 };
 
 const existsRemark = ({ position, pk, user: { email } }: FoundUser): Remark => ({

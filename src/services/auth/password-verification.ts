@@ -1,5 +1,3 @@
-import { sql } from 'kysely';
-import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { isStorableText } from '../../lib/json-value.ts';
@@ -77,12 +75,10 @@ export const createPasswordVerification = (deps: Deps) => {
       const source = entry === 'live' ? entry : sourceOf(address, user?.lastAddresses ?? []);
       const check = async (): Promise<Account> => {
         const guess = await guessLimits.take({ kind: 'password', account: email, address, source });
-        const isRight = await hasher
-          .verify(hash, password, () => passwordHashKinds(em))
-          .catch(async (error: unknown) => {
-            await guess.giveBack();
-            throw error;
-          });
+        const isRight = await hasher.verify(hash, password).catch(async (error: unknown) => {
+          await guess.giveBack();
+          throw error;
+        });
         if (!isRight || !user) return fail(user, guess.isTenth);
         await guess.giveBack();
         return user;
@@ -133,25 +129,3 @@ const findAccount = async (em: Em, email: string, now: Date, staffPolicy: StaffP
 };
 
 type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
-
-const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
-
-/**
- * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per kind: a loose index
- * scan, emulated by a recursive query.
- */
-export const passwordHashKinds = async (em: Em): Promise<string[]> => {
-  const { rows } = await sql<{ kind: string }>`
-    with recursive kinds (kind) as (
-      (select ${kindOf} from users
-        where is_active and password_hash is not null
-        order by 1 limit 1)
-      union all
-      select (select ${kindOf} from users
-        where is_active and password_hash is not null and ${kindOf} > kinds.kind
-        order by 1 limit 1)
-      from kinds where kinds.kind is not null
-    )
-    select kind from kinds where kind is not null`.execute(kysely(em));
-  return rows.map(({ kind }) => kind);
-};

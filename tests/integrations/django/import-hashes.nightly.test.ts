@@ -40,19 +40,4 @@ imports(
   },
 );
 
-imports('refuses hashes whose kinds make every failed login take seconds', async ({ database }) => {
-  const dear = `pbkdf2_sha256$9000000$salt$${'A'.repeat(43)}=`;
-  const dearToo = `bcrypt_sha256$$2b$15$${'.'.repeat(53)}`;
-
-  const alone = await database.importDump([djangoUser('dear@example.org', { password: dear })]);
-  const beside = await database.importDump([djangoUser('too@example.org', { password: dearToo })]);
-  const inactive = await database.importDump([
-    djangoUser('gone@example.org', { password: dearToo, is_active: false }),
-  ]);
-
-  assert.equal([alone.totals.imported, beside.totals.imported, inactive.totals.imported], [1, 0, 1]);
-  assert.equal([beside.remarks[0]?.outcome, beside.remarks[0]?.field], ['faulty', 'password']);
-  assert.match(beside.remarks[0]?.message ?? '', /^Every failed login would take 4\.\d s of a processor/);
-});
-
 imports.run();
