@@ -69,15 +69,6 @@ files('lose the half line of a crash, however long it is', async () => {
   }
 });
 
-files('of something else are left alone', async () => {
-  await using folder = await makeScratchFolder();
-  const path = folder.join('notes.txt');
-  await writeFile(path, 'a note without an end');
-
-  assert.match((await failureOf(createFileSink(path).write(eventsOf(1), signal))).message, /not an event/);
-  assert.is(await readFile(path, 'utf8'), 'a note without an end');
-});
-
 files('must be files, in a folder that exists', async () => {
   await using folder = await makeScratchFolder();
   const pipe = folder.join('pipe');

@@ -1,4 +1,4 @@
-import { readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -55,39 +55,6 @@ stores('leaves nothing after a failure, and names the reason of a full disk', as
   assert.instance(failure, BackupStoreError);
   assert.match(String(failure), /: no space left on device\. Nothing was left there\.$/);
   assert.equal(await readdir(folder.path), []);
-});
-
-stores('fails before the backup begins if the file cannot be created', async () => {
-  await using folder = await makeScratchFolder();
-  const store = createFolderBackupStore(folder.path);
-  let hasBegun = false;
-
-  const failure = await store
-    .write('x'.repeat(300), async () => {
-      hasBegun = true;
-    })
-    .catch((error: unknown) => error);
-
-  assert.match(String(failure), 'ENAMETOOLONG');
-  assert.not(hasBegun);
-});
-
-stores('closes the file of a backup that fails before its first byte', async () => {
-  await using folder = await makeScratchFolder();
-  const store = createFolderBackupStore(folder.path);
-  const empty = new Error('nothing to back up');
-
-  const failure = await store
-    .write(NAME, async () => {
-      throw empty;
-    })
-    .catch((error: unknown) => error);
-
-  assert.is(failure, empty);
-  assert.equal(await readdir(folder.path), []);
-  const open = await readdir('/proc/self/fd');
-  const targets = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
-  assert.not.ok(targets.some((target) => target.includes(NAME)));
 });
 
 stores('removes drafts of killed backups after a day, and names younger ones', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -34,25 +34,6 @@ folder('writes the package and its checksum in the format of sha256sum, and no o
 
   assert.equal((await readdir(dir)).sort(), ['sales-1.0.0.tgz', 'sales-1.0.0.tgz.sha256']);
   assert.is(await readFile(`${file}.sha256`, 'utf8'), `${sha256(ONE)}  sales-1.0.0.tgz\n`);
-});
-
-folder('leaves no files after a refused publish', async () => {
-  const { dir, packages } = await published();
-
-  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
-
-  assert.is((await readdir(dir)).length, 2);
-});
-
-folder('is unavailable if its folder cannot be created', async () => {
-  const dir = sources.fresh();
-  await symlink('nowhere', dir);
-  const packages = createFolderPackageStore({ dir });
-  const publishing = packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
-
-  const { cause } = await problemOf(publishing, 'package-store-unavailable');
-
-  assert.match(String(cause), `The folder ${dir} cannot be created`);
 });
 
 folder('never shows a reader partial bytes, or bytes without a checksum', async () => {
@@ -119,31 +100,13 @@ folder('is unavailable if its folder cannot be used', async () => {
   assert.match(String(problem.cause), /ENOTDIR/);
 });
 
-folder('is unavailable if a checksum cannot be read', async () => {
-  const { packages, file } = await published();
-  await unlink(`${file}.sha256`);
-  await mkdir(`${file}.sha256`);
+folder('is probed by a file that does not stay, also before the first publication', async () => {
+  await using scratch = await makeScratchFolder();
 
-  await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
-});
+  for (const dir of [scratch.path, scratch.join('new', 'packages')])
+    assert.equal(await probePackageStore({ kind: 'folder', dir }), { readError: null, writeError: null });
 
-folder(
-  'is probed by a file that does not stay, also where the first publication would create it',
-  async () => {
-    await using scratch = await makeScratchFolder();
-
-    for (const dir of [scratch.path, scratch.join('new', 'packages')])
-      assert.equal(await probePackageStore({ kind: 'folder', dir }), { readError: null, writeError: null });
-
-    assert.equal(await readdir(scratch.path), []);
-  },
-);
-
-folder('cannot be written where its folder cannot be created, whatever root is permitted', async () => {
-  const { readError, writeError } = await probePackageStore({ kind: 'folder', dir: '/proc/packages' });
-
-  assert.is(readError, null);
-  assert.instance(writeError, Error);
+  assert.equal(await readdir(scratch.path), []);
 });
 
 folder.after(() => sources[Symbol.asyncDispose]());

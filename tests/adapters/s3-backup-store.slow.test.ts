@@ -6,25 +6,21 @@ import { createS3BackupStore } from '../../src/adapters/backup-store/s3-backup-s
 import { BackupStoreError } from '../../src/lib/errno.ts';
 import { KEYS } from '../support/environment.ts';
 import { BUCKET, type S3Server, setCredentials, startS3Server } from '../support/s3-server.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const NAME = 'steward-20260301T120000Z-0a1b2c.tar';
 /** Three parts of a multipart upload. */
 const LARGE_BYTES = 35 * 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024, 'steward');
 
-type Context = { server: S3Server };
-const stores = suite<Context>('S3 backup store');
-
-stores.before(async (context) => {
+const stores = suiteWith('S3 backup store', async (started) => {
   setCredentials();
-  context.server = await startS3Server();
+  return { server: started.use(await startS3Server()) };
 });
 stores.before.each(({ server }) => {
   server.requests.length = 0;
   Object.assign(server.conduct, { fault: null, affects: undefined });
 });
-stores.after(({ server }) => server[Symbol.asyncDispose]());
 
 const openStore = ({ endpoint }: S3Server, prefix = 'backups') =>
   createS3BackupStore(

@@ -1,35 +1,24 @@
-import { copyFile, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  CHECKSUM_FORMS,
-  createFolderPackageStore,
-  makeSources,
-  ONE,
-  openedHash,
-  publishBeforeReader,
-  TWO,
-} from '../support/package-stores.ts';
-import { refuses, sha256 } from '../support/packages.ts';
+import { createFolderPackageStore, makeSources, ONE, openedHash, TWO } from '../support/package-stores.ts';
+import { sha256 } from '../support/packages.ts';
 import { type S3Server, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
+import { suiteWith } from '../support/suite.ts';
 
 setCredentials();
 
-type Sources = Awaited<ReturnType<typeof makeSources>>;
-const objects = suite<{ server: S3Server; sources: Sources }>('objects of the S3 package store');
-
 const NAME = 'sales-1.0.0.tgz';
 
-objects.before.each(async (context) => {
-  context.server = await startS3Server();
-  context.sources = await makeSources();
-});
-objects.after.each(async ({ server, sources }) => {
-  await server[Symbol.asyncDispose]();
-  await sources[Symbol.asyncDispose]();
-});
+const objects = suiteWith(
+  'objects of the S3 package store',
+  async () => ({}),
+  async (started) => ({
+    server: started.use(await startS3Server()),
+    sources: started.use(await makeSources()),
+  }),
+);
 
 /** Uploads an object directly, without the store. */
 const putObject = async (server: S3Server, key: string, bytes: string | Buffer): Promise<void> => {
@@ -104,68 +93,5 @@ objects('are listed beyond the page limit of 1,000, and only those of the slug',
   for (const request of server.requests) assert.match(request, 'prefix=apps%2Fsales-');
   assert.is((await storeOn(server, 'apps').list()).length, 1150);
 });
-
-objects('are ignored if they are no packages', async ({ server, sources }) => {
-  const packages = storeOn(server, 'apps');
-  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
-  const strays = [
-    'sales-3.tgz',
-    'sales-v4.0.0.tgz',
-    'sales-5.0.0.zip',
-    'README',
-    'Ärger & <co> 6.tgz',
-    'sales-7.0.0.tgz/x',
-  ];
-  for (const name of strays) await putObject(server, `apps/${name}`, 'x');
-
-  assert.equal(await packages.versions('sales'), ['1.0.0']);
-  assert.equal(await packages.list(), [{ slug: 'sales', version: '1.0.0' }]);
-});
-
-objects('never show a reader partial bytes, or bytes without a checksum', async ({ server, sources }) => {
-  await publishBeforeReader(storeOn(server), await sources.fileOf(Buffer.alloc(3_000_000, 'x')));
-});
-
-objects(
-  'are completed after a publisher that ended before its bytes were written',
-  async ({ server, sources }) => {
-    const packages = storeOn(server);
-    await putObject(server, `${NAME}.sha256`, `${sha256(ONE)}  ${NAME}\n`);
-
-    assert.is(await packages.open('sales', '1.0.0'), null);
-    assert.equal(await packages.versions('sales'), []);
-    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
-    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
-
-    assert.is(await openedHash(packages), sha256(ONE));
-  },
-);
-
-objects(
-  'get a checksum and are never replaced if they were uploaded directly',
-  async ({ server, sources }) => {
-    const packages = storeOn(server);
-    await putObject(server, NAME, ONE);
-
-    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
-    await refuses(packages.open('sales', '1.0.0'), /no valid checksum/);
-    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
-
-    assert.is(await openedHash(packages), sha256(ONE));
-  },
-);
-
-for (const [what, text, isValid] of CHECKSUM_FORMS) {
-  objects(`${isValid ? 'accept' : 'refuse'} a checksum with ${what}`, async ({ server, sources }) => {
-    const packages = storeOn(server);
-    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
-    await unlink(server.fileOf(`${NAME}.sha256`));
-    await putObject(server, `${NAME}.sha256`, text);
-
-    if (isValid) return assert.is(await openedHash(packages), sha256(ONE));
-    await refuses(packages.open('sales', '1.0.0'), /sales-1\.0\.0\.tgz\.sha256/);
-    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(ONE)), /other bytes/);
-  });
-}
 
 objects.run();

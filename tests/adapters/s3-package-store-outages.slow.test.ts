@@ -6,11 +6,10 @@ import { inspectPackage } from '../../src/services/packages/package-inspection.t
 import { KEYS } from '../support/environment.ts';
 import { makeSources, ONE } from '../support/package-stores.ts';
 import { packageOf, problemOf, tarEntry } from '../support/packages.ts';
-import { type S3Server, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
-import { suite } from '../support/suite.ts';
+import { setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
+import { suiteWith } from '../support/suite.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;
-const outages = suite<{ server: S3Server; sources: Sources }>('outages of the S3 package store');
 
 const SILENCE_MS = 300;
 const PACKAGE_BYTES = 300_000;
@@ -21,11 +20,13 @@ const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).
 );
 const PACKAGE = packageOf([tarEntry({ path: 'noise', body: noise })]);
 
-outages.before(async (context) => {
+const outages = suiteWith('outages of the S3 package store', async (started) => {
   setCredentials();
-  context.sources = await makeSources();
-  context.server = await startS3Server();
-  await storeOn(context.server).publish('sales', '1.0.0', await context.sources.fileOf(PACKAGE));
+  started.defer(() => setCredentials());
+  const sources = started.use(await makeSources());
+  const server = started.use(await startS3Server());
+  await storeOn(server).publish('sales', '1.0.0', await sources.fileOf(PACKAGE));
+  return { server, sources };
 });
 outages.before.each(async ({ server }) => {
   setCredentials();
@@ -33,11 +34,6 @@ outages.before.each(async ({ server }) => {
   server.conduct.fault = null;
   delete server.conduct.affects;
   server.failedRequests.length = 0;
-});
-outages.after(async ({ server, sources }) => {
-  setCredentials();
-  await server[Symbol.asyncDispose]();
-  await sources[Symbol.asyncDispose]();
 });
 
 /** The errors of all operations of the store. */
@@ -86,21 +82,6 @@ outages('store is unavailable if access is denied', async ({ server, sources }) 
   await isToldEverywhere(storeOn(server), sources, /AccessDenied \(status 403\)/);
 });
 
-outages(
-  'store is unavailable if access to only the list or only the objects is denied',
-  async ({ server }) => {
-    const packages = storeOn(server);
-    server.conduct.fault = 'AccessDenied';
-
-    server.conduct.affects = (_method, path) => path === '/packages/';
-    await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
-    await problemOf(packages.open('nothing', '1.0.0'), 'package-store-unavailable');
-    server.conduct.affects = (_method, path) => path !== '/packages/';
-    await problemOf(packages.open('sales', '1.0.0'), 'package-store-unavailable');
-    assert.is(await packages.open('nothing', '1.0.0'), null);
-  },
-);
-
 outages('store is unavailable after three failed attempts', async ({ server }) => {
   server.conduct.fault = 'InternalError';
 
@@ -142,36 +123,6 @@ for (const fault of ['breaks', 'stalls'] as const) {
   });
 }
 
-outages('store is unavailable if the server stops between lookup and download', async ({ server }) => {
-  const stored = await storeOn(server).open('sales', '1.0.0');
-  await server.stop();
-  assert.ok(stored);
-
-  await problemOf(inspectPackage(stored, SALES), 'package-store-unavailable');
-});
-
-outages('store is available again once the server is', async ({ server }) => {
-  const packages = storeOn(server);
-  await server.stop();
-  await problemOf(packages.versions('sales'), 'package-store-unavailable');
-  await server.restart();
-
-  const stored = await packages.open('sales', '1.0.0');
-
-  assert.ok(stored);
-  assert.is((await inspectPackage(stored, SALES)).manifest.slug, 'sales');
-});
-
-outages('store requests no bytes that are never read', async ({ server }) => {
-  const stored = await storeOn(server).open('sales', '1.0.0');
-  const asked = server.requests.length;
-
-  stored?.body.destroy();
-
-  assert.is(server.requests.length, asked);
-  assert.not.match(server.requests.slice(-2).join(), 'sales-1.0.0.tgz?');
-});
-
 const WRONG: [what: string, keys: Record<string, string>, reason: RegExp][] = [
   [
     'key',
@@ -201,17 +152,5 @@ for (const [what, keys, reason] of WRONG) {
     assert.not.match(lines.join(), /AKIAUNKNOWN|S3RVER|a-secret-of-mine|AWS4-HMAC|Credential=|aws4_request/);
   });
 }
-
-outages('error does not contain the address, which may have a password', async () => {
-  process.env.AWS_ENDPOINT_URL_S3 = 'ftp://user:a-secret-of-mine@host.invalid';
-  const { cause } = await problemOf(
-    storeOn({ endpoint: undefined }).list(),
-    'package-store-unavailable',
-  ).finally(() => {
-    delete process.env.AWS_ENDPOINT_URL_S3;
-  });
-
-  assert.is(String(cause), 'Error: The endpoint of the bucket is not valid.');
-});
 
 outages.run();

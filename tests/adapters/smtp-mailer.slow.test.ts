@@ -1,8 +1,8 @@
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Delivery, Mail } from '../../src/adapters/mail/mailer.ts';
 import { createSmtpMailer } from '../../src/adapters/mail/smtp-mailer.ts';
-import { type Fault, parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
+import { type Fault, parseMail, startSmtpServer } from '../support/smtp-server.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const MAIL: Mail = {
   messageId: 'steward.7.abc@acme.test',
@@ -18,12 +18,11 @@ const MAIL: Mail = {
 
 type Timeouts = Parameters<typeof createSmtpMailer>[0]['timeoutsMs'];
 
-const smtp = suite<{ server: TestSmtpServer }>('SMTP mailer');
-
-smtp.before.each(async (context) => {
-  context.server = await startSmtpServer();
-});
-smtp.after.each(({ server }) => server.close());
+const smtp = suiteWith(
+  'SMTP mailer',
+  async () => ({}),
+  async (started) => ({ server: started.use(await startSmtpServer()) }),
+);
 
 const sendTo = async (url: string, timeoutsMs: Timeouts = {}): Promise<Delivery> => {
   const mailer = createSmtpMailer({ url, concurrency: 2, timeoutsMs });
@@ -66,23 +65,20 @@ smtp('sends text and HTML exactly as written', async ({ server }) => {
   assert.is(headerOf('x-note'), 'as written');
 });
 
-smtp(
-  'fails if no server listens, or if it does not greet, respond or complete a response',
-  async ({ server }) => {
-    const gone = await startSmtpServer();
-    await gone.close();
-    assert.is((await sendTo(gone.url)).outcome, 'failed');
+smtp('fails if no server listens, or it does not greet or respond', async ({ server }) => {
+  const gone = await startSmtpServer();
+  await gone.close();
+  assert.is((await sendTo(gone.url)).outcome, 'failed');
 
-    server.faults.connect = () => 'hang';
-    assert.match(reasonOf(await sendTo(server.url, { greeting: 100 })), /greeting/i);
-    server.faults.connect = () => undefined;
-    server.faults.sender = () => 'hang';
-    assert.match(reasonOf(await sendTo(server.url, { socket: 100 })), /timeout/i);
-    server.faults.sender = () => undefined;
-    server.faults.message = () => 'hang';
-    assert.match(reasonOf(await sendTo(server.url, { mail: 100 })), /abort/i);
-  },
-);
+  server.faults.connect = () => 'hang';
+  assert.match(reasonOf(await sendTo(server.url, { greeting: 100 })), /greeting/i);
+  server.faults.connect = () => undefined;
+  server.faults.sender = () => 'hang';
+  assert.match(reasonOf(await sendTo(server.url, { socket: 100 })), /timeout/i);
+  server.faults.sender = () => undefined;
+  server.faults.message = () => 'hang';
+  assert.match(reasonOf(await sendTo(server.url, { mail: 100 })), /abort/i);
+});
 
 const status = (code: number) => (): Fault => ({ status: code });
 
@@ -125,20 +121,17 @@ smtp('names the cause of a failure', async ({ server }) => {
   assert.is(await causeAfter({ mail: 300 }), 'timeout');
 });
 
-smtp(
-  'fails if the response to the message is lost, and sends the same message id again',
-  async ({ server }) => {
-    server.faults.message = () => 'die';
-    assert.is((await sendTo(server.url)).outcome, 'failed');
-    server.faults.message = () => undefined;
-    assert.is((await sendTo(server.url)).outcome, 'taken');
+smtp('fails if the response is lost, and sends the same message id again', async ({ server }) => {
+  server.faults.message = () => 'die';
+  assert.is((await sendTo(server.url)).outcome, 'failed');
+  server.faults.message = () => undefined;
+  assert.is((await sendTo(server.url)).outcome, 'taken');
 
-    // Sent once: the pool itself does not retry.
-    assert.is(server.taken.length, 2);
-    const ids = await Promise.all(server.taken.map(async (mail) => (await parseMail(mail)).messageId));
-    assert.equal(ids, ['<steward.7.abc@acme.test>', '<steward.7.abc@acme.test>']);
-  },
-);
+  // Sent once: the pool itself does not retry.
+  assert.is(server.taken.length, 2);
+  const ids = await Promise.all(server.taken.map(async (mail) => (await parseMail(mail)).messageId));
+  assert.equal(ids, ['<steward.7.abc@acme.test>', '<steward.7.abc@acme.test>']);
+});
 
 smtp('opens at most `concurrency` connections, and none after it is closed', async ({ server }) => {
   const mailer = createSmtpMailer({ url: server.url, concurrency: 3 });

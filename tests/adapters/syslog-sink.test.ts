@@ -11,7 +11,6 @@ import { anyCharacter } from '../support/any-character.ts';
 import { AUTHORITY, CLIENT, SERVER } from '../support/certificates.ts';
 import { makeScratchFolder, writeFiles } from '../support/files.ts';
 import { failureOf } from '../support/rejects.ts';
-import { freePort } from '../support/tcp.ts';
 
 /** What a message of RFC 5424 says. */
 type SyslogMessage = {
@@ -206,12 +205,6 @@ syslog('are not taken for received if the server', async () => {
     readToEnd(socket);
     if (number === 2) socket.on('end', () => witnesses[0]?.destroy());
   });
-});
-
-syslog('cannot be sent to a port that is closed', async () => {
-  const error = await failureOf(sinkTo(await freePort()).write(eventsOf(1), limit()));
-
-  assert.match(error.message, /ECONNREFUSED/);
 });
 
 syslog.run();

@@ -2,20 +2,15 @@ import type pg from 'pg';
 import * as assert from 'uvu/assert';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { createTestDatabase, createTestPool } from '../support/test-database.ts';
 
-type Context = { pool: pg.Pool; drop: () => Promise<void> };
-const clocks = suite<Context>('database clock');
-
-clocks.before(async (context) => {
+const clocks = suiteWith('database clock', async (started) => {
   const { connection, drop } = await createTestDatabase();
-  context.pool = createTestPool(connection);
-  context.drop = drop;
-});
-clocks.after(async ({ pool, drop }) => {
-  await pool.end();
-  await drop();
+  started.defer(drop);
+  const pool = createTestPool(connection);
+  started.defer(() => pool.end());
+  return { pool };
 });
 
 const databaseMs = async (pool: pg.Pool): Promise<number> =>

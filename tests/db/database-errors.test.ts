@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import pg from 'pg';
 import { suite } from 'uvu';
@@ -45,12 +44,6 @@ away('reports database-unavailable for a missing socket', async () => {
   assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
-away('does not report database-unavailable for other missing files', async () => {
-  const error = await failureOf(readFile('/nowhere/at-all'));
-
-  assert.is(problemOfDatabaseError(error), null);
-});
-
 away('reports a full disk of the database', () => {
   const error = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), {
     code: '53100',
@@ -59,12 +52,6 @@ away('reports a full disk of the database', () => {
 
   assert.is(problem?.status, 503);
   assert.is(problem?.message, 'The database has no disk space left.');
-});
-
-away('reports database-unavailable for a session that was terminated in a transaction', () => {
-  const error = Object.assign(new Error('terminating connection'), { code: '25P03' });
-
-  assert.is(problemOfDatabaseError(error)?.code, 'database-unavailable');
 });
 
 away.run();

@@ -4,7 +4,6 @@ import { entities } from '../../entities/index.ts';
 import { MIGRATIONS } from '../../migrations/index.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { BROKEN_CONSTRAINTS, IncompatibleDatabase } from '../../src/db/database-errors.ts';
-import { kysely } from '../../src/db/kysely.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { startTestApp } from '../support/test-app.ts';
@@ -122,17 +121,6 @@ database('has every constraint that is translated into a field error', async () 
     Object.keys(BROKEN_CONSTRAINTS).filter((name) => !names.has(name)),
     [],
   );
-});
-
-database('stores times with millisecond precision', async () => {
-  const app = await startTestApp();
-  const at = new Date('2026-03-29T01:30:00.123Z');
-  const db = kysely(app.orm.em.fork());
-  await db.updateTable('users').set({ last_login: at }).where('id', '=', 1).execute();
-  const row = await db.selectFrom('users').select('last_login').where('id', '=', 1).executeTakeFirst();
-  await app.close();
-
-  assert.equal(row?.last_login, at);
 });
 
 database.run();

@@ -119,18 +119,6 @@ locks('lists what is pending with sizes, without applying it', async () => {
   assert.equal(complete, []);
 });
 
-locks('lists all migrations for an empty database', async () => {
-  const { connection, drop } = await createEmpty();
-
-  const listed = await previewMigrations(connection);
-  await drop();
-
-  assert.equal(
-    listed.map(({ name }) => name),
-    MIGRATIONS.names,
-  );
-});
-
 locks('makes no request of another version fail in a deadlock', async () => {
   // Only a superuser makes statements slow.
   await using server = await startExternalDatabase();

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type pg from 'pg';
@@ -37,13 +36,13 @@ pools('sends application_name and options, but keeps dates in UTC', async ({ dat
   const session = { applicationName: 'console', startupOptions: '-c work_mem=7MB -c TimeZone=Asia/Tokyo' };
   const pool = createPool({ ...database.connection, ...session });
 
-  const names = ['application_name', 'work_mem', 'TimeZone'];
+  const names = ['application_name', 'work_mem', 'TimeZone', 'idle_in_transaction_session_timeout'];
   const values = await pool.query('select current_setting(n) as value from unnest($1::text[]) n', [names]);
   await pool.end();
 
   assert.equal(
     values.rows.map(({ value }) => value),
-    ['console', '7MB', 'UTC'],
+    ['console', '7MB', 'UTC', '15s'],
   );
 });
 
@@ -101,19 +100,6 @@ pools('fails what waits too long for a connection, and gives its turn to the nex
   assert.match(String(late), /timeout exceeded when trying to connect/);
   assert.is((await waiting).rows[0]?.two, 2);
   await pool.end();
-});
-
-pools('ends although connections are being opened for queries', async ({ database }) => {
-  for (const isOneOpen of [false, true]) {
-    const pool = createPool({ ...database.connection, poolSize: SLOTS });
-    const orm = await MikroORM.init(ormConfig(pool));
-    const queries = Array.from({ length: SLOTS }, () => sql`select 1`.execute(kysely(orm.em.fork())));
-    const late = Promise.allSettled(queries);
-    if (isOneOpen) await once(pool, 'connect');
-
-    await orm.close(true);
-    await late;
-  }
 });
 
 pools('is stuck while all connections are taken and none is used', async ({ pool }) => {

@@ -39,21 +39,6 @@ statements('are named when they are repeated with values, and keep their names',
   );
 });
 
-statements('have a limited number of names', () => {
-  const nameOf = createStatementNames();
-  const names = new Set<string>();
-  for (let columns = 1; columns <= 5_000; columns += 1) {
-    const text = `select $1, ${columns}`;
-    nameOf(text, [1]);
-    const name = nameOf(text, [1]);
-    if (name !== undefined) names.add(name);
-  }
-  const long = `select $1, '${'x'.repeat(30_000)}'`;
-
-  assert.is(names.size, 500);
-  assert.equal([nameOf(long, [1]), nameOf(long, [1])], [undefined, undefined]);
-});
-
 statements('are prepared by a connection that runs them again, with correct results', async () => {
   const { db, prepared, close } = await openTestDatabase();
   const answers: number[] = [];

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
 import { GATE_PROXIES, type GateProxy, startGateProxy } from '../support/proxies.ts';
 import { startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
 import { initializeDataDir } from '../support/test-server.ts';
 import { SALES } from '../support/usage.ts';
@@ -63,8 +63,7 @@ const answerTo = (request: ClientRequest) =>
 type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** The demo service, an app, and each proxy in front of them. */
-const start = async () => {
-  await using started = new AsyncDisposableStack();
+const start = async (started: AsyncDisposableStack) => {
   const folder = started.use(await makeScratchFolder());
   const ports = { service: await freePort(), app: await freePort() };
   const settings = {
@@ -84,17 +83,11 @@ const start = async () => {
     return (await login).token;
   };
   const logIn = async (email: string) => ({ authorization: `Token ${await tokenOf(email)}` });
-  const moved = started.move();
-  return { service, proxies, tokenOf, logIn, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  return { service, proxies, tokenOf, logIn };
 };
 
 type Gate = Awaited<ReturnType<typeof start>>;
-const gates = suite<Gate>('a proxy in front of an app');
-
-gates.before(async (context) => {
-  Object.assign(context, await start());
-});
-gates.after((context) => context[Symbol.asyncDispose]?.());
+const gates = suiteWith('a proxy in front of an app', start);
 
 for (const name of GATE_PROXIES) {
   const gate = (what: string, test: (context: Gate & Proxy) => Promise<void>): void =>
@@ -126,19 +119,16 @@ for (const name of GATE_PROXIES) {
     assert.is(app.headers['x-steward-code'] ?? '', '');
   });
 
-  gate(
-    'passes on no header of the browser that an app may take for one of Steward',
-    async ({ send, logIn }) => {
-      const forged = {
-        x_steward_user: 'root@steward.test',
-        'x-steward_roles': 'superuser',
-      };
-      const { text } = await send('/sales/', { headers: { ...(await logIn('ada@acme.test')), ...forged } });
+  gate('passes on no header that an app may take for one of Steward', async ({ send, logIn }) => {
+    const forged = {
+      x_steward_user: 'root@steward.test',
+      'x-steward_roles': 'superuser',
+    };
+    const { text } = await send('/sales/', { headers: { ...(await logIn('ada@acme.test')), ...forged } });
 
-      const headers: Record<string, string> = JSON.parse(text).headers;
-      for (const name of Object.keys(forged)) assert.is(headers[name], undefined, name);
-    },
-  );
+    const headers: Record<string, string> = JSON.parse(text).headers;
+    for (const name of Object.keys(forged)) assert.is(headers[name], undefined, name);
+  });
 
   gate('lets no caller drop what it adds', async ({ ask, logIn }) => {
     const dropped = 'X-Steward-User, X-Steward-Client, X-Steward-Roles, X-Steward-Ticket';
@@ -229,22 +219,19 @@ for (const name of GATE_PROXIES) {
     assert.is((await send('/sales/', { headers: await logIn('edsger@globex.test') })).status, 403);
   });
 
-  gate(
-    'lets only the sites of the client show the app in frames',
-    async ({ send, logIn, tokenOf, service }) => {
-      const token = await tokenOf('admin@acme.test');
-      const allow = (embed_origins: string[]) =>
-        service.send('PATCH /jb/clients/1/gate/', { token, body: { embed_origins } });
-      const policy = async () => {
-        const { headers } = await send('/sales/', { headers: await logIn('ada@acme.test') });
-        return headers.get('content-security-policy');
-      };
-      assert.is(await policy(), "frame-ancestors 'none'");
-      await allow(['https://one.example.com', 'https://two.example.com']);
-      assert.is(await policy(), 'frame-ancestors https://one.example.com https://two.example.com');
-      await allow([]);
-    },
-  );
+  gate('lets only sites of the client show the app', async ({ send, logIn, tokenOf, service }) => {
+    const token = await tokenOf('admin@acme.test');
+    const allow = (embed_origins: string[]) =>
+      service.send('PATCH /jb/clients/1/gate/', { token, body: { embed_origins } });
+    const policy = async () => {
+      const { headers } = await send('/sales/', { headers: await logIn('ada@acme.test') });
+      return headers.get('content-security-policy');
+    };
+    assert.is(await policy(), "frame-ancestors 'none'");
+    await allow(['https://one.example.com', 'https://two.example.com']);
+    assert.is(await policy(), 'frame-ancestors https://one.example.com https://two.example.com');
+    await allow([]);
+  });
 
   gate('says that an app is in maintenance', async ({ send, logIn, tokenOf, service }) => {
     const token = await tokenOf('admin@acme.test');

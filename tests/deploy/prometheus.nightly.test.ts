@@ -36,48 +36,44 @@ prometheus('is valid, and every alert fires on the series that should cause it',
   await run('promtool', ['test', 'rules', TESTS]);
 });
 
-prometheus(
-  'scrapes the service, and every query of the dashboard and the alerts names existing series',
-  async () => {
-    await using folder = await makeScratchFolder();
-    const metricsPort = await freePort();
-    const settings = {
-      DATA_DIR: await initializeDataDir(folder.join('data')),
-      METRICS_PORT: String(metricsPort),
-      DEMO: '1',
-      BACKUP_TARGET: `file:${folder.join('backups')}`,
-      EVENT_FILE: folder.join('events.jsonl'),
-    };
-    await using service = await startService('serve', settings);
-    const { query, stop } = await startPrometheus(folder.path, metricsPort);
-    try {
-      await service.logIn('root@steward.test', 'steward-demo-1');
-      await service.send('POST /api-token-auth/', {
-        body: { username: 'root@steward.test', password: 'wrong' },
-      });
-      await until('Prometheus has two scrapes', async () => (await query('rate(up[10s])')) === 1);
-      await until('a backup is reported', async () => (await query('steward_backup_age_seconds')) === 1);
-      const dashboard: Dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
-      const rules: Rules = parse(await readFile(RULES, 'utf8'));
-      // A rate needs two scrapes after the logins.
-      await eventually(async () => {
-        const empty: string[] = [];
-        for (const { title, targets } of dashboard.panels)
-          for (const { expr } of targets)
-            if ((await query(expr.replaceAll('$__rate_interval', '1m'))) === 0)
-              empty.push(`${title}: ${expr}`);
-        for (const { rules: all } of rules.groups)
-          for (const { alert, expr } of all)
-            for (const [name] of expr.matchAll(/\b(steward|nodejs)_\w+/g))
-              if ((await query(name)) === 0) empty.push(`${alert}: ${name}`);
+prometheus('scrapes the service, and every query of dashboard and alerts finds series', async () => {
+  await using folder = await makeScratchFolder();
+  const metricsPort = await freePort();
+  const settings = {
+    DATA_DIR: await initializeDataDir(folder.join('data')),
+    METRICS_PORT: String(metricsPort),
+    DEMO: '1',
+    BACKUP_TARGET: `file:${folder.join('backups')}`,
+    EVENT_FILE: folder.join('events.jsonl'),
+  };
+  await using service = await startService('serve', settings);
+  const { query, stop } = await startPrometheus(folder.path, metricsPort);
+  try {
+    await service.logIn('root@steward.test', 'steward-demo-1');
+    await service.send('POST /api-token-auth/', {
+      body: { username: 'root@steward.test', password: 'wrong' },
+    });
+    await until('Prometheus has two scrapes', async () => (await query('rate(up[10s])')) === 1);
+    await until('a backup is reported', async () => (await query('steward_backup_age_seconds')) === 1);
+    const dashboard: Dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
+    const rules: Rules = parse(await readFile(RULES, 'utf8'));
+    // A rate needs two scrapes after the logins.
+    await eventually(async () => {
+      const empty: string[] = [];
+      for (const { title, targets } of dashboard.panels)
+        for (const { expr } of targets)
+          if ((await query(expr.replaceAll('$__rate_interval', '1m'))) === 0) empty.push(`${title}: ${expr}`);
+      for (const { rules: all } of rules.groups)
+        for (const { alert, expr } of all)
+          for (const [name] of expr.matchAll(/\b(steward|nodejs)_\w+/g))
+            if ((await query(name)) === 0) empty.push(`${alert}: ${name}`);
 
-        assert.equal(empty, []);
-      });
-    } finally {
-      await stop();
-    }
-  },
-);
+      assert.equal(empty, []);
+    });
+  } finally {
+    await stop();
+  }
+});
 
 /** Starts a server that scrapes the service every second. `query` returns the number of series of a query's result. */
 const startPrometheus = async (folder: string, metricsPort: number) => {

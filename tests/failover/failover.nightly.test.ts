@@ -1,38 +1,26 @@
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
-import { type Cluster, startCluster } from './cluster.ts';
-import { startWriters, type Writers } from './writers.ts';
+import { startCluster } from './cluster.ts';
+import { startWriters } from './writers.ts';
 
 const KILLS = 5;
 const MAX_RECOVERY_MS = 3_000;
 const RECOVERY_TIMEOUT_MS = 30_000;
 const SECRET_KEY = 'a secret key that only tests ever use';
 
-type Context = { cluster: Cluster; writers: Writers; recoveries: number[]; closing: AsyncDisposableStack };
-
-const failover = suite<Context>('failover');
-
-failover.before(async (context) => {
-  const closing = new AsyncDisposableStack();
-  context.closing = closing;
-  context.recoveries = [];
-  context.cluster = closing.use(await startCluster());
-  const folder = closing.use(await makeScratchFolder());
-  const settings = {
-    DATABASE_URL: context.cluster.url,
-    SECRET_KEY,
-    DATA_DIR: folder.join('data'),
-    DEMO_PASSWORD,
-  };
-  const service = closing.use(await startService('demo', settings));
+const failover = suiteWith('failover', async (started) => {
+  const cluster = started.use(await startCluster());
+  const folder = started.use(await makeScratchFolder());
+  const settings = { DATABASE_URL: cluster.url, SECRET_KEY, DATA_DIR: folder.join('data'), DEMO_PASSWORD };
+  const service = started.use(await startService('demo', settings));
   const { token } = await service.logIn(ROOT, DEMO_PASSWORD);
-  context.writers = startWriters(service, token, 'failover');
+  const recoveries: number[] = [];
+  return { cluster, writers: startWriters(service, token, 'failover'), recoveries };
 });
-failover.after(({ closing }) => closing.disposeAsync());
 
 failover('the primary is killed five times under load', async ({ cluster, writers, recoveries }) => {
   for (let kill = 1; kill <= KILLS; kill += 1) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { createRestClient } from '../support/http-clients.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { type Cluster, type Part, startCluster } from './cluster.ts';
@@ -16,9 +16,6 @@ const RECOVERY_TIMEOUT_MS = 60_000;
 /** After writes succeed again, to see that they keep succeeding. */
 const SETTLE_MS = 3_000;
 
-type Context = { cluster: Cluster; token: string; closing: AsyncDisposableStack };
-const availability = suite<Context>('high availability');
-
 const settings = { DEMO_PASSWORD, LOG_LEVEL: 'warn' };
 
 const isReady = (cluster: Cluster, instance: (typeof INSTANCES)[number]): Promise<boolean> =>
@@ -27,17 +24,15 @@ const isReady = (cluster: Cluster, instance: (typeof INSTANCES)[number]): Promis
     () => false,
   );
 
-availability.before(async (context) => {
-  context.closing = new AsyncDisposableStack();
-  const cluster = context.closing.use(await startCluster());
-  context.cluster = cluster;
+const availability = suiteWith('high availability', async (started) => {
+  const cluster = started.use(await startCluster());
   for (const instance of INSTANCES) {
     cluster.start(instance, settings);
     await until(`${instance} is ready`, () => isReady(cluster, instance), RECOVERY_TIMEOUT_MS);
   }
-  context.token = (await createRestClient(cluster.address).logIn(ROOT, DEMO_PASSWORD)).token;
+  const { token } = await createRestClient(cluster.address).logIn(ROOT, DEMO_PASSWORD);
+  return { cluster, token };
 });
-availability.after(({ closing }) => closing.disposeAsync());
 
 /** How each part fails, and what brings it back once writes succeed again. */
 const failures: Record<string, (cluster: Cluster, round: number) => Promise<() => Promise<void>>> = {
@@ -111,26 +106,23 @@ availability(
   },
 );
 
-availability(
-  'no request fails while the instances are restarted one after the other',
-  async ({ cluster, token }) => {
-    await awaitHealthy(cluster);
-    const writers = startWriters(createRestClient(cluster.address), token, 'rolling');
-    for (let round = 0; round < ROLLING_RESTARTS; round += 1) {
-      for (const instance of INSTANCES) {
-        await cluster.stop(instance, 'SIGTERM');
-        cluster.start(instance, settings);
-        await until(`${instance} is ready`, () => isReady(cluster, instance), RECOVERY_TIMEOUT_MS);
-        await sleep(RESTART_DELAY_MS);
-      }
+availability('no request fails while the instances are restarted in turn', async ({ cluster, token }) => {
+  await awaitHealthy(cluster);
+  const writers = startWriters(createRestClient(cluster.address), token, 'rolling');
+  for (let round = 0; round < ROLLING_RESTARTS; round += 1) {
+    for (const instance of INSTANCES) {
+      await cluster.stop(instance, 'SIGTERM');
+      cluster.start(instance, settings);
+      await until(`${instance} is ready`, () => isReady(cluster, instance), RECOVERY_TIMEOUT_MS);
+      await sleep(RESTART_DELAY_MS);
     }
-    await writers.stop();
-    console.log(`\n# rolling restarts: ${writers.statuses()}`);
+  }
+  await writers.stop();
+  console.log(`\n# rolling restarts: ${writers.statuses()}`);
 
-    assert.equal(writers.failed(), 0);
-    assert.equal(writers.unexpected, []);
-    assert.equal(await writers.findLost(cluster), []);
-  },
-);
+  assert.equal(writers.failed(), 0);
+  assert.equal(writers.unexpected, []);
+  assert.equal(await writers.findLost(cluster), []);
+});
 
 availability.run();

@@ -138,22 +138,4 @@ guarded('gives up on a server that does not answer, or stops in the middle', asy
     );
 });
 
-guarded('takes a change of the protocol for no answer', async () => {
-  const server = createServer()
-    .on('upgrade', () => {})
-    .listen(0, '127.0.0.1');
-  server.removeAllListeners('upgrade');
-  server.on('connection', (socket) =>
-    socket.once('data', () =>
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
-    ),
-  );
-  await once(server, 'listening');
-  const bound = server.address();
-  const url = `http://127.0.0.1:${bound !== null && typeof bound === 'object' ? bound.port : 0}/`;
-  assert.match(await failureOf(createGuardedFetch(OPTIONS)(url)), 'another protocol');
-  server.closeAllConnections();
-  server.close();
-});
-
 guarded.run();

@@ -5,73 +5,63 @@ import { ADMIN, BACKUP_PASSPHRASE, makeDemoBackup, PASSWORD } from '../support/b
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 
-type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; file: string; token: string };
-const commands = suite<Context>('steward backup and restore');
-
-commands.before(async (context) => {
-  const folder = await makeScratchFolder();
-  Object.assign(context, { folder, ...(await makeDemoBackup(folder)) });
+const commands = suiteWith('steward backup and restore', async (started) => {
+  const folder = started.use(await makeScratchFolder());
+  return { folder, ...(await makeDemoBackup(folder)) };
 });
-commands.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 commands('writes one file that only its owner can read, and leaves no other', async ({ folder, file }) => {
   assert.is((await readdir(folder.join('backups'))).length, 1);
   assert.is((await stat(file)).mode & 0o777, 0o600);
 });
 
-commands(
-  'restores people, tokens, packages and the key into a new DATA_DIR',
-  async ({ folder, file, token }) => {
-    const settings = { DATA_DIR: folder.join('restored') };
-    const { code, stdout, stderr } = await runCommand(['restore', file], { ...settings, BACKUP_PASSPHRASE });
-    assert.is(code, 0, stderr);
-    assert.match(stdout, /^Restored the backup of .* are the same as in its snapshot\.\n$/);
+commands('restores people, tokens, packages and the key', async ({ folder, file, token }) => {
+  const settings = { DATA_DIR: folder.join('restored') };
+  const { code, stdout, stderr } = await runCommand(['restore', file], { ...settings, BACKUP_PASSPHRASE });
+  assert.is(code, 0, stderr);
+  assert.match(stdout, /^Restored the backup of .* are the same as in its snapshot\.\n$/);
 
-    await using service = await startService('serve', settings);
-    const user = await service.send(`GET /jb/users/${ADMIN}/`, { token });
-    const versions = await service.send('GET /jb/apps/', { token });
-    await service.logIn('ada@acme.test', PASSWORD);
+  await using service = await startService('serve', settings);
+  const user = await service.send(`GET /jb/users/${ADMIN}/`, { token });
+  const versions = await service.send('GET /jb/apps/', { token });
+  await service.logIn('ada@acme.test', PASSWORD);
 
-    assert.is(user.status, 200);
-    assert.ok(versions.json.length > 0);
-    assert.is(
-      await readFile(folder.join('restored/secret-key'), 'utf8'),
-      await readFile(folder.join('data/secret-key'), 'utf8'),
-    );
-    assert.equal(
-      (await readdir(folder.join('restored/packages'))).sort(),
-      (await readdir(folder.join('data/packages'))).sort(),
-    );
-  },
-);
+  assert.is(user.status, 200);
+  assert.ok(versions.json.length > 0);
+  assert.is(
+    await readFile(folder.join('restored/secret-key'), 'utf8'),
+    await readFile(folder.join('data/secret-key'), 'utf8'),
+  );
+  assert.equal(
+    (await readdir(folder.join('restored/packages'))).sort(),
+    (await readdir(folder.join('data/packages'))).sort(),
+  );
+});
 
-commands(
-  'restores only with the key that opens the data, unless told otherwise',
-  async ({ folder, file }) => {
-    const restore = (name: string, settings: Record<string, string>, ...options: string[]) =>
-      runCommand(['restore', file, ...options], { DATA_DIR: folder.join(name), ...settings });
-    const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
-    const another = { SECRET_KEY: 'a'.repeat(64), BACKUP_PASSPHRASE };
+commands('restores only with the key, unless told otherwise', async ({ folder, file }) => {
+  const restore = (name: string, settings: Record<string, string>, ...options: string[]) =>
+    runCommand(['restore', file, ...options], { DATA_DIR: folder.join(name), ...settings });
+  const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
+  const another = { SECRET_KEY: 'a'.repeat(64), BACKUP_PASSPHRASE };
 
-    const sealed = await restore('without-key', {});
-    const wrong = await restore('without-key', another);
-    const renewed = await restore('new-key', another, '--new-key');
-    const right = await restore('with-setting', { SECRET_KEY });
+  const sealed = await restore('without-key', {});
+  const wrong = await restore('without-key', another);
+  const renewed = await restore('new-key', another, '--new-key');
+  const right = await restore('with-setting', { SECRET_KEY });
 
-    for (const { code } of [sealed, wrong]) assert.is(code, 1);
-    assert.match(
-      sealed.stderr,
-      /^The secret key .* is needed: set BACKUP_PASSPHRASE\. Or restore with --new-key: .+\n$/,
-    );
-    assert.match(wrong.stderr, /^The secret key .* is needed: .+\n$/);
-    assert.not.ok((await readdir(folder.path)).includes('without-key'), 'nothing was created');
-    assert.is(renewed.code, 0, renewed.stderr);
-    assert.match(renewed.stdout, /\nThe secret key is another one: .+\n$/);
-    assert.is(right.code, 0, right.stderr);
-  },
-);
+  for (const { code } of [sealed, wrong]) assert.is(code, 1);
+  assert.match(
+    sealed.stderr,
+    /^The secret key .* is needed: set BACKUP_PASSPHRASE\. Or restore with --new-key: .+\n$/,
+  );
+  assert.match(wrong.stderr, /^The secret key .* is needed: .+\n$/);
+  assert.not.ok((await readdir(folder.path)).includes('without-key'), 'nothing was created');
+  assert.is(renewed.code, 0, renewed.stderr);
+  assert.match(renewed.stdout, /\nThe secret key is another one: .+\n$/);
+  assert.is(right.code, 0, right.stderr);
+});
 
 commands('moves from the embedded database to an external one', async ({ folder, file }) => {
   await using server = await startExternalDatabase();

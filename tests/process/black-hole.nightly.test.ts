@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { type Service, startService } from '../support/service-process.ts';
-import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
-import { suite } from '../support/suite.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { suiteWith } from '../support/suite.ts';
 import { startTcpProxy } from '../support/tcp.ts';
 import { until } from '../support/time.ts';
 
@@ -11,35 +11,21 @@ const ACME = 'admin@acme.test';
 /** For connection attempts that began during the outage, and for the mail worker. */
 const RECOVERY_MS = 60_000;
 
-type Context = {
-  database: Awaited<ReturnType<typeof startExternalDatabase>>;
-  proxy: Awaited<ReturnType<typeof startTcpProxy>>;
-  smtp: TestSmtpServer;
-  service: Service;
-  token: string;
-};
-
-const hole = suite<Context>('a network that drops all packets to the database');
-
-hole.before(async (context) => {
-  context.database = await startExternalDatabase();
-  context.smtp = await startSmtpServer();
-  const { settings, connection } = await context.database.makeDatabase();
-  context.proxy = await startTcpProxy(connection);
+const start = async (started: AsyncDisposableStack) => {
+  const external = started.use(await startExternalDatabase());
+  const smtp = started.use(await startSmtpServer());
+  const { settings, connection } = await external.makeDatabase();
+  const proxy = started.use(await startTcpProxy(connection));
   const { user, password, database } = connection;
-  context.service = await startService('demo', {
-    ...settings,
-    SMTP_URL: context.smtp.url,
-    DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${context.proxy.port}/${database}`,
-  });
-  context.token = (await context.service.logIn(ACME, PASSWORD)).token;
-});
-hole.after(async ({ database, proxy, smtp, service }) => {
-  await service[Symbol.asyncDispose]();
-  await proxy[Symbol.asyncDispose]();
-  await smtp.close();
-  await database[Symbol.asyncDispose]();
-});
+  const DATABASE_URL = `postgres://${user}:${password}@127.0.0.1:${proxy.port}/${database}`;
+  const all = { ...settings, SMTP_URL: smtp.url, DATABASE_URL };
+  const service = started.use(await startService('demo', all));
+  const { token } = await service.logIn(ACME, PASSWORD);
+  return { proxy, smtp, service, token };
+};
+type Context = Awaited<ReturnType<typeof start>>;
+
+const hole = suiteWith('a network that drops all packets to the database', start);
 
 const invite = ({ service, token }: Context, email: string) =>
   service.send('POST /jb/users/invitations/', { token, body: { email, client: 1, initial_apps: [] } });

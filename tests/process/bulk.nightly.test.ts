@@ -1,8 +1,8 @@
-import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/database-servers.ts';
-import { peakMemoryMb, type Service, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { peakMemoryMb, startService } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
+import { queryOnce } from '../support/test-server.ts';
 
 const SIZE = 10_000;
 const MAX_PEAK_MB = 300;
@@ -16,36 +16,23 @@ const invitation = (index: number) => ({
 });
 const INVITATIONS = Array.from({ length: SIZE }, (_, index) => invitation(index));
 
-type Context = { database: Client; service: Service; token: string; release: () => Promise<void> };
-
-const bulk = suite<Context>(`${SIZE} invitations in one request`);
-
-bulk.before(async (context) => {
-  const server = await startExternalDatabase();
+const start = async (started: AsyncDisposableStack) => {
+  const server = started.use(await startExternalDatabase());
   const { settings, connection } = await server.makeDatabase();
-  context.service = await startService('demo', settings);
-  context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
-  context.database = new Client(connection);
-  await context.database.connect();
-  context.release = () => server[Symbol.asyncDispose]();
-});
-bulk.after(async ({ database, service, release }) => {
-  await database.end();
-  await service[Symbol.asyncDispose]();
-  await release();
-});
-
-const countRows = async ({ database }: Context) => {
-  const { rows } = await database.query(`
-    with bulk as (select id from invitations where email like '%@bulk.test')
-    select (select count(*)::int from bulk) as invitations,
-      (select count(*)::int from invitation_apps join bulk on invitation_id = id) as apps,
-      (select count(*)::int from outbox_mails where invitation_id in (select id from bulk)) as mails`);
-  return rows[0];
+  const service = started.use(await startService('demo', settings));
+  const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
+  return { connection, service, token };
 };
 
-bulk('are created in one transaction with little memory', async (context) => {
-  const { service, token } = context;
+const bulk = suiteWith(`${SIZE} invitations in one request`, start);
+
+const COUNTS = `
+  with bulk as (select id from invitations where email like '%@bulk.test')
+  select (select count(*)::int from bulk) as invitations,
+    (select count(*)::int from invitation_apps join bulk on invitation_id = id) as apps,
+    (select count(*)::int from outbox_mails where invitation_id in (select id from bulk)) as mails`;
+
+bulk('are created in one transaction with little memory', async ({ connection, service, token }) => {
   const answer = await service.send('POST /jb/users/invitations/', { token, body: INVITATIONS });
   const peakMb = peakMemoryMb(service.pid);
 
@@ -53,29 +40,8 @@ bulk('are created in one transaction with little memory', async (context) => {
   assert.is(answer.status, 200, answer.text.slice(0, 500));
   assert.is(answer.json.length, SIZE);
   assert.is(answer.json[SIZE - 1].email, `guest-${SIZE - 1}@bulk.test`);
-  assert.equal(await countRows(context), { invitations: SIZE, apps: SIZE, mails: SIZE });
+  assert.equal(await queryOnce(connection, COUNTS), [{ invitations: SIZE, apps: SIZE, mails: SIZE }]);
   assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
 });
-
-bulk(
-  'are created once per idempotency key, and the response is stored with little memory',
-  async (context) => {
-    const { service, token } = context;
-    const before = await countRows(context);
-    const body = INVITATIONS.map((one, index) => ({ ...one, email: `keyed-${index}@bulk.test` }));
-    const headers = { 'idempotency-key': 'bulk' };
-
-    const first = await service.send('POST /jb/users/invitations/', { token, body, headers });
-    const again = await service.send('POST /jb/users/invitations/', { token, body, headers });
-    const peakMb = peakMemoryMb(service.pid);
-
-    console.log(`under a key, and again: peak memory ${peakMb ?? 'unknown'} MB`);
-    assert.is(first.status, 200, first.text.slice(0, 500));
-    assert.is(again.text, first.text);
-    const { invitations } = await countRows(context);
-    assert.is(invitations, before.invitations + SIZE);
-    assert.ok(peakMb === undefined || peakMb < MAX_PEAK_MB, `${peakMb} MB at the peak`);
-  },
-);
 
 bulk.run();

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -15,18 +15,6 @@ const filesOf = async (folder: string): Promise<string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 };
-
-codeCache('is stored in DATA_DIR, accessible only by its owner', async () => {
-  await using scratch = await makeScratchFolder();
-  const dataDir = join(scratch.path, 'data');
-
-  const { code } = await runCommand(['serve'], { ...REFUSED, DATA_DIR: dataDir });
-
-  const { mode } = await stat(join(dataDir, 'code-cache'));
-  assert.is(code, MISUSED);
-  assert.is(mode & 0o777, 0o700);
-  assert.ok((await filesOf(join(dataDir, 'code-cache'))).length > 20);
-});
 
 codeCache('is not used if others can write to it', async () => {
   for (const open of ['.', 'code-cache']) {

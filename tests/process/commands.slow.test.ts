@@ -1,31 +1,17 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/database-servers.ts';
-import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, type Settings, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { runCommand } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 import { makeDataDir } from '../support/test-server.ts';
 
-type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
-type Server = Awaited<ReturnType<typeof startExternalDatabase>>;
-
-const commands = suite<{ folder: Folder; server: Server; settings: Settings; database: Client }>(
-  'steward commands on a database',
-);
-
-commands.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.server = await startExternalDatabase();
-  const { settings, connection } = await context.server.makeDatabase();
-  context.settings = { ...settings, APP_STORE: `file:${context.folder.join('store')}` };
-  context.database = new Client(connection);
-  await context.database.connect();
-});
-commands.after(async ({ folder, server, database }) => {
-  await database.end();
-  await server[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+const commands = suiteWith('steward commands on a database', async (started) => {
+  const server = started.use(await startExternalDatabase());
+  const { settings, connection } = await server.makeDatabase();
+  const database = new Client(connection);
+  await database.connect();
+  started.defer(() => database.end());
+  return { settings, database };
 });
 
 commands('migrate applies each migration once', async ({ settings }) => {
@@ -41,17 +27,14 @@ commands('migrate applies each migration once', async ({ settings }) => {
   assert.is(first.stderr + second.stderr, '');
 });
 
-commands(
-  'create-admin creates a superuser and prints the generated password',
-  async ({ settings, database }) => {
-    const { code, stdout } = await runCommand(['create-admin', 'New@Example.test'], settings);
+commands('create-admin creates a superuser and prints the password', async ({ settings, database }) => {
+  const { code, stdout } = await runCommand(['create-admin', 'New@Example.test'], settings);
 
-    const { rows } = await database.query(`select email, is_superuser, is_active from users`);
-    assert.is(code, 0);
-    assert.match(stdout, /^new@example\.test is a superuser\.\nPassword \(shown only once\): \S{16}\n$/);
-    assert.equal(rows, [{ email: 'new@example.test', is_superuser: true, is_active: true }]);
-  },
-);
+  const { rows } = await database.query(`select email, is_superuser, is_active from users`);
+  assert.is(code, 0);
+  assert.match(stdout, /^new@example\.test is a superuser\.\nPassword \(shown only once\): \S{16}\n$/);
+  assert.equal(rows, [{ email: 'new@example.test', is_superuser: true, is_active: true }]);
+});
 
 commands('create-admin promotes and reactivates an existing user', async ({ settings, database }) => {
   await database.query(`
@@ -117,70 +100,37 @@ commands('create-admin and a first start refuse a common password', async ({ set
   assert.equal(rows, []);
 });
 
-commands(
-  'apps pack and publish make an app available to the running service',
-  async ({ folder, settings }) => {
-    await mkdir(folder.join('routes'));
-    await writeFile(folder.join('routes', 'app.yaml'), 'slug: routes\nversion: 2.0.1\nlabel: Routes\n');
-    await writeFile(folder.join('routes', 'index.html'), '<h1>Routes</h1>\n');
-    await using service = await startService('serve', settings);
-    const { token } = await service.logIn('idle@example.test', 'correct horse battery');
+commands('mfa reset removes the second factors of the last superuser', async (context) => {
+  const { settings, database } = context;
+  const email = 'locked-out@example.test';
+  await runCommand(['create-admin', email], settings);
+  const missing = await runCommand(['mfa', 'reset', 'unknown@example.test'], settings);
+  const none = await runCommand(['mfa', 'reset', email], settings);
+  await database.query(
+    `with owner as (select id from users where email = $1),
+    factors as (insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
+      select id, 'totp', 'Phone', '', '2026-01-01', '2026-01-01' from owner)
+  insert into recovery_codes (user_id, digest) select id, 'd' from owner`,
+    [email],
+  );
+  const reset = await runCommand(
+    ['mfa', 'reset', 'Locked-out@Example.test', '--reason', 'Lost phone'],
+    settings,
+  );
 
-    const packed = await runCommand(['apps', 'pack', 'routes'], settings, folder.path);
-    const published = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
-    const again = await runCommand(['apps', 'publish', 'routes-2.0.1.tgz'], settings, folder.path);
-    const fetched = await service.send('POST /app/fetch/routes/', { token, body: {} });
-    const loaded = await service.send('POST /app/load/routes/', { token });
-    const { json } = await service.send('GET /jb/apps/', { token });
-
-    assert.is(packed.code, 0, packed.stderr);
-    assert.match(packed.stdout, /^routes-2\.0\.1\.tgz\n\d+ bytes, SHA-256 [0-9a-f]{64}\n$/);
-    assert.is(published.code, 0, published.stderr);
-    assert.match(published.stdout, /^Published routes 2\.0\.1\nSHA-256 [0-9a-f]{64}\n$/);
-    assert.is(again.code, 0, 'publishing the same bytes again changes nothing');
-    assert.is(fetched.json.message, 'Loaded routes version 2.0.1');
-    assert.is(loaded.status, 204, loaded.text);
-    assert.equal(
-      json.map(({ slug, label }: { slug: string; label: string }) => [slug, label]),
-      [['routes', 'Routes']],
-    );
-  },
-);
-
-commands(
-  'mfa reset removes the second factors of the last superuser, and says so in a mail',
-  async (context) => {
-    const { settings, database } = context;
-    const email = 'locked-out@example.test';
-    await runCommand(['create-admin', email], settings);
-    const missing = await runCommand(['mfa', 'reset', 'unknown@example.test'], settings);
-    const none = await runCommand(['mfa', 'reset', email], settings);
-    await database.query(
-      `with owner as (select id from users where email = $1),
-      factors as (insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
-        select id, 'totp', 'Phone', '', '2026-01-01', '2026-01-01' from owner)
-    insert into recovery_codes (user_id, digest) select id, 'd' from owner`,
-      [email],
-    );
-    const reset = await runCommand(
-      ['mfa', 'reset', 'Locked-out@Example.test', '--reason', 'Lost phone'],
-      settings,
-    );
-
-    assert.equal([missing.code, none.code, reset.code], [1, 1, 0]);
-    assert.match(missing.stderr, 'No such user: unknown@example.test.');
-    assert.match(none.stderr, 'No such second factor.');
-    assert.is(reset.stdout, `Removed the second factors and recovery codes of ${email}.\n`);
-    const { rows } = await database.query(
-      `select (select count(*)::int from mfa_factors) as factors, (select count(*)::int from recovery_codes) as codes,
-      (select array_agg(kind) from outbox_mails where recipient = $1) as mails,
-      (select details from audit_entries where action = 'mfa.reset' and target_label = $1 and actor_id is null) as details`,
-      [email],
-    );
-    assert.equal(rows, [
-      { factors: 0, codes: 0, mails: ['second-factor-reset'], details: { reason: 'Lost phone' } },
-    ]);
-  },
-);
+  assert.equal([missing.code, none.code, reset.code], [1, 1, 0]);
+  assert.match(missing.stderr, 'No such user: unknown@example.test.');
+  assert.match(none.stderr, 'No such second factor.');
+  assert.is(reset.stdout, `Removed the second factors and recovery codes of ${email}.\n`);
+  const { rows } = await database.query(
+    `select (select count(*)::int from mfa_factors) as factors, (select count(*)::int from recovery_codes) as codes,
+    (select array_agg(kind) from outbox_mails where recipient = $1) as mails,
+    (select details from audit_entries where action = 'mfa.reset' and target_label = $1 and actor_id is null) as details`,
+    [email],
+  );
+  assert.equal(rows, [
+    { factors: 0, codes: 0, mails: ['second-factor-reset'], details: { reason: 'Lost phone' } },
+  ]);
+});
 
 commands.run();

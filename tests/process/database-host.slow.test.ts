@@ -8,7 +8,7 @@ import type { Connection } from '../../src/config/connection.ts';
 import { type DatabaseHost, withDatabaseHost } from '../../src/server/database-host.ts';
 import { startEmbeddedOwner } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
@@ -24,15 +24,10 @@ const useDatabase = async ({ connection }: DatabaseHost): Promise<string> => {
   return connection.host;
 };
 
-const host = suite<{ folder: Awaited<ReturnType<typeof makeScratchFolder>>; dataDir: string }>(
-  'withDatabaseHost',
-);
-
-host.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.dataDir = context.folder.join('data');
+const host = suiteWith('withDatabaseHost', async (started) => {
+  const folder = started.use(await makeScratchFolder());
+  return { dataDir: folder.join('data') };
 });
-host.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 host('waits for a starting service, and leaves it running', async ({ dataDir }) => {
   const config = readConfig({ DATA_DIR: dataDir });

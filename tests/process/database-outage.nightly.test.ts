@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { AppRouter } from '../../src/client.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { type Service, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { until } from '../support/time.ts';
 
 const PASSWORD = 'steward-demo-1';
@@ -21,24 +21,13 @@ const rpcOf = ({ address }: Service, token: string) =>
     ],
   });
 
-type Context = {
-  database: Awaited<ReturnType<typeof startExternalDatabase>>;
-  service: Service;
-  token: string;
-};
-
-const outage = suite<Context>('a service without its database');
-
-outage.before(async (context) => {
-  context.database = await startExternalDatabase();
-  const { settings } = await context.database.makeDatabase();
-  context.service = await startService('demo', settings);
-  context.token = (await context.service.logIn(ROOT, PASSWORD)).token;
-  await context.database.stop();
-});
-outage.after(async ({ database, service }) => {
-  await service[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
+const outage = suiteWith('a service without its database', async (started) => {
+  const database = started.use(await startExternalDatabase());
+  const { settings } = await database.makeDatabase();
+  const service = started.use(await startService('demo', settings));
+  const { token } = await service.logIn(ROOT, PASSWORD);
+  await database.stop();
+  return { database, service, token };
 });
 
 outage('answers 503 with Retry-After to REST requests', async ({ service, token }) => {

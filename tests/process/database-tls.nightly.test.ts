@@ -4,26 +4,25 @@ import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { createClient, openClient, resolveTlsMode } from '../../src/db/client.ts';
 import { TEST_CERTIFICATE } from '../support/certificates.ts';
-import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
+import { startTcpDatabase } from '../support/database-servers.ts';
 import { assertRefused, runCommand, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const SECRET_KEY = 'a secret key that only tests ever use';
 
-type Context = { encrypted: TcpDatabase; clear: TcpDatabase; certified: TcpDatabase };
+const start = async (started: AsyncDisposableStack) => {
+  const open = async (options?: Parameters<typeof startTcpDatabase>[0]) =>
+    started.use(await startTcpDatabase(options));
+  return {
+    encrypted: await open({ hasTls: true, access: 'hostssl all all all scram-sha-256' }),
+    clear: await open(),
+    certified: await open({ hasTls: true, access: 'hostssl all all all cert' }),
+  };
+};
 
-const tls = suite<Context>('DATABASE_URL with TLS');
-
-tls.before(async (context) => {
-  context.encrypted = await startTcpDatabase({ hasTls: true, access: 'hostssl all all all scram-sha-256' });
-  context.clear = await startTcpDatabase();
-  context.certified = await startTcpDatabase({ hasTls: true, access: 'hostssl all all all cert' });
-});
-tls.after(async ({ encrypted, clear, certified }) => {
-  for (const database of [encrypted, clear, certified]) await database[Symbol.asyncDispose]();
-});
+const tls = suiteWith('DATABASE_URL with TLS', start);
 
 /** Connects and asks the server whether the connection has TLS. */
 const connect = async (url: string): Promise<boolean> => {
@@ -76,16 +75,6 @@ tls('verify-ca and require with sslrootcert: another authority is refused', asyn
     );
 });
 
-tls('sslrootcert: a file that is missing or holds no certificate is refused', async ({ encrypted }) => {
-  const text = join(encrypted.files.authority, '../text');
-  await writeFile(text, 'no certificate');
-  const connectWith = (file: string) =>
-    failureOf(connect(encrypted.url(`sslmode=verify-full&sslrootcert=${file}`)));
-
-  assert.match(await connectWith(`${text}.gone`), /text\.gone: no such file or directory$/);
-  assert.match(await connectWith(text), /unable to verify|self-signed|unable to get/);
-});
-
 tls('sslrootcert: a renewed file is used by the next connection', async ({ encrypted }) => {
   const { authority } = encrypted.files;
   const renewed = join(authority, '../renewed.pem');
@@ -113,22 +102,15 @@ tls('require: a server without TLS is refused, in one line without the password'
   );
 });
 
-tls('require: encrypts without a check of the certificate', async ({ encrypted }) => {
-  assert.is(await connect(encrypted.url('sslmode=require')), true);
-});
+tls(
+  'require encrypts without a check, and prefer, the default, where the server has TLS',
+  async (context) => {
+    const { encrypted, clear } = context;
+    const connected = [encrypted.url('sslmode=require'), encrypted.url(), clear.url()].map(connect);
 
-tls('prefer, the default: uses TLS where the server has it', async ({ encrypted, clear }) => {
-  assert.is(await connect(encrypted.url()), true);
-  assert.is(await connect(clear.url()), false);
-  assert.is(await connect(clear.url('sslmode=prefer')), false);
-});
-
-tls('disable: sends no password to a server that requires TLS', async ({ encrypted }) => {
-  assert.match(
-    await failureOf(connect(encrypted.url('sslmode=disable'))),
-    /no pg_hba.conf entry.*no encryption/,
-  );
-});
+    assert.equal(await Promise.all(connected), [true, true, false]);
+  },
+);
 
 tls('sslcert and sslkey: log in by certificate', async ({ certified }) => {
   const { authority, certificate, key } = certified.files;

@@ -1,29 +1,17 @@
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
-import { peakMemoryMb, runCommand, type Service, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { peakMemoryMb, runCommand, startService } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 import { makeDataDir } from '../support/test-server.ts';
 
 const PASSWORD = 'steward-demo-1';
 
-type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
-
-/** Selects these fields of each element. */
-const table = (rows: { [column: string]: unknown }[], ...columns: string[]): unknown[][] =>
-  rows.map((row) => columns.map((column) => row[column]));
-
-const demo = suite<{ folder: Folder; service: Service; root: string }>('steward demo');
-
-demo.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.service = await startService('demo', { DATA_DIR: context.folder.path });
-  context.root = (await context.service.logIn('root@steward.test', PASSWORD)).token;
-  const { startMs, pid } = context.service;
-  console.log(`demo listens after ${startMs} ms; peak memory ${peakMemoryMb(pid)} MB`);
-});
-demo.after(async ({ folder, service }) => {
-  await service[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+const demo = suiteWith('steward demo', async (started) => {
+  const folder = started.use(await makeScratchFolder());
+  const service = started.use(await startService('demo', { DATA_DIR: folder.path }));
+  const { token: root } = await service.logIn('root@steward.test', PASSWORD);
+  console.log(`demo listens after ${service.startMs} ms; peak memory ${peakMemoryMb(service.pid)} MB`);
+  return { folder, service, root };
 });
 
 demo('ends its start with the addresses, the password and people to log in as', ({ service }) => {
@@ -40,24 +28,6 @@ demo('ends its start with the addresses, the password and people to log in as', 
   ])
     assert.ok(notice.includes(line), `${line}\n${notice.join('\n')}`);
   assert.not.ok(notice.some((line) => line.startsWith('Server listening')));
-});
-
-demo('has three sites with the port of the service, and their clients', async ({ service, root }) => {
-  const sites = await service.send('GET /jb/sites/', { token: root });
-  const clients = await service.send('GET /jb/clients/', { token: root });
-
-  const { port } = new URL(service.address);
-
-  assert.equal(table(sites.json, 'id', 'domain'), [
-    [1, `localhost:${port}`],
-    [2, `globex.localhost:${port}`],
-    [3, `northwind.localhost:${port}`],
-  ]);
-  assert.equal(table(clients.json, 'id', 'name'), [
-    [1, 'Acme Analytics'],
-    [2, 'Globex Data'],
-    [3, 'Northwind Foods'],
-  ]);
 });
 
 demo('opens an app with the rows that the data permissions of the user allow', async ({ service }) => {
@@ -78,29 +48,6 @@ demo('opens an app with the rows that the data permissions of the user allow', a
   assert.match(ofRoot, 'You have no data permissions, so you see all 12 rows.');
   assert.match(ofRoot, 'Roles: superuser.');
 });
-
-demo(
-  'refuses a code that was used, one of another app, and a browser without a session',
-  async ({ service }) => {
-    const { token } = await service.logIn('ada@acme.test', PASSWORD);
-    const launch = async (slug: string): Promise<string> =>
-      (await service.send(`POST /app/launch/${slug}/`, { token })).json.url;
-    const page = async (url: string) => {
-      const response = await fetch(url, { redirect: 'manual' });
-      return { status: response.status, text: await response.text() };
-    };
-    const used = await launch('sales');
-    await page(used);
-    const ofChurn = (await launch('churn')).replace('/churn/', '/sales/');
-
-    for (const url of [used, ofChurn, `${service.address}/demo-apps/sales/`]) {
-      const { status, text } = await page(url);
-      assert.is(status, 401);
-      assert.match(text, `href="${service.address}/launch/sales/"`);
-      assert.not.match(text, 'Ada');
-    }
-  },
-);
 
 demo('is reported by steward doctor as long as its published password is accepted', async ({ folder }) => {
   const { stdout } = await runCommand(['doctor'], { DATA_DIR: folder.path });

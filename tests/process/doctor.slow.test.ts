@@ -1,21 +1,18 @@
 import { access, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
-import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
+import { startTcpDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { examine, runCommand, startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
 import { administer, queryOnce } from '../support/test-server.ts';
 
 const SECRET_KEY = 'a secret key that only tests ever use';
-const doctor = suite<{ database: TcpDatabase }>('steward doctor');
-
-doctor.before(async (context) => {
-  context.database = await startTcpDatabase({ hasTls: true });
-});
-doctor.after(({ database }) => database[Symbol.asyncDispose]());
+const doctor = suiteWith('steward doctor', async (started) => ({
+  database: started.use(await startTcpDatabase({ hasTls: true })),
+}));
 
 doctor('finds nothing wrong with a service that is set up well', async ({ database }) => {
   await using folder = await makeScratchFolder();

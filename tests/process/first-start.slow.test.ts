@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const PRINTED = /^Password \(shown only once\): (\S+)$/m;
 
@@ -11,18 +11,10 @@ type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 const settingsOf = (folder: Folder) => ({ DATA_DIR: folder.path, LOG_LEVEL: 'trace' });
 const outputOf = ({ output }: Service): string => output.stdout + output.stderr;
 
-const first = suite<{ folder: Folder; service: Service; password: string }>(
-  'steward serve on an empty folder',
-);
-
-first.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.service = await startService('serve', settingsOf(context.folder));
-  context.password = PRINTED.exec(context.service.output.stderr)?.[1] ?? '';
-});
-first.after(async ({ folder, service }) => {
-  await service[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+const first = suiteWith('steward serve on an empty folder', async (started) => {
+  const folder = started.use(await makeScratchFolder());
+  const service = started.use(await startService('serve', settingsOf(folder)));
+  return { folder, service, password: PRINTED.exec(service.output.stderr)?.[1] ?? '' };
 });
 
 first('creates a site, a client and a superuser', async ({ service, password }) => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
 import { peakMemoryMb, type Service, startService } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const CONNECTIONS = 20;
 const PIPELINED_BYTES = 48_000_000;
@@ -48,19 +48,16 @@ const timeHealth = async ({ send }: Service, attack: Promise<unknown>): Promise<
   return times.sort((a, b) => a - b);
 };
 
-type Context = { folder: Awaited<ReturnType<typeof makeDemoDir>>; service: Service; token: string };
-const floods = suite<Context>('a service under a flood of requests');
-
 // A new service for each attack, so that the memory of one does not count for the next.
-floods.before.each(async (context) => {
-  context.folder = await makeDemoDir();
-  context.service = await startService('demo', { DATA_DIR: context.folder.path });
-  context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
-});
-floods.after.each(async ({ folder, service }) => {
-  await service[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+const startEach = async (started: AsyncDisposableStack) => {
+  const folder = started.use(await makeDemoDir());
+  const service = started.use(await startService('demo', { DATA_DIR: folder.path }));
+  const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
+  return { service, token };
+};
+type Context = Awaited<ReturnType<typeof startEach>>;
+
+const floods = suiteWith('a service under a flood of requests', async () => ({}), startEach);
 
 /** The response times of `/healthz` are printed and not asserted, because machines differ. */
 const assertServes = async (
@@ -124,26 +121,23 @@ const recordUsage = async ({ service, token }: Context, count: number): Promise<
   }
 };
 
-floods(
-  'limits its memory for half bodies, login loops and unread lists at the same time',
-  async (context) => {
-    const { service, token } = context;
-    await recordUsage(context, USAGE_ENTRIES);
-    const list = `GET /api/v1/jb/apps/zylTKNVx/usage/ HTTP/1.1\r\nhost: x\r\nauthorization: Token ${token}\r\n\r\n`;
+floods('limits its memory for half bodies, logins and unread lists at the same time', async (context) => {
+  const { service, token } = context;
+  await recordUsage(context, USAGE_ENTRIES);
+  const list = `GET /api/v1/jb/apps/zylTKNVx/usage/ HTTP/1.1\r\nhost: x\r\nauthorization: Token ${token}\r\n\r\n`;
 
-    const end = new AbortController();
-    /** Half of the loops guess. Not as the user of the token, whose oldest tokens end with more logins. */
-    const logIn = async (loop: number): Promise<void> => {
-      const body = { username: 'ada@acme.test', password: loop % 2 === 0 ? 'steward-demo-1' : 'wrong' };
-      while (!end.signal.aborted) await service.send('POST /api-token-auth/', { body });
-    };
-    const loops = Array.from({ length: LOGIN_LOOPS }, (_, loop) => logIn(loop));
-    const floodAll = Promise.all([
-      ...HALF_BODY_BYTES.map((size) => flood(service, 700, unfinishedUpload('/trpc/sessions.create', size))),
-      flood(service, UNREAD_LISTS, list),
-    ]).finally(() => end.abort());
-    await assertServes(context, Promise.all([floodAll, ...loops]), 400);
-  },
-);
+  const end = new AbortController();
+  /** Half of the loops guess. Not as the user of the token, whose oldest tokens end with more logins. */
+  const logIn = async (loop: number): Promise<void> => {
+    const body = { username: 'ada@acme.test', password: loop % 2 === 0 ? 'steward-demo-1' : 'wrong' };
+    while (!end.signal.aborted) await service.send('POST /api-token-auth/', { body });
+  };
+  const loops = Array.from({ length: LOGIN_LOOPS }, (_, loop) => logIn(loop));
+  const floodAll = Promise.all([
+    ...HALF_BODY_BYTES.map((size) => flood(service, 700, unfinishedUpload('/trpc/sessions.create', size))),
+    flood(service, UNREAD_LISTS, list),
+  ]).finally(() => end.abort());
+  await assertServes(context, Promise.all([floodAll, ...loops]), 400);
+});
 
 floods.run();

@@ -5,40 +5,31 @@ import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { assertRefused, runCommand, type Settings, STACK } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { assertRefused, runCommand, STACK } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/django');
 const RECORDED = join(FIXTURES, 'dump.json');
 /** The recorded dump. One of its users is in a group. */
 const IMPORT = ['import-django', RECORDED, '--drop', 'groups'];
 
-type Context = {
-  folder: Awaited<ReturnType<typeof makeScratchFolder>>;
-  server: Awaited<ReturnType<typeof startExternalDatabase>>;
-  settings: Settings;
-  database: Client;
+const start = async (started: AsyncDisposableStack) => ({
+  folder: started.use(await makeScratchFolder()),
+  server: started.use(await startExternalDatabase()),
+});
+type Shared = Awaited<ReturnType<typeof start>>;
+
+const startEach = async (started: AsyncDisposableStack, { server }: Shared) => {
+  const { settings, connection } = await server.makeDatabase();
+  const database = new Client(connection);
+  await database.connect();
+  started.defer(() => database.end());
+  return { settings, database };
 };
 
-const command = suite<Context>('steward import-django');
+const command = suiteWith('steward import-django', start, startEach);
 
-command.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.server = await startExternalDatabase();
-});
-command.after(async ({ folder, server }) => {
-  await server[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
-command.before.each(async (context) => {
-  const { settings, connection } = await context.server.makeDatabase();
-  context.settings = settings;
-  context.database = new Client(connection);
-  await context.database.connect();
-});
-command.after.each(({ database }) => database.end());
-
-const emails = async ({ database }: Context): Promise<string[]> => {
+const emails = async ({ database }: { database: Client }): Promise<string[]> => {
   const { rows } = await database.query('select email from users order by id');
   return rows.map(({ email }) => email);
 };

@@ -1,41 +1,27 @@
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
 import * as assert from 'uvu/assert';
-import type { Connection } from '../../src/config/connection.ts';
-import { type Orm, openDatabase } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/database.ts';
 import { kysely } from '../../src/db/kysely.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { listenToDatabase, type Notifications } from '../../src/db/pg-listener.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { openWorker } from '../support/mails.ts';
-import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
-import { suite } from '../support/suite.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { suiteWith } from '../support/suite.ts';
 import { createRunningClock, NOON, until } from '../support/time.ts';
 
-type Context = {
-  database: Awaited<ReturnType<typeof startExternalDatabase>>;
-  connection: Connection;
-  orm: Orm;
-  smtp: TestSmtpServer;
-};
-
-const away = suite<Context>('a mail worker without its database');
-
-away.before(async (context) => {
-  context.database = await startExternalDatabase();
-  const { settings, connection } = await context.database.makeDatabase();
-  await migrateDatabase(connection);
+const start = async (started: AsyncDisposableStack) => {
+  const database = started.use(await startExternalDatabase());
+  const made = await database.makeDatabase();
+  await migrateDatabase(made.connection);
   // Through the link that also works after a restart of the server.
-  const host = new URL(settings.DATABASE_URL ?? '').searchParams.get('host') ?? '';
-  context.connection = { ...connection, host };
-  context.orm = await openDatabase(context.connection);
-  context.smtp = await startSmtpServer();
-});
-away.after(async ({ database, orm, smtp }) => {
-  await smtp.close();
-  await orm.close(true);
-  await database[Symbol.asyncDispose]();
-});
+  const host = new URL(made.settings.DATABASE_URL ?? '').searchParams.get('host') ?? '';
+  const connection = { ...made.connection, host };
+  const orm = await openDatabase(connection);
+  started.defer(() => orm.close(true));
+  return { database, connection, orm, smtp: started.use(await startSmtpServer()) };
+};
+type Context = Awaited<ReturnType<typeof start>>;
+
+const away = suiteWith('a mail worker without its database', start);
 
 /** A mail to a user, which needs no other rows. */
 const oweMail = async ({ orm }: Context, email: string): Promise<void> => {
@@ -111,63 +97,6 @@ away('records mails that were sent during the outage, and does not send them aga
   await worker.stop();
 
   assert.equal(smtp.recipients(), ['third@guest.test']);
-});
-
-type Peer = { port: number; sockets: Socket[]; close: () => void };
-
-/** A server that accepts connections but is no database. */
-const startPeer = async (onConnection: (socket: Socket) => void): Promise<Peer> => {
-  const sockets: Socket[] = [];
-  const peer = createServer((socket) => {
-    sockets.push(socket.on('error', () => {}));
-    onConnection(socket);
-  }).listen(0, '127.0.0.1');
-  await once(peer, 'listening');
-  const bound = peer.address();
-  const close = () => {
-    for (const socket of sockets) socket.destroy();
-    peer.close();
-  };
-  return { port: bound !== null && typeof bound === 'object' ? bound.port : 0, sockets, close };
-};
-
-const listenTo = (port: number, warnings: string[]): Notifications =>
-  listenToDatabase({
-    // The timeout is longer than the tests.
-    connection: {
-      host: '127.0.0.1',
-      port,
-      user: 'x',
-      password: 'x',
-      database: 'x',
-      connectTimeoutMs: 300_000,
-    },
-    fallback: '',
-    channel: 'x',
-    onHeard: () => assert.unreachable(),
-    warn: (line) => warnings.push(line),
-    retryMs: 10,
-  });
-
-away('warns once while it repeatedly tries to listen for notifications', async () => {
-  const warnings: string[] = [];
-  const hangingUp = await startPeer((socket) => socket.destroy());
-  const listening = listenTo(hangingUp.port, warnings);
-
-  await until('it has tried often', () => hangingUp.sockets.length > 5);
-  await listening.close();
-  hangingUp.close();
-
-  assert.is(warnings.length, 1);
-});
-
-away('stops listening, even if the server does not respond', async () => {
-  const silent = await startPeer(() => {});
-  const listening = listenTo(silent.port, []);
-  await until('it has connected', () => silent.sockets.length > 0);
-
-  await listening.close();
-  silent.close();
 });
 
 away.run();

@@ -1,25 +1,25 @@
 import * as assert from 'uvu/assert';
 import { backendOf, emptyOutbox, invite, openWorker } from '../support/mails.ts';
-import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
-import { suite } from '../support/suite.ts';
+import { rowsOf } from '../support/rows.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { suiteWith } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { eventually, until } from '../support/time.ts';
 
-type Context = { app: TestApp; smtp: TestSmtpServer };
+const stopping = suiteWith(
+  'a mail worker that is stopped',
+  async (started) => {
+    const app = await startTestApp();
+    started.defer(app.close);
+    return { app };
+  },
+  async (started, { app }) => {
+    await emptyOutbox(app);
+    return { smtp: started.use(await startSmtpServer()) };
+  },
+);
 
-const stopping = suite<Context>('a mail worker that is stopped');
-
-stopping.before(async (context) => {
-  context.app = await startTestApp();
-});
-stopping.after(({ app }) => app.close());
-stopping.before.each(async (context) => {
-  await emptyOutbox(context.app);
-  context.smtp = await startSmtpServer();
-});
-stopping.after.each(({ smtp }) => smtp.close());
-
-const mailsOf = (app: TestApp) => app.db().selectFrom('outbox_mails').selectAll().execute();
+const mailsOf = (app: TestApp) => rowsOf(app, 'outbox_mails');
 const PLENTY = 50;
 
 stopping('completes the mail that is being sent, and claims no more', async ({ app, smtp }) => {

@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, type Settings } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { runCommand } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
 
 const IMPORTED = 15_000;
@@ -17,27 +17,14 @@ const PADDING = 'x'.repeat(8 * 1024);
 const MAX_HEAP_MB = 112;
 const TELL_PEAK = `--import=${join(import.meta.dirname, '../fixtures/peak-memory.ts')}`;
 
-type Context = {
-  folder: Awaited<ReturnType<typeof makeScratchFolder>>;
-  server: Awaited<ReturnType<typeof startExternalDatabase>>;
-  settings: Settings;
-  count: (sql: string) => Promise<number>;
-};
-
-const many = suite<Context>('commands for many people');
-
-many.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.server = await startExternalDatabase();
+const start = async (started: AsyncDisposableStack) => ({
+  folder: started.use(await makeScratchFolder()),
+  server: started.use(await startExternalDatabase()),
 });
-many.before.each(async (context) => {
-  const { settings, connection } = await context.server.makeDatabase();
-  context.settings = settings;
-  context.count = async (sql) => (await queryOnce(connection, sql)).length;
-});
-many.after(async ({ folder, server }) => {
-  await server[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+
+const many = suiteWith('commands for many people', start, async (_started, { server }) => {
+  const { settings, connection } = await server.makeDatabase();
+  return { settings, count: async (sql: string) => (await queryOnce(connection, sql)).length };
 });
 
 many(`import ${IMPORTED} users who do not fit into memory together`, async ({ folder, settings, count }) => {

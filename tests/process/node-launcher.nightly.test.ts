@@ -11,7 +11,6 @@ import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const SOURCES = join(import.meta.dirname, '../../src');
-const MISUSED = 2;
 
 const olderNode = suite('steward on a Node that is too old');
 
@@ -66,15 +65,6 @@ const testWith = (node: string): void => {
     assert.equal({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
   });
 
-  olderNode('passes the environment, standard error and the exit code through', async () => {
-    await using folder = await makeScratchFolder();
-    const settings = { PORT: 'none', DATA_DIR: folder.path };
-    const { code, stderr } = await runCommand(['serve'], settings, undefined, { launcher: [node] });
-
-    assert.is(code, MISUSED);
-    assert.match(stderr, /^Invalid setting PORT: .*\n$/);
-  });
-
   olderNode('serves with the memory settings, and stops gracefully on SIGTERM', async () => {
     await using folder = await makeDataDir();
     await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
@@ -86,15 +76,6 @@ const testWith = (node: string): void => {
     assert.is(code, 0);
     assert.match(stdout, 'Stopping: SIGTERM');
     assert.equal(await serverProcesses(folder.path), []);
-  });
-
-  olderNode('ends by the signal that ended the bundled Node', async () => {
-    await using folder = await makeDataDir();
-    await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
-    process.kill(await childOf(service.pid), 'SIGKILL');
-
-    assert.is((await service.ended).signal, 'SIGKILL');
-    await until('the database stops', async () => (await serverProcesses(folder.path)).length === 0);
   });
 
   olderNode('leaves no service behind when it is killed', async () => {

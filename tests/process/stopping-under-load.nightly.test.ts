@@ -1,22 +1,21 @@
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 import { until } from '../support/time.ts';
 
 const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = 500;
 
 type Folder = Awaited<ReturnType<typeof makeDemoDir>>;
-const stopping = suite<{ folder: Folder }>('a service that is stopped under load');
-
-stopping.before.each(async (context) => {
-  context.folder = await makeDemoDir();
-});
-stopping.after.each(({ folder }) => folder[Symbol.asyncDispose]());
+const stopping = suiteWith(
+  'a service that is stopped under load',
+  async () => ({}),
+  async (started) => ({ folder: started.use(await makeDemoDir()) }),
+);
 
 /** Sends requests over keep-alive connections, each after the response to the last, until the service refuses connections. */
 const startLoad = ({ address }: Service, token: string) => {

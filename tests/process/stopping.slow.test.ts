@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { until } from '../support/time.ts';
 
 const REQUESTS = 4;
@@ -46,13 +46,9 @@ const bulkOf = (index: number): string =>
     })),
   );
 
-type Folder = Awaited<ReturnType<typeof makeDemoDir>>;
-const stopping = suite<{ folder: Folder }>('graceful shutdown');
-
-stopping.before(async (context) => {
-  context.folder = await makeDemoDir();
-});
-stopping.after(({ folder }) => folder[Symbol.asyncDispose]());
+const stopping = suiteWith('graceful shutdown', async (started) => ({
+  folder: started.use(await makeDemoDir()),
+}));
 
 /** Connections without a request, and with parts of one. */
 const openIdle = async ({ address }: Service): Promise<Socket[]> => {
@@ -66,31 +62,28 @@ const openIdle = async ({ address }: Service): Promise<Socket[]> => {
   return sockets;
 };
 
-stopping(
-  'completes running requests, waits for no idle connection, and leaves no process',
-  async ({ folder }) => {
-    await using service = await startService('demo', { DATA_DIR: folder.path });
-    const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
-    const idle = await openIdle(service);
-    const requests = await Promise.all(
-      Array.from({ length: REQUESTS }, (_, index) => beginRequest(service, token, bulkOf(index))),
-    );
+stopping('completes running requests, and waits for no idle connection', async ({ folder }) => {
+  await using service = await startService('demo', { DATA_DIR: folder.path });
+  const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
+  const idle = await openIdle(service);
+  const requests = await Promise.all(
+    Array.from({ length: REQUESTS }, (_, index) => beginRequest(service, token, bulkOf(index))),
+  );
 
-    const ending = service.kill('SIGTERM');
-    await until('the service is stopping', () => service.output.stdout.includes('Stopping: SIGTERM'));
-    const answers = await Promise.all(requests.map((finish) => finish()));
-    const { code, stderr } = await ending;
+  const ending = service.kill('SIGTERM');
+  await until('the service is stopping', () => service.output.stdout.includes('Stopping: SIGTERM'));
+  const answers = await Promise.all(requests.map((finish) => finish()));
+  const { code, stderr } = await ending;
 
-    for (const { status, body } of answers) {
-      assert.is(status, 200, body);
-      assert.is(JSON.parse(body).length, INVITATIONS_EACH);
-    }
-    // If it had waited for an idle connection, its deadline would have ended it with status 1.
-    assert.equal([code, stderr], [0, '']);
-    assert.equal(await serverProcesses(folder.path), []);
-    for (const socket of idle) socket.destroy();
-  },
-);
+  for (const { status, body } of answers) {
+    assert.is(status, 200, body);
+    assert.is(JSON.parse(body).length, INVITATIONS_EACH);
+  }
+  // If it had waited for an idle connection, its deadline would have ended it with status 1.
+  assert.equal([code, stderr], [0, '']);
+  assert.equal(await serverProcesses(folder.path), []);
+  for (const socket of idle) socket.destroy();
+});
 
 stopping('ends at once after a second signal', async ({ folder }) => {
   await using service = await startService('demo', { DATA_DIR: folder.path });

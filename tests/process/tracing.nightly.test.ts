@@ -27,55 +27,52 @@ const logLines = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line): Record<string, unknown> => JSON.parse(line));
 
-tracing(
-  'show a login from the request to SQL and hashing, continue the trace of the caller, and hold no secret',
-  async () => {
-    await using folder = await makeDemoDir();
-    await using collector = await startOtlpReceiver();
-    await using service = await startService('demo', {
-      DATA_DIR: folder.path,
-      ...collector.settings,
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=key-of-the-collector',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-    });
+tracing('show a login from the request to SQL and hashing, and hold no secret', async () => {
+  await using folder = await makeDemoDir();
+  await using collector = await startOtlpReceiver();
+  await using service = await startService('demo', {
+    DATA_DIR: folder.path,
+    ...collector.settings,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=key-of-the-collector',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+  });
 
-    const { status, json } = await service.send('POST /api-token-auth/?query=query-secret', {
-      body: { username: ADMIN, password: PASSWORD },
-      headers: { traceparent: TRACEPARENT, cookie: 'sessionid=cookie-secret', 'x-request-id': 'request-1' },
-    });
-    const { token } = json;
-    await service.send('POST /api-token-auth/', { body: { username: ADMIN, password: 'wrong-secret' } });
-    await service.send(`PATCH /jb/users/ada@acme.test/`, { token, body: { first_name: 'Name-Secret' } });
-    const route = 'PATCH /api/v1/jb/users/:email/';
-    await until('the spans have come', () => named(collector.spans, route) !== undefined);
+  const { status, json } = await service.send('POST /api-token-auth/?query=query-secret', {
+    body: { username: ADMIN, password: PASSWORD },
+    headers: { traceparent: TRACEPARENT, cookie: 'sessionid=cookie-secret', 'x-request-id': 'request-1' },
+  });
+  const { token } = json;
+  await service.send('POST /api-token-auth/', { body: { username: ADMIN, password: 'wrong-secret' } });
+  await service.send(`PATCH /jb/users/ada@acme.test/`, { token, body: { first_name: 'Name-Secret' } });
+  const route = 'PATCH /api/v1/jb/users/:email/';
+  await until('the spans have come', () => named(collector.spans, route) !== undefined);
 
-    assert.is(status, 200);
-    const spans = collector.spans.filter(({ traceId }) => traceId === TRACE_ID);
-    const request = spans.find(({ parentSpanId }) => parentSpanId === PARENT_ID);
-    assert.is(request?.name, 'POST /api/v1/api-token-auth/');
-    assert.is(request?.kind, SERVER);
-    assert.is(request?.attributes['http.response.status_code'], 200);
-    assert.is(request?.attributes['http.route'], '/api/v1/api-token-auth/');
-    assert.is(request?.attributes['steward.request_id'], 'request-1');
-    assert.is(request?.resource['service.name'], 'steward');
-    assert.is(request?.resource['deployment.environment.name'], 'test');
-    assert.is(parentOf(spans, named(spans, 'tokens.create')), request?.name);
-    assert.is(parentOf(spans, named(spans, 'verify argon2id')), 'tokens.create');
-    const statements = spans.filter(({ attributes }) => attributes['db.system.name'] === 'postgresql');
-    assert.ok(statements.some(({ name }) => name === 'SELECT'));
-    assert.equal([...new Set(statements.map((span) => parentOf(spans, span)))], ['tokens.create']);
-    assert.is(collector.requests[0]?.url, '/v1/traces');
-    assert.is(collector.requests[0]?.headers['x-collector-key'], 'key-of-the-collector');
+  assert.is(status, 200);
+  const spans = collector.spans.filter(({ traceId }) => traceId === TRACE_ID);
+  const request = spans.find(({ parentSpanId }) => parentSpanId === PARENT_ID);
+  assert.is(request?.name, 'POST /api/v1/api-token-auth/');
+  assert.is(request?.kind, SERVER);
+  assert.is(request?.attributes['http.response.status_code'], 200);
+  assert.is(request?.attributes['http.route'], '/api/v1/api-token-auth/');
+  assert.is(request?.attributes['steward.request_id'], 'request-1');
+  assert.is(request?.resource['service.name'], 'steward');
+  assert.is(request?.resource['deployment.environment.name'], 'test');
+  assert.is(parentOf(spans, named(spans, 'tokens.create')), request?.name);
+  assert.is(parentOf(spans, named(spans, 'verify argon2id')), 'tokens.create');
+  const statements = spans.filter(({ attributes }) => attributes['db.system.name'] === 'postgresql');
+  assert.ok(statements.some(({ name }) => name === 'SELECT'));
+  assert.equal([...new Set(statements.map((span) => parentOf(spans, span)))], ['tokens.create']);
+  assert.is(collector.requests[0]?.url, '/v1/traces');
+  assert.is(collector.requests[0]?.headers['x-collector-key'], 'key-of-the-collector');
 
-    const logged = logLines(service.output.stdout).find(({ reqId }) => reqId === 'request-1');
-    assert.equal([logged?.trace_id, logged?.span_id], [TRACE_ID, request?.spanId]);
+  const logged = logLines(service.output.stdout).find(({ reqId }) => reqId === 'request-1');
+  assert.equal([logged?.trace_id, logged?.span_id], [TRACE_ID, request?.spanId]);
 
-    const exported = Buffer.concat(collector.bodies).toString('latin1');
-    for (const secret of [PASSWORD, token, 'secret', 'Secret', '@acme.test', 'Name'])
-      assert.not.ok(exported.includes(secret), `${secret} was exported`);
-    assert.not.ok(service.output.stdout.includes('key-of-the-collector'));
-  },
-);
+  const exported = Buffer.concat(collector.bodies).toString('latin1');
+  for (const secret of [PASSWORD, token, 'secret', 'Secret', '@acme.test', 'Name'])
+    assert.not.ok(exported.includes(secret), `${secret} was exported`);
+  assert.not.ok(service.output.stdout.includes('key-of-the-collector'));
+});
 
 tracing('link the delivery of a mail to the request that caused it', async () => {
   await using folder = await makeDemoDir();

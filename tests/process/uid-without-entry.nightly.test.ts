@@ -3,7 +3,7 @@ import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, serverProcesses, startService } from '../support/service-process.ts';
+import { runCommand } from '../support/service-process.ts';
 
 /** Like `docker run --user`: without an entry in /etc/passwd. */
 const UID = 52_345;
@@ -22,19 +22,6 @@ const ownedFolder = async () => {
 };
 
 const withoutEntry = suite('a uid without an entry in /etc/passwd');
-
-withoutEntry('serves with the embedded database', async () => {
-  if (!canRun('unshare', '--user', process.execPath, '--version'))
-    return console.log('Left out a service with the embedded database: that needs root and user namespaces.');
-  await using folder = await ownedFolder();
-  await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: LAUNCHER });
-  const ready = await fetch(`${service.address}/readyz`);
-  const { code, stderr } = await service.kill('SIGTERM');
-
-  assert.is(ready.status, 200);
-  assert.is(code, 0, stderr);
-  assert.equal(await serverProcesses(folder.path), []);
-});
 
 withoutEntry('is refused in one line with a solution if user namespaces are denied', async () => {
   if (!canRun(process.execPath, '--version'))

@@ -3,33 +3,23 @@ import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder, unzip } from '../support/files.ts';
-import { runCommand, type Settings } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
-
-type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
-type Server = Awaited<ReturnType<typeof startExternalDatabase>>;
+import { runCommand } from '../support/service-process.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const ADA = 'ada@example.test';
 const ROOT = 'root@example.test';
-const users = suite<{ folder: Folder; server: Server; settings: Settings; database: Client }>(
-  'steward users',
-);
 
-users.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.server = await startExternalDatabase();
-  const { settings, connection } = await context.server.makeDatabase();
-  context.settings = settings;
-  context.database = new Client(connection);
-  await context.database.connect();
+const users = suiteWith('steward users', async (started) => {
+  const folder = started.use(await makeScratchFolder());
+  const server = started.use(await startExternalDatabase());
+  const { settings, connection } = await server.makeDatabase();
+  const database = new Client(connection);
+  await database.connect();
+  started.defer(() => database.end());
   assert.is((await runCommand(['create-admin', ROOT], settings)).code, 0);
-  await context.database.query(`insert into users (email, handle, profile_color, date_joined, last_password_set)
+  await database.query(`insert into users (email, handle, profile_color, date_joined, last_password_set)
     values ('${ADA}', '@ada', '000000', '2026-01-01', '2026-01-01')`);
-});
-users.after(async ({ folder, server, database }) => {
-  await database.end();
-  await server[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+  return { folder, settings, database };
 });
 
 users('export writes a private file, and never over another', async ({ settings, folder }) => {
@@ -60,26 +50,23 @@ users('erase needs the address again, and keeps the last superuser', async ({ se
   assert.equal(rows, [{ email: ADA }, { email: ROOT }]);
 });
 
-users(
-  'erase leaves nothing in a dump of the database, once it is confirmed',
-  async ({ settings, database }) => {
-    const { code, stdout, stderr } = await runCommand(['erase', ADA, '--confirm', ADA], settings);
-    const { rows: tables } = await database.query(`select relname from pg_class where relkind in ('r', 'p')
-    and relnamespace = current_schema()::regnamespace`);
-    const found: unknown[] = [];
-    for (const { relname } of tables)
-      found.push(
-        ...(await database.query(`select t::text from ${relname} t where t::text ~* '@ada|ada@'`)).rows,
-      );
-    const { rows: audited } = await database.query(
-      `select action, actor_id from audit_entries order by id desc limit 1`,
+users('erase leaves nothing in a dump of the database', async ({ settings, database }) => {
+  const { code, stdout, stderr } = await runCommand(['erase', ADA, '--confirm', ADA], settings);
+  const { rows: tables } = await database.query(`select relname from pg_class where relkind in ('r', 'p')
+  and relnamespace = current_schema()::regnamespace`);
+  const found: unknown[] = [];
+  for (const { relname } of tables)
+    found.push(
+      ...(await database.query(`select t::text from ${relname} t where t::text ~* '@ada|ada@'`)).rows,
     );
+  const { rows: audited } = await database.query(
+    `select action, actor_id from audit_entries order by id desc limit 1`,
+  );
 
-    assert.is(code, 0, stderr);
-    assert.match(stdout, /^Erased: the person is now erased-[0-9a-f]{16}@erased\.invalid\.\n$/);
-    assert.equal(found, []);
-    assert.equal(audited, [{ action: 'user.erase', actor_id: null }]);
-  },
-);
+  assert.is(code, 0, stderr);
+  assert.match(stdout, /^Erased: the person is now erased-[0-9a-f]{16}@erased\.invalid\.\n$/);
+  assert.equal(found, []);
+  assert.equal(audited, [{ action: 'user.erase', actor_id: null }]);
+});
 
 users.run();

@@ -10,18 +10,16 @@ import {
   startService,
   workerProcesses,
 } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { until } from '../support/time.ts';
 
 const WORKERS = 2;
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
-const workers = suite<{ folder: Folder }>('WORKERS');
 
-workers.before(async (context) => {
-  context.folder = await makeDemoDir();
+const workers = suiteWith('WORKERS', async (started) => {
   setMaxListeners(50);
+  return { folder: started.use(await makeDemoDir()) };
 });
-workers.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 const start = async ({ path }: Folder): Promise<Service> =>
   startService('demo', { DATA_DIR: path, WORKERS: String(WORKERS), LOG_LEVEL: 'info' });

@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import type { TicketClaims } from '../../src/lib/ticket-claims.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
+import { addRows, rowOf, setRows } from './rows.ts';
 import { ACME, appSuite, ROOT, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
@@ -19,15 +20,15 @@ export const isActive = async (app: TestApp, ticket: string): Promise<boolean> =
   (await app.as(ROOT).tickets.introspect({ token: ticket })).active;
 
 export const setApp = async (app: TestApp, changes: { in_maintenance?: boolean; launch_url?: string }) => {
-  await app.db().updateTable('apps').set(changes).where('id', '=', SALES).execute();
+  await setRows(app, 'apps', { id: SALES }, changes);
 };
 
 export const setClient = async (app: TestApp, id: number, isOpen: boolean) => {
-  await app.db().updateTable('clients').set({ is_open: isOpen }).where('id', '=', id).execute();
+  await setRows(app, 'clients', { id }, { is_open: isOpen });
 };
 
 export const userId = async (app: TestApp, email: string): Promise<number> =>
-  (await app.db().selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
+  (await rowOf(app, 'users', { email })).id;
 
 type UsedView = {
   user?: string | null;
@@ -119,10 +120,6 @@ export const openedView = async (app: TestApp, view: Parameters<typeof usedView>
   const secret = `secret-${useId}`;
   const row = { digest: tokenDigest(secret), access_view_use_id: useId };
   const expires_at = new Date(app.clock.now().getTime() + 60_000);
-  await app
-    .db()
-    .insertInto('embed_sessions')
-    .values({ ...row, expires_at })
-    .execute();
+  await addRows(app, 'embed_sessions', { ...row, expires_at });
   return { useId, viewId, secret, headers: { cookie: `__Host-steward_embed_sales=${secret}` } };
 };

@@ -1,6 +1,7 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { addRows, rowOf, setRows } from './rows.ts';
 import { enroll } from './second-factors.ts';
 import { ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
 import { CHURN, SALES } from './usage.ts';
@@ -53,19 +54,10 @@ export const fillLists = async (app: TestApp): Promise<void> => {
 };
 
 const addIdentities = async (app: TestApp): Promise<void> => {
-  const { id: user_id } = await app
-    .db()
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', ADA)
-    .executeTakeFirstOrThrow();
+  const { id: user_id } = await rowOf(app, 'users', { email: ADA });
   const about = { connection_id: 1, user_id, email: ADA };
   for (const subject of ['one', '=two'])
-    await app
-      .db()
-      .insertInto('external_identities')
-      .values({ ...about, subject, created_at: app.clock.now() })
-      .execute();
+    await addRows(app, 'external_identities', { ...about, subject, created_at: app.clock.now() });
 };
 
 const addAccessRequests = async (app: TestApp): Promise<void> => {
@@ -79,15 +71,11 @@ const IN_2020 = new Date('2020-01-01T00:00:00Z');
 
 /** Two apps without use, and users who joined in 2020: some never logged in. */
 const addIdle = async (app: TestApp): Promise<void> => {
-  const db = app.db();
   for (const slug of ['idle-one', 'idle-two']) {
     const id = slug.replace('-', '').padEnd(8, '0');
-    await db
-      .insertInto('apps')
-      .values({ id, client_id: 1, slug, label: slug, created_at: IN_2020 })
-      .execute();
+    await addRows(app, 'apps', { id, client_id: 1, slug, label: slug, created_at: IN_2020 });
   }
-  await db.updateTable('users').set({ date_joined: IN_2020 }).execute();
+  await setRows(app, 'users', {}, { date_joined: IN_2020 });
 };
 
 /** Two access views, one of which was used twice. */
@@ -109,12 +97,7 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
   };
   const use = { access_view_id: id, raw_key: VIEW, used_at: app.clock.now(), ...applied };
   const by = { ip_address: '192.0.2.1', user_agent: '=a browser' };
-  for (let count = 0; count < 2; count += 1)
-    await app
-      .db()
-      .insertInto('access_view_uses')
-      .values({ ...use, ...by })
-      .execute();
+  for (let count = 0; count < 2; count += 1) await addRows(app, 'access_view_uses', { ...use, ...by });
 };
 
 /** Needs the cookie of a login that has to set up a second factor. */

@@ -2,13 +2,16 @@ import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { makeScratchFolder, writeFiles } from './files.ts';
 import { runProxy } from './proxies.ts';
+import { ACME_ID, activate, verifyDomain } from './sso.ts';
+import { freePort } from './tcp.ts';
+import { ROOT, type TestApp } from './test-app.ts';
 
 const PORTAL = join(import.meta.dirname, '../fixtures/lemonldap/portal.psgi');
 const TEMPLATES = '/usr/share/lemonldap-ng/portal/templates';
 
-export const CLIENT_ID = 'steward';
+const CLIENT_ID = 'steward';
 /** The portal does not decode credentials (RFC 6749 §2.3.1), so this one has nothing to encode. */
-export const CLIENT_SECRET = 'secret-of-steward';
+const CLIENT_SECRET = 'secret-of-steward';
 
 /** For so long after a login, the portal does not ask again, even if it should: the login is fresh. */
 export const FRESH_SECONDS = 1;
@@ -22,7 +25,7 @@ type Setup = {
 };
 
 /** The portal as an OpenID provider on loopback, with its demo accounts, whose passwords are their names. */
-export const startLemonldap = async ({ port, redirectUri, postLogoutUri, options = {} }: Setup) => {
+const startLemonldap = async ({ port, redirectUri, postLogoutUri, options = {} }: Setup) => {
   const folder = await makeScratchFolder();
   const path = (name: string): string => folder.join(name);
   const issuer = `http://127.0.0.1:${port}`;
@@ -106,6 +109,29 @@ export const startLemonldap = async ({ port, redirectUri, postLogoutUri, options
   });
   return { ...portal, issuer, openBrowser: () => createBrowser(issuer) };
 };
+
+type Created = Awaited<ReturnType<ReturnType<TestApp['as']>['sso']['create']>>;
+
+/** Starts the portal, and connects the client Acme to it. `optionsOf` returns more options of the relying party. */
+export const connectPortal = async (
+  started: AsyncDisposableStack,
+  app: TestApp,
+  connection: object,
+  optionsOf = (_created: Created): Record<string, string | number> => ({}),
+) => {
+  const port = await freePort();
+  const account = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
+  const provider = { name: 'Acme ID', issuer: `http://127.0.0.1:${port}`, provisions: true, ...account };
+  const created = await app.as(ROOT).sso.create({ id: ACME_ID, ...provider, ...connection });
+  const { redirect_uri: redirectUri, post_logout_redirect_uri: postLogoutUri } = created;
+  const setup = { port, redirectUri, postLogoutUri, options: optionsOf(created) };
+  const portal = started.use(await startLemonldap(setup));
+  await activate(app, created.id);
+  await verifyDomain(app, ACME_ID, 'badwolf.org');
+  return { app, portal, connection: created.id };
+};
+
+export type Portal = Awaited<ReturnType<typeof connectPortal>>;
 
 type Entered = { user: string; password?: string };
 

@@ -11,6 +11,7 @@ import type { MailVariables } from '../../src/services/mail/mail-variables.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
 import { createMailWriter } from '../../src/services/mail/mail-writer.ts';
 import { createOutbox } from '../../src/services/mail/outbox.ts';
+import { rowsOf, setRows } from './rows.ts';
 import type { TestApp } from './test-app.ts';
 
 export const MAIL_FROM = 'steward@steward.test';
@@ -92,13 +93,11 @@ export const invite = async (app: TestApp, count: number): Promise<string[]> => 
   return emails;
 };
 
-export const mailTo = (app: TestApp, recipient: string) =>
-  app
-    .db()
-    .selectFrom('outbox_mails')
-    .selectAll()
-    .where('recipient', '=', recipient)
-    .executeTakeFirstOrThrow();
+export const mailTo = async (app: TestApp, recipient: string) => {
+  const [mail] = await rowsOf(app, 'outbox_mails', { recipient });
+  if (!mail) throw new Error(`There is no mail to ${recipient}.`);
+  return mail;
+};
 
 /** Deletes the mails of earlier tests. */
 export const emptyOutbox = (app: TestApp) => app.db().deleteFrom('outbox_mails').execute();
@@ -179,7 +178,7 @@ export const passwordContext = (
 
 /** Whether the person has shown that the address is theirs, as after the first mailed link. */
 export const setProved = (app: Pick<TestApp, 'db'>, email: string, is_email_verified = true) =>
-  app.db().updateTable('users').set({ is_email_verified }).where('email', '=', email).execute();
+  setRows(app, 'users', { email }, { is_email_verified });
 
 /** The token of the latest link about a change of an address that was mailed to this one. */
 export const mailedEmailToken = async (

@@ -113,29 +113,17 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     assert.equal([opened.sizeBytes, opened.sha256], [3, sha256(ONE)]);
   });
 
-  store('opens one package any number of times at once', async ({ sources }) => {
+  store('lists the versions of a slug, not those of a longer one', async ({ sources }) => {
     const packages = await createStore();
-    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+    const file = await sources.fileOf(ONE);
+    for (const version of ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5'])
+      await packages.publish('a', version, file);
+    await packages.publish('a-1', '3.0.0', file);
 
-    const opened = await Promise.all(Array.from({ length: 60 }, () => packages.open('sales', '1.0.0')));
-
-    for (const one of opened) assert.equal(one && (await buffer(one.body)), ONE);
+    assert.equal((await packages.versions('a')).sort(), ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5']);
+    assert.equal(await packages.versions('a-1'), ['3.0.0']);
+    assert.equal(await packages.versions('b'), []);
   });
-
-  store(
-    'lists the versions of a slug, not those of a longer one with the same prefix',
-    async ({ sources }) => {
-      const packages = await createStore();
-      const file = await sources.fileOf(ONE);
-      for (const version of ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5'])
-        await packages.publish('a', version, file);
-      await packages.publish('a-1', '3.0.0', file);
-
-      assert.equal((await packages.versions('a')).sort(), ['1.0.0', '1.1.0-beta.1', '2.0.0+build.5']);
-      assert.equal(await packages.versions('a-1'), ['3.0.0']);
-      assert.equal(await packages.versions('b'), []);
-    },
-  );
 
   store('lists every package', async ({ sources }) => {
     const packages = await createStore();
@@ -152,14 +140,6 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
 
     const key = (found: { slug: string; version: string }) => `${found.slug} ${found.version}`;
     assert.equal(listed.map(key).sort(), named.map(key).sort());
-  });
-
-  store('is empty before the first publish', async () => {
-    const packages = await createStore();
-
-    assert.equal(await packages.list(), []);
-    assert.equal(await packages.versions('sales'), []);
-    assert.is(await packages.open('sales', '1.0.0'), null);
   });
 
   store('refuses to publish under an invalid name, and finds nothing there', async ({ sources }) => {
@@ -200,26 +180,6 @@ export const testPackageStore = (name: string, createStore: CreateStore) => {
     assert.equal(results.sort(), [...Array(19).fill('invalid-package'), 'won']);
     assert.is(opened?.sha256, winner);
     assert.is(opened && sha256(await buffer(opened.body)), winner);
-  });
-
-  store('lets 20 concurrent publishers of the same bytes all succeed', async ({ sources }) => {
-    const packages = await createStore();
-    const file = await sources.fileOf(ONE);
-
-    const published = await Promise.all(
-      Array.from({ length: 20 }, () => packages.publish('sales', '1.0.0', file)),
-    );
-
-    assert.is(new Set(published.map((one) => one.sha256)).size, 1);
-    assert.is(await openedHash(packages), sha256(ONE));
-  });
-
-  store('reports a missing source file as ENOENT, not as a failure of the store', async ({ sources }) => {
-    const packages = await createStore();
-
-    const [outcome] = await Promise.allSettled([packages.publish('sales', '1.0.0', sources.fresh())]);
-
-    assert.is(outcome.status === 'rejected' && outcome.reason.code, 'ENOENT');
   });
 
   store.run();

@@ -4,6 +4,7 @@ import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { setProved } from './mails.ts';
 import { enrollPasskey } from './passkeys.ts';
+import { addRows, rowOf, setRows } from './rows.ts';
 import { enroll } from './second-factors.ts';
 import { ACME, ADA, ROOT, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
@@ -29,7 +30,7 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   await enrollPasskey(app, PERSON, 'Laptop of Zephyrine');
   await self.savedFilters.create({ stack_id: 'a0a91e46', hash: 'zephyrine', name: 'Zephyrine north' });
   await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1 }] });
-  await addRows(app);
+  await fillTables(app);
   await addSnapshots(app);
   const now = app.clock.now();
   const log = Array.from({ length: entries }, (_, n) => ({
@@ -52,76 +53,43 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
       join users target on target.email = case when n % 3 = 0 then ${PERSON} else ${ADA} end`.execute(db);
 };
 
-const addRows = async (app: TestApp): Promise<void> => {
-  const db = app.db();
+const fillTables = async (app: TestApp): Promise<void> => {
   const now = app.clock.now();
-  const { id } = await db
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', PERSON)
-    .executeTakeFirstOrThrow();
+  const { id } = await rowOf(app, 'users', { email: PERSON });
   const common = { user_id: id, created_at: now };
   const later = new Date(now.getTime() + DAY_MS);
-  await db
-    .insertInto('sessions')
-    .values({
-      ...common,
-      digest: 'd'.repeat(64),
-      authenticated_at: now,
-      expires_at: later,
-      last_used: now,
-      user_agent: 'Zephyrine browser',
-    })
-    .execute();
-  await db
-    .insertInto('password_links')
-    .values({ ...common, expires_at: later })
-    .execute();
-  await db
-    .insertInto('login_challenges')
-    .values({ ...common, digest: 'e'.repeat(64), first_step: 'password', expires_at: later })
-    .execute();
-  await db
-    .insertInto('email_changes')
-    .values({
-      user_id: id,
-      old_email: PERSON,
-      new_email: 'zephyrine@new.test',
-      requested_at: now,
-      requested_by: id,
-    })
-    .execute();
-  await db
-    .insertInto('access_requests')
-    .values({ ...common, app_id: SALES, reason: 'Zephyrine needs it', decision_reason: 'Not Quillfeather' })
-    .execute();
-  await db
-    .insertInto('idempotent_responses')
-    .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
-    .execute();
+  const session = {
+    authenticated_at: now,
+    expires_at: later,
+    last_used: now,
+    user_agent: 'Zephyrine browser',
+  };
+  await addRows(app, 'sessions', { ...common, ...session, digest: 'd'.repeat(64) });
+  await addRows(app, 'password_links', { ...common, expires_at: later });
+  const challenge = { digest: 'e'.repeat(64), first_step: 'password' as const, expires_at: later };
+  await addRows(app, 'login_challenges', { ...common, ...challenge });
+  const change = { old_email: PERSON, new_email: 'zephyrine@new.test', requested_at: now, requested_by: id };
+  await addRows(app, 'email_changes', { user_id: id, ...change });
+  const request = { app_id: SALES, reason: 'Zephyrine needs it', decision_reason: 'Not Quillfeather' };
+  await addRows(app, 'access_requests', { ...common, ...request });
+  const stored = { key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') };
+  await addRows(app, 'idempotent_responses', { ...common, ...stored });
   const keys = ['password', 'code', 'reset'].map((limit) => ({
     key: `account:${hashKey(PERSON)}:${limit}:`,
     points: 1,
   }));
-  await db.insertInto('rate_limits').values(keys).execute();
+  await addRows(app, 'rate_limits', keys);
   await app
     .as(ROOT)
     .invitations.create({ items: [{ email: PERSON, client: 2, extra: { is: 'Zephyrine' } }] });
-  await db
-    .updateTable('outbox_mails')
-    .set({ last_error: `550 <${PERSON}> unknown`, request_address: '192.0.2.1' })
-    .where('recipient', '=', PERSON)
-    .execute();
+  const failure = { last_error: `550 <${PERSON}> unknown`, request_address: '192.0.2.1' };
+  await setRows(app, 'outbox_mails', { recipient: PERSON }, failure);
 };
 
 /** Rows that hold only the address. */
 const addSnapshots = async (app: TestApp): Promise<void> => {
   const db = app.db();
-  await db
-    .updateTable('clients')
-    .set({ support_email: PERSON, default_from_email: `Acme <${PERSON}>` })
-    .where('id', '=', 1)
-    .execute();
+  await setRows(app, 'clients', { id: 1 }, { support_email: PERSON, default_from_email: `Acme <${PERSON}>` });
   const fetched = await db
     .insertInto('fetched_packages')
     .values({
@@ -135,10 +103,12 @@ const addSnapshots = async (app: TestApp): Promise<void> => {
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  await db
-    .insertInto('loaded_packages')
-    .values({ app_id: SALES, package_id: fetched.id, loaded_at: app.clock.now(), loaded_by: PERSON })
-    .execute();
+  await addRows(app, 'loaded_packages', {
+    app_id: SALES,
+    package_id: fetched.id,
+    loaded_at: app.clock.now(),
+    loaded_by: PERSON,
+  });
 };
 
 /** Every table as text, with the rows that contain any of the words. */

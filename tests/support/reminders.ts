@@ -7,6 +7,7 @@ import {
   enqueueInvitationReminders,
 } from '../../src/services/reminders/reminder-mails.ts';
 import { enqueueDigests } from '../../src/services/reminders/weekly-digest.ts';
+import { setRows } from './rows.ts';
 import type { TestApp } from './test-app.ts';
 
 /** What an hourly run of one instance does. */
@@ -31,12 +32,7 @@ export const remindersIn = async (app: TestApp): Promise<string[]> => {
 
 /** As if all mails had been delivered. */
 export const deliverAll = (app: TestApp) =>
-  app
-    .db()
-    .updateTable('outbox_mails')
-    .set({ sent_at: app.clock.now() })
-    .where('sent_at', 'is', null)
-    .execute();
+  setRows(app, 'outbox_mails', { sent_at: null }, { sent_at: app.clock.now() });
 
 /** Forgets all reminders. */
 export const forgetReminders = async (app: TestApp): Promise<void> => {

@@ -3,6 +3,7 @@ import { generateSync } from 'otplib';
 import type { FactorPolicy } from '../../entities/client.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { createScript } from './http-clients.ts';
+import { setRows } from './rows.ts';
 import { DEMO_PASSWORD, type TestApp } from './test-app.ts';
 
 const STEP_MS = 30_000;
@@ -57,16 +58,7 @@ export const setFactorPolicy = async (
   { policy, graceDays = 0, daysAgo = 0 }: Policy,
 ): Promise<void> => {
   const since = new Date(app.clock.now().getTime() - daysAgo * DAY_MS);
-  await app
-    .db()
-    .updateTable('clients')
-    .set({ factor_policy: policy, factor_grace_days: graceDays, factor_policy_since: since })
-    .where('id', '=', clientId)
-    .execute();
-  await app
-    .db()
-    .updateTable('memberships')
-    .set({ joined_at: new Date(0) })
-    .where('client_id', '=', clientId)
-    .execute();
+  const changes = { factor_policy: policy, factor_grace_days: graceDays, factor_policy_since: since };
+  await setRows(app, 'clients', { id: clientId }, changes);
+  await setRows(app, 'memberships', { client_id: clientId }, { joined_at: new Date(0) });
 };

@@ -1,6 +1,7 @@
 import type { AuditAction } from '../../src/services/audit/audit.ts';
 import { createVisitor, type Page } from './http-clients.ts';
 import { locationOf, pathOf, startIdentityProvider, type TestProvider } from './identity-provider.ts';
+import { setRows } from './rows.ts';
 import { suite } from './suite.ts';
 import { ACME, ROOT, startTestApp, type TestApp } from './test-app.ts';
 
@@ -39,12 +40,7 @@ export const addConnection = async (app: TestApp, provider: TestProvider, client
 
 /** As after a test. */
 export const activate = async (app: TestApp, id: number, client = ACME_ID): Promise<void> => {
-  await app
-    .db()
-    .updateTable('sso_connections')
-    .set({ tested_at: app.clock.now() })
-    .where('id', '=', id)
-    .execute();
+  await setRows(app, 'sso_connections', { id }, { tested_at: app.clock.now() });
   await app.as(ROOT).sso.update({ id: client, connection_id: id, is_active: true });
 };
 

@@ -15,3 +15,31 @@ export const suite = <T>(name: string): Test<T> => {
     });
   return Object.assign(tests, { before: Object.assign(before, { each: addHook.each }) });
 };
+
+/**
+ * A suite whose tests share the context that `start` makes; `startEach` makes more of it for each test. What they give to
+ * `started` is disposed of afterwards.
+ */
+export const suiteWith = <T extends object, U extends object = object>(
+  name: string,
+  start: (started: AsyncDisposableStack) => Promise<T>,
+  startEach?: (started: AsyncDisposableStack, context: T) => Promise<U>,
+): Test<T & U> => {
+  const tests = suite<T & U>(name);
+  const open = async (context: object, make: (started: AsyncDisposableStack) => Promise<object>) => {
+    await using started = new AsyncDisposableStack();
+    Object.assign(context, await make(started));
+    return started.move();
+  };
+  let [ofAll, ofEach]: AsyncDisposableStack[] = [];
+  tests.before(async (context) => {
+    ofAll = await open(context, start);
+  });
+  tests.after(() => ofAll?.disposeAsync());
+  if (!startEach) return tests;
+  tests.before.each(async (context) => {
+    ofEach = await open(context, (started) => startEach(started, context));
+  });
+  tests.after.each(() => ofEach?.disposeAsync());
+  return tests;
+};

@@ -4,68 +4,47 @@ import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { extractPreviousVersion, PREVIOUS } from '../support/environment.ts';
-import {
-  type Outcome,
-  type Program,
-  runCommand,
-  type Service,
-  startService,
-} from '../support/service-process.ts';
-import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
-import { suite } from '../support/suite.ts';
+import { type Program, runCommand, startService } from '../support/service-process.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { suiteWith } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 import { exchanges, runExchanges } from './exchanges.ts';
 
-type Previous = Awaited<ReturnType<typeof extractPreviousVersion>>;
-type Context = {
-  previous: Previous;
-  smtp: TestSmtpServer;
-  start: (command: 'serve' | 'demo', program?: Program) => Promise<Service>;
-  old: Service;
-  present: Service;
-  migration: Outcome;
-  /** The migrations that it applied. */
-  added: string[];
-  closing: AsyncDisposableStack;
-};
-
 const PROJECT = join(import.meta.dirname, '../..');
-const versions = suite<Context>(`the previous version (${PREVIOUS.name}) and this one on one database`);
-
 const appliedTo = async (connection: Connection): Promise<string[]> => {
   const rows = await queryOnce(connection, 'select name from mikro_orm_migrations order by id');
   return rows.map(({ name }) => String(name));
 };
 
-versions.before(async (context) => {
-  const closing = new AsyncDisposableStack();
-  context.closing = closing;
-  context.previous = closing.use(await extractPreviousVersion());
+const prepare = async (closing: AsyncDisposableStack) => {
+  const previous = closing.use(await extractPreviousVersion());
   const database = closing.use(await startExternalDatabase());
-  context.smtp = closing.use(await startSmtpServer());
+  const smtp = closing.use(await startSmtpServer());
   const { settings, connection } = await database.makeDatabase();
   const shared = {
     ...settings,
-    DATA_DIR: context.previous.join('data'),
-    SMTP_URL: context.smtp.url,
+    DATA_DIR: previous.join('data'),
+    SMTP_URL: smtp.url,
     MAIL_FROM: 'steward@acme.test',
     BASE_URL: 'http://localhost:8000',
     LOG_LEVEL: 'warn',
     DEMO_PASSWORD,
   };
-  context.start = async (command, program) =>
+  const start = async (command: 'serve' | 'demo', program?: Program) =>
     startService(command, { ...shared, PORT: String(await freePort()) }, [], program);
 
-  context.old = closing.use(await context.start('demo', context.previous.program));
+  const old = closing.use(await start('demo', previous.program));
   // Prepares its statements before the migration.
-  await runExchanges(context.old, context.old, 'before', context.smtp);
+  await runExchanges(old, old, 'before', smtp);
   const before = await appliedTo(connection);
-  context.migration = await runCommand(['migrate'], shared);
-  context.added = (await appliedTo(connection)).slice(before.length);
-  context.present = closing.use(await context.start('serve'));
-});
-versions.after(({ closing }) => closing.disposeAsync());
+  const migration = await runCommand(['migrate'], shared);
+  const added = (await appliedTo(connection)).slice(before.length);
+  return { previous, smtp, start, old, present: closing.use(await start('serve')), migration, added };
+};
+
+const title = `the previous version (${PREVIOUS.name}) and this one on one database`;
+const versions = suiteWith(title, prepare);
 
 /** What a migration says about its locks is for previews, and not a part of what it does. */
 const withoutLocks = (migration: string): string =>

@@ -11,7 +11,7 @@ import { startExternalDatabase } from '../support/database-servers.ts';
 import { extractPreviousVersion, PREVIOUS } from '../support/environment.ts';
 import { createRestClient } from '../support/http-clients.ts';
 import { type Program, type Service, startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
@@ -27,17 +27,7 @@ const READS = [
 const STATUS_COLUMN = 15;
 const CONFIG = join(import.meta.dirname, '../../deploy/ha/haproxy.cfg');
 
-type Instances = { ports: string[]; start: (port: string, program?: Program) => Promise<Service> };
 type Previous = Awaited<ReturnType<typeof extractPreviousVersion>>;
-type Context = Instances & {
-  previous: Previous;
-  running: Service[];
-  proxy: Awaited<ReturnType<typeof startProxy>>;
-  client: ReturnType<typeof createRestClient>;
-  ask: (statement: string) => Promise<Record<string, unknown>[]>;
-  closing: AsyncDisposableStack;
-};
-const rolling = suite<Context>(`rolling upgrade from the previous version (${PREVIOUS.name})`);
 
 /** Its service for the database is not used: the test has one PostgreSQL server. */
 const startProxy = async (port: number, instances: string[], folder: Previous) => {
@@ -82,35 +72,36 @@ const countUp = async (path: string): Promise<number> => {
   ).length;
 };
 
-rolling.before(async (context) => {
-  const closing = new AsyncDisposableStack();
-  context.closing = closing;
-  context.previous = closing.use(await extractPreviousVersion());
+const prepare = async (closing: AsyncDisposableStack) => {
+  const previous = closing.use(await extractPreviousVersion());
   const database = closing.use(await startExternalDatabase());
   const { settings, connection } = await database.makeDatabase();
-  context.ask = (statement) => queryOnce(connection, statement);
   const proxyPort = await freePort();
   const shared = {
     ...settings,
-    DATA_DIR: context.previous.join('data'),
+    DATA_DIR: previous.join('data'),
     BASE_URL: `http://localhost:${proxyPort}`,
     TRUST_PROXY: '1',
     LOG_LEVEL: 'warn',
     DEMO_PASSWORD,
   };
-  context.start = async (port, program) =>
+  const start = async (port: string, program?: Program) =>
     closing.use(await startService('demo', { ...shared, PORT: port }, [], program));
-  context.ports = [String(await freePort()), String(await freePort())];
-  context.running = [];
-  for (const port of context.ports) context.running.push(await context.start(port, context.previous.program));
-  context.proxy = await startProxy(proxyPort, context.ports, context.previous);
-  closing.defer(context.proxy.stop);
-  context.client = createRestClient(`http://127.0.0.1:${proxyPort}`);
-  const isReady = async () => (await context.client.send('GET !/readyz').catch(() => null))?.status === 200;
+  const ports = [String(await freePort()), String(await freePort())];
+  const running: Service[] = [];
+  for (const port of ports) running.push(await start(port, previous.program));
+  const proxy = await startProxy(proxyPort, ports, previous);
+  closing.defer(proxy.stop);
+  const client = createRestClient(`http://127.0.0.1:${proxyPort}`);
+  const isReady = async () => (await client.send('GET !/readyz').catch(() => null))?.status === 200;
   await until('the proxy reaches an instance', isReady);
-  await context.proxy.untilAllUp();
-});
-rolling.after(({ closing }) => closing.disposeAsync());
+  await proxy.untilAllUp();
+  const ask = (statement: string) => queryOnce(connection, statement);
+  return { previous, ports, start, running, proxy, client, ask };
+};
+type Context = Awaited<ReturnType<typeof prepare>>;
+
+const rolling = suiteWith(`rolling upgrade from the previous version (${PREVIOUS.name})`, prepare);
 
 /** Reads one path after another. */
 const startReader = ({ client }: Context, token: string) => {

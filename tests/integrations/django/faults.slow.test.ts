@@ -55,18 +55,15 @@ faults('are refused at a record larger than 16 MiB', async ({ database }) => {
   assert.is(totals.isRefused, true);
 });
 
-faults(
-  'do not include dumps with a byte order mark, line breaks and any well-formed text',
-  async ({ database }) => {
-    const name = 'Zoé 🔑 "quoted" \\ \u2028';
-    const dump = JSON.stringify([djangoUser('zoe@example.org', { first_name: name })], null, 2);
+faults('do not include dumps with a byte order mark and any text', async ({ database }) => {
+  const name = 'Zoé 🔑 "quoted" \\ \u2028';
+  const dump = JSON.stringify([djangoUser('zoe@example.org', { first_name: name })], null, 2);
 
-    const { remarks } = await database.importDump(`\ufeff${dump}\n`);
+  const { remarks } = await database.importDump(`\ufeff${dump}\n`);
 
-    assert.equal(remarks, []);
-    assert.is((await database.users())[0]?.first_name, name);
-  },
-);
+  assert.equal(remarks, []);
+  assert.is((await database.users())[0]?.first_name, name);
+});
 
 const LONG = 'x'.repeat(151);
 

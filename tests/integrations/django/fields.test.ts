@@ -51,24 +51,21 @@ fields('have the defaults of a new user if they are null or empty', async ({ dat
   assert.equal(ada?.last_password_set, database.clock.now());
 });
 
-fields(
-  'keep the digits of extra, also as JSON in a text, of which an empty one is none',
-  async ({ database }) => {
-    const [id, other] = ['1546130668394913822', '-1546130668394913822'];
-    const dump = [
-      djangoUser('ada@example.org', { extra: { tenant: BigInt(id) } }),
-      djangoUser('bob@example.org', { extra: `{"tenant": ${other}}` }),
-      djangoUser('eve@example.org', { extra: '' }),
-    ];
-    const { remarks } = await database.importDump(dump);
+fields('keep the digits of extra, also as JSON in a text', async ({ database }) => {
+  const [id, other] = ['1546130668394913822', '-1546130668394913822'];
+  const dump = [
+    djangoUser('ada@example.org', { extra: { tenant: BigInt(id) } }),
+    djangoUser('bob@example.org', { extra: `{"tenant": ${other}}` }),
+    djangoUser('eve@example.org', { extra: '' }),
+  ];
+  const { remarks } = await database.importDump(dump);
 
-    assert.equal(remarks, []);
-    assert.equal(
-      (await database.users()).map(({ extra }) => extra),
-      [{ tenant: BigInt(id) }, { tenant: BigInt(other) }, {}],
-    );
-  },
-);
+  assert.equal(remarks, []);
+  assert.equal(
+    (await database.users()).map(({ extra }) => extra),
+    [{ tenant: BigInt(id) }, { tenant: BigInt(other) }, {}],
+  );
+});
 
 fields('are reported with their record if their values are invalid', async ({ database }) => {
   const bad: [string, unknown][] = [

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
 import { rejectsWith } from '../../support/rejects.ts';
+import { setRows } from '../../support/rows.ts';
 import { ACME, appSuite, type TestApp } from '../../support/test-app.ts';
 
 const logins = appSuite('logins with Django hashes');
@@ -15,7 +16,7 @@ const rowOf = (app: TestApp, email: string) =>
 
 const makeUser = async (app: TestApp, email: string, hash: string | null): Promise<void> => {
   await app.as(ACME).users.create({ email });
-  await app.db().updateTable('users').set({ password_hash: hash }).where('email', '=', email).execute();
+  await setRows(app, 'users', { email }, { password_hash: hash });
 };
 
 for (const kind of ['pbkdf2_sha256', 'argon2', 'bcrypt_sha256', 'scrypt']) {

@@ -14,6 +14,7 @@ import {
   type StaffPolicy,
   type Strength,
 } from '../../../src/services/policies/factor-policy.ts';
+import { addRows, rowOf, setRows } from '../../support/rows.ts';
 import { enroll } from '../../support/second-factors.ts';
 import { ADA, appSuite, STAFF, type TestApp } from '../../support/test-app.ts';
 
@@ -21,126 +22,52 @@ const rule = appSuite('the policy for second factors');
 
 /** Days from now; the client has the policy since `since`, with `grace` days. */
 type Membership = { policy: FactorPolicy; since: number; grace: number; joined?: number; isActive?: boolean };
-type Row = {
-  title: string;
-  memberships: Membership[];
-  staff?: StaffPolicy;
-  isStaff?: boolean;
-  /** From when on, in days from now, any second factor and a passkey are needed. */
-  demand: [factor: number | null, passkey: number | null];
-};
+const has = (policy: FactorPolicy, since: number, grace: number, more: Partial<Membership> = {}) => ({
+  policy,
+  since,
+  grace,
+  ...more,
+});
 
-/** Steps of a login by password and of one with a code, each with the factors 0, 1, 2; then of sessions that open an app. */
+type Row = [
+  title: string,
+  memberships: Membership[],
+  /** From when on, in days from now, any second factor and a passkey are needed. */
+  demand: [factor: number | null, passkey: number | null],
+  staff?: { policy: StaffPolicy; isMember?: boolean },
+];
+
 const ROWS: Row[] = [
-  { title: 'demands nothing without clients', memberships: [], demand: [null, null] },
-  {
-    title: 'demands nothing if off',
-    memberships: [{ policy: 'off', since: -9, grace: 0 }],
-    demand: [null, null],
-  },
-  {
-    title: 'demands nothing if optional',
-    memberships: [{ policy: 'optional', since: -9, grace: 0 }],
-    demand: [null, null],
-  },
-  {
-    title: 'demands it at once without grace',
-    memberships: [{ policy: 'required', since: 0, grace: 0 }],
-    demand: [0, null],
-  },
-  {
-    title: 'demands it after the grace',
-    memberships: [{ policy: 'required', since: -1, grace: 7 }],
-    demand: [6, null],
-  },
-  {
-    title: 'counts the grace from the day a person joined',
-    memberships: [{ policy: 'required', since: -30, grace: 7, joined: -2 }],
-    demand: [5, null],
-  },
-  {
-    title: 'counts the grace from the policy for a person who joined before',
-    memberships: [{ policy: 'required', since: -3, grace: 7, joined: -30 }],
-    demand: [4, null],
-  },
-  {
-    title: 'takes the client that demands it first',
-    memberships: [
-      { policy: 'required', since: -1, grace: 9 },
-      { policy: 'required', since: -1, grace: 3 },
-    ],
-    demand: [2, null],
-  },
-  {
-    title: 'leaves out clients in which the person is suspended',
-    memberships: [{ policy: 'required', since: -9, grace: 0, isActive: false }],
-    demand: [null, null],
-  },
-  { title: 'demands a passkey', memberships: [{ policy: 'passkey', since: -9, grace: 2 }], demand: [-7, -7] },
-  {
-    title: 'demands a passkey in one client, and any factor before in another',
-    memberships: [
-      { policy: 'passkey', since: 0, grace: 5 },
-      { policy: 'required', since: -9, grace: 0 },
-    ],
-    demand: [-9, 5],
-  },
-  {
-    title: 'demands nothing of members if staff need it',
-    memberships: [],
-    staff: 'required',
-    demand: [null, null],
-  },
-  {
-    title: 'demands it of staff at once',
-    memberships: [{ policy: 'required', since: 0, grace: 9 }],
-    staff: 'required',
-    isStaff: true,
-    demand: [-Infinity, null],
-  },
-  {
-    title: 'demands a passkey of staff at once',
-    memberships: [{ policy: 'required', since: 0, grace: 9 }],
-    staff: 'passkey',
-    isStaff: true,
-    demand: [-Infinity, -Infinity],
-  },
-  {
-    title: 'demands a passkey of members by their clients if staff need one',
-    memberships: [{ policy: 'passkey', since: 0, grace: 9 }],
-    staff: 'passkey',
-    demand: [9, 9],
-  },
-  {
-    title: 'recommends it to staff',
-    memberships: [],
-    staff: 'optional',
-    isStaff: true,
-    demand: [null, null],
-  },
+  ['demands nothing without clients', [], [null, null]],
+  ['demands nothing if off', [has('off', -9, 0)], [null, null]],
+  ['demands nothing if optional', [has('optional', -9, 0)], [null, null]],
+  ['demands it at once without grace', [has('required', 0, 0)], [0, null]],
+  ['demands it after the grace', [has('required', -1, 7)], [6, null]],
+  ['counts the grace from the day of joining', [has('required', -30, 7, { joined: -2 })], [5, null]],
+  ['counts the grace from the policy if joined before', [has('required', -3, 7, { joined: -30 })], [4, null]],
+  ['takes the client that demands it first', [has('required', -1, 9), has('required', -1, 3)], [2, null]],
+  ['leaves out suspended memberships', [has('required', -9, 0, { isActive: false })], [null, null]],
+  ['demands a passkey', [has('passkey', -9, 2)], [-7, -7]],
+  ['demands a passkey here, any factor there', [has('passkey', 0, 5), has('required', -9, 0)], [-9, 5]],
+  ['demands nothing of members', [], [null, null], { policy: 'required', isMember: true }],
+  ['demands it of staff at once', [has('required', 0, 9)], [-Infinity, null], { policy: 'required' }],
+  ['demands a passkey of staff', [has('required', 0, 9)], [-Infinity, -Infinity], { policy: 'passkey' }],
+  ['demands a passkey of members', [has('passkey', 0, 9)], [9, 9], { policy: 'passkey', isMember: true }],
+  ['recommends it to staff', [], [null, null], { policy: 'optional' }],
 ];
 
 const write = async (app: TestApp, email: string, memberships: readonly Membership[]) => {
   const db = app.db();
   const now = app.clock.now().getTime();
   const at = (days: number) => new Date(now + days * DAY_MS);
-  const { id } = await db
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirstOrThrow();
+  const { id } = await rowOf(app, 'users', { email });
   await db.deleteFrom('memberships').where('user_id', '=', id).execute();
   for (const [index, { policy, since, grace, joined = -99, isActive = true }] of memberships.entries()) {
     const client = index + 1;
-    await db
-      .updateTable('clients')
-      .set({ factor_policy: policy, factor_grace_days: grace, factor_policy_since: at(since) })
-      .where('id', '=', client)
-      .execute();
-    await db
-      .insertInto('memberships')
-      .values({ client_id: client, user_id: id, joined_at: at(joined), is_active_member: isActive })
-      .execute();
+    const rules = { factor_policy: policy, factor_grace_days: grace, factor_policy_since: at(since) };
+    await setRows(app, 'clients', { id: client }, rules);
+    const membership = { client_id: client, user_id: id, joined_at: at(joined) };
+    await addRows(app, 'memberships', { ...membership, is_active_member: isActive });
   }
   return id;
 };
@@ -150,10 +77,10 @@ const daysOf = (date: Date | null, app: TestApp): number | null => {
   return date.getTime() === 0 ? -Infinity : (date.getTime() - app.clock.now().getTime()) / DAY_MS;
 };
 
-for (const { title, memberships, staff = 'optional', isStaff = false, demand } of ROWS)
+for (const [title, memberships, demand, staff] of ROWS)
   rule(title, async ({ app }) => {
-    const id = await write(app, isStaff ? STAFF : ADA, memberships);
-    const state = await readFactorState(app.orm.em.fork(), id, staff);
+    const id = await write(app, staff && !staff.isMember ? STAFF : ADA, memberships);
+    const state = await readFactorState(app.orm.em.fork(), id, staff?.policy ?? 'optional');
 
     assert.equal([daysOf(state.factor_from, app), daysOf(state.passkey_from, app)], demand);
   });

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -27,34 +25,31 @@ const refusesToBegin = async (folder: Folder, detail: RegExp): Promise<void> => 
   assert.equal((await readdir(folder.path)).includes('out'), false);
 };
 
-files(
-  'exclude version control, installed packages, secrets and temporary files, and report them',
-  async ({ folder }) => {
-    const kept = ['.github/x', '.gitignore', 'env', 'git/x', 'node_modules.txt'];
-    const leftOut = [
-      '.DS_Store',
-      '.env',
-      '.env.local',
-      '.environment/',
-      '.envrc',
-      '.git/',
-      '.hg/',
-      '.svn/',
-      'pages/.git',
-      'pages/Thumbs.db',
-      'pages/node_modules/',
-    ];
-    const paths = [...kept, ...leftOut.map((path) => (path.endsWith('/') ? `${path}config` : path))];
-    await writeFiles(folder.join('app'), Object.fromEntries(paths.map((path) => [path, 'x'])));
+files('exclude version control, installed packages, secrets, and report them', async ({ folder }) => {
+  const kept = ['.github/x', '.gitignore', 'env', 'git/x', 'node_modules.txt'];
+  const leftOut = [
+    '.DS_Store',
+    '.env',
+    '.env.local',
+    '.environment/',
+    '.envrc',
+    '.git/',
+    '.hg/',
+    '.svn/',
+    'pages/.git',
+    'pages/Thumbs.db',
+    'pages/node_modules/',
+  ];
+  const paths = [...kept, ...leftOut.map((path) => (path.endsWith('/') ? `${path}config` : path))];
+  await writeFiles(folder.join('app'), Object.fromEntries(paths.map((path) => [path, 'x'])));
 
-    const packed = await pack(folder);
+  const packed = await pack(folder);
 
-    const found: string[] = [];
-    await tar.list({ file: packed.file, onReadEntry: ({ path }) => found.push(path) });
-    assert.equal(found, ['app.yaml', ...kept].sort());
-    assert.equal(packed.leftOut, leftOut);
-  },
-);
+  const found: string[] = [];
+  await tar.list({ file: packed.file, onReadEntry: ({ path }) => found.push(path) });
+  assert.equal(found, ['app.yaml', ...kept].sort());
+  assert.equal(packed.leftOut, leftOut);
+});
 
 files('may exclude links, and more than a package can hold', async ({ folder }) => {
   await mkdir(folder.join('app', '.git'));
@@ -72,20 +67,6 @@ files('are limited to 100 MiB in total', async ({ folder }) => {
   }
 
   await refusesToBegin(folder, /larger than 100 MiB/);
-});
-
-files('must have an app.yaml that is a regular file, not an endless device', async ({ folder }) => {
-  const manifest = folder.join('app', 'app.yaml');
-  const made: [what: string, make: () => Promise<unknown>][] = [
-    ['a link to a device', () => symlink('/dev/zero', manifest)],
-    ['a folder', () => mkdir(manifest)],
-  ];
-  for (const [what, make] of made) {
-    await promisify(execFile)('rm', ['-r', manifest]);
-    await make();
-    await refusesToBegin(folder, /no app\.yaml in .* that is a file|"app\.yaml" is not a file/);
-    assert.ok(what);
-  }
 });
 
 files('must have a small app.yaml; a larger one is not read', async ({ folder }) => {

@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { PassThrough, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
-import { makeScratchFolder } from '../../support/files.ts';
 import {
   END,
   inspect,
@@ -42,20 +39,17 @@ inspection('returns the manifest, hash and size of a valid package', async () =>
   assert.equal(rest, { sha256: sha256(bytes), sizeBytes: bytes.length });
 });
 
-inspection(
-  'accepts the output of `tar czf x.tgz .`, with a leading ./ in all paths and the root itself',
-  async () => {
-    const entries = [
-      tarEntry({ path: './', type: 'Directory' }),
-      tarEntry({ path: './app.yaml', body: manifestText() }),
-      tarEntry({ path: './a', body: 'a' }),
-    ];
+inspection('accepts the output of `tar czf x.tgz .`', async () => {
+  const entries = [
+    tarEntry({ path: './', type: 'Directory' }),
+    tarEntry({ path: './app.yaml', body: manifestText() }),
+    tarEntry({ path: './a', body: 'a' }),
+  ];
 
-    const { manifest } = await inspect(gzipSync(Buffer.concat([...entries, END, Buffer.alloc(8192)])));
+  const { manifest } = await inspect(gzipSync(Buffer.concat([...entries, END, Buffer.alloc(8192)])));
 
-    assert.is(manifest.slug, 'sales');
-  },
-);
+  assert.is(manifest.slug, 'sales');
+});
 
 inspection('applies pax headers', async () => {
   const path = `${'déjà/'.repeat(60)}vu`;
@@ -122,77 +116,31 @@ inspection('reports that the store is unavailable if its stream fails', async ()
   assert.is(problem.cause, broken);
 });
 
-inspection(
-  'reports that the store is unavailable if its stream ends too early or has ended before',
-  async () => {
-    const cut = stored(packageOf());
-    cut.body.once('data', () => cut.body.destroy()).pause();
-    await problemOf(inspectPackage(cut, EXPECTED), 'package-store-unavailable');
+inspection('reports that the store is unavailable if its stream ends too early', async () => {
+  const cut = stored(packageOf());
+  cut.body.once('data', () => cut.body.destroy()).pause();
+  await problemOf(inspectPackage(cut, EXPECTED), 'package-store-unavailable');
 
-    const gone = stored(packageOf());
-    await new Promise<void>((resolve) => gone.body.once('close', () => resolve()).destroy());
-    await problemOf(inspectPackage(gone, EXPECTED), 'package-store-unavailable');
-  },
-);
-
-inspection('refuses an unsound package at once, although the store sends nothing more', async () => {
-  const unsound = [
-    Buffer.from('no gzip archive'),
-    gzipSync(Buffer.alloc(1024, 'x')),
-    gzipSync(gzipSync(END)),
-  ];
-  for (const bytes of unsound) {
-    const body = new PassThrough();
-    body.write(bytes);
-
-    await problemOf(inspectPackage({ ...stored(bytes), body }, EXPECTED));
-
-    assert.ok(body.destroyed);
-  }
+  const gone = stored(packageOf());
+  await new Promise<void>((resolve) => gone.body.once('close', () => resolve()).destroy());
+  await problemOf(inspectPackage(gone, EXPECTED), 'package-store-unavailable');
 });
 
-inspection('closes the file in every case', async () => {
-  await using folder = await makeScratchFolder();
-  const file = folder.join('x.tgz');
-  const filler = Array.from({ length: 60 }, (_, i) => tarEntry({ path: `f${i}`, body: randomBytes(20_000) }));
-  const sound = packageOf(filler);
-  const closed = async (bytes: Buffer, claims = {}) => {
-    await writeFile(file, bytes);
-    const body = createReadStream(file);
-    await Promise.allSettled([inspect(bytes, { body, ...claims })]);
-    if (!body.closed) await new Promise<void>((resolve) => body.once('close', () => resolve()));
-    return body.destroyed;
-  };
+inspection('broken archives: refuses a broken header, other data, and a truncated archive', async () => {
+  const broken = tarEntry({ path: 'a', body: 'x' });
+  broken.write('7', 100);
+  const whole = packageOf([tarEntry({ path: 'a', body: randomBytes(3000) })]);
 
-  assert.ok(await closed(sound));
-  assert.ok(await closed(sound, { sha256: 'bad' }));
-  assert.ok(await closed(sound, { sizeBytes: 101 * MIB }));
-  assert.ok(await closed(sound.subarray(0, 400_000)));
-  assert.ok(await closed(Buffer.concat([Buffer.from('x'), sound])));
-  assert.ok(await closed(packageOf([tarEntry({ path: '../evil' }), ...filler])));
+  await refuses(inspect(packageOf([broken])), /not a sound \.tgz archive: .*checksum failure\.$/);
+  await refuses(
+    inspect(Buffer.from('not an archive')),
+    /not a sound \.tgz archive: incorrect header check\.$/,
+  );
+  await refuses(inspect(Buffer.alloc(0)), /not a sound/);
+  await refuses(inspect(gzipSync(Buffer.from('x'))), /not a sound/);
+  for (const length of [1, 500, 2000, whole.length - 1])
+    await refuses(inspect(whole.subarray(0, length)), /not a sound \.tgz archive: unexpected end of file\.$/);
 });
-
-inspection(
-  'broken archives: refuses a broken header, data that is not gzip, and a truncated archive',
-  async () => {
-    const broken = tarEntry({ path: 'a', body: 'x' });
-    broken.write('7', 100);
-    const whole = packageOf([tarEntry({ path: 'a', body: randomBytes(3000) })]);
-
-    await refuses(inspect(packageOf([broken])), /not a sound \.tgz archive: .*checksum failure\.$/);
-    await refuses(
-      inspect(Buffer.from('not an archive')),
-      /not a sound \.tgz archive: incorrect header check\.$/,
-    );
-    await refuses(inspect(Buffer.alloc(0)), /not a sound/);
-    await refuses(inspect(gzipSync(Buffer.from('x'))), /not a sound/);
-    for (const length of [1, 500, 2000, whole.length - 1])
-      await refuses(
-        inspect(whole.subarray(0, length)),
-        /not a sound \.tgz archive: unexpected end of file\.$/,
-      );
-  },
-);
 
 inspection(
   'broken archives: refuses a package that was compressed twice, whose inner layer would bypass the limits',

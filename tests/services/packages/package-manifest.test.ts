@@ -74,13 +74,6 @@ manifest('treats a key without a value as omitted', () => {
   assert.equal(problemIn('slug: a\nversion: 1.0.0\nlabel:\n').fields, { label: ['is required'] });
 });
 
-manifest('keeps a metadata key __proto__ as plain data', () => {
-  const { metadata } = parseWith('metadata: { __proto__: { admin: true } }\n');
-
-  assert.equal(Object.keys(metadata), ['__proto__']);
-  assert.is(metadata.admin, undefined);
-});
-
 manifest('reports all errors at once, in one sentence and by field', () => {
   const problem = problemIn(
     'slug: A B\nversion: 1.0\nclient: 1.5\nstacks: [{ slug: a, label: a }, { label: 3 }]\n',
@@ -98,13 +91,6 @@ manifest('reports all errors at once, in one sentence and by field', () => {
     problem.message,
     /^app\.yaml: slug must be .*; version must be .*; label is required; .* number\.$/,
   );
-});
-
-manifest('limits the number of reported errors', () => {
-  const problem = problemIn(`stacks: [${'3, '.repeat(150)}]`);
-
-  assert.is(Object.keys(problem.fields ?? {}).length, 50);
-  assert.match(problem.message, /, and 143 more\.$/);
 });
 
 const refused: [what: string, more: string, field: string, message: RegExp][] = [
@@ -132,8 +118,6 @@ const refused: [what: string, more: string, field: string, message: RegExp][] = 
   ['a launch URL with #', 'launch_url: "https://c.test/#"', 'launch_url', /without #/],
   ['metadata that is a list', 'metadata: [1]', 'metadata', /must be a mapping/],
   ['a NUL in metadata', 'metadata: {a: [{b: "\\0"}]}', 'metadata', /plain data/],
-  ['a NUL in a metadata key', 'metadata: {"\\0": 1}', 'metadata', /plain data/],
-  ['infinity in metadata', 'metadata: {a: .inf}', 'metadata', /plain data/],
   ['metadata beyond 64 KiB', `metadata: {a: ${'x'.repeat(65_536)}}`, 'metadata', /plain data/],
 ];
 
@@ -150,16 +134,6 @@ function stackList(count: number): string {
   return Array.from({ length: count }, (_, i) => `{slug: s${i}, label: x}`).join(',');
 }
 
-manifest('accepts each field at its maximum length', () => {
-  const longest = parseWith(
-    `description: ${'x'.repeat(10_000)}\nhelp_html: ${'x'.repeat(100_000)}\nstacks: [${stackList(200)}]\n`,
-  );
-
-  assert.is(longest.stacks.length, 200);
-  assert.is(parse(manifestText({ label: 'x'.repeat(255) })).label.length, 255);
-  assert.match(problemIn(manifestText({ label: 'x'.repeat(256) })).message, /label is longer than 255/);
-});
-
 const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = [
   ['an empty file', '', /^app\.yaml: must be a mapping\.$/],
   ['a list', '- a\n', /must be a mapping/],
@@ -172,11 +146,6 @@ const unreadable: [what: string, text: string | Uint8Array, detail: RegExp][] = 
   ['more than 1 MiB', `${manifestText()}#${'x'.repeat(MIB)}`, /larger than 1 MiB/],
   ['a second document', `${manifestText()}---\na: 1\n`, /multiple documents/],
   ['a duplicate key', `${manifestText()}label: Other\n`, /at line 4: Map keys must be unique/],
-  ['a nested duplicate key', `${manifestText()}metadata: {a: [{b: 1, b: 2}]}`, /Map keys must be unique/],
-  ['a mapping as a key', `${manifestText()}metadata: {? {a: b} : c}`, /keys must be strings/],
-  ['an unknown tag', `${manifestText()}metadata: {a: !money 3}`, /Unresolved tag: !money/],
-  ['a tag of YAML 1.1', `${manifestText()}metadata: {a: !!binary aGk=}`, /Unresolved tag/],
-  ['an alias of nothing', `${manifestText()}metadata: *a`, /Unresolved alias/],
   [
     'aliases of aliases',
     `${manifestText()}metadata: {a: &a [x], b: &b [${'*a,'.repeat(11)}], c: [${'*b,'.repeat(11)}]}`,
@@ -193,12 +162,6 @@ for (const [what, text, detail] of unreadable) {
     assert.equal(Object.keys(problem.fields ?? {}), ['app_yaml']);
   });
 }
-
-manifest('accepts a few aliases', () => {
-  const { metadata } = parseWith('metadata: { a: &a { x: 1 }, b: *a, c: [*a, *a] }\n');
-
-  assert.equal(metadata, { a: { x: 1 }, b: { x: 1 }, c: [{ x: 1 }, { x: 1 }] });
-});
 
 const yaml = suite('parseYaml');
 
@@ -222,23 +185,6 @@ for (const unit of ['[', '[}', 'a: b\n']) {
     assert.is(refusalOf(text), 'app.yaml has more than 20000 tokens and lines.');
   });
 }
-
-yaml('accepts long texts', () => {
-  const long = 'x'.repeat(100_000);
-  const lines = Array.from(
-    { length: 5_000 },
-    () => '  <p class="note">Much: ado, [about] {nothing}</p>',
-  ).join('\n');
-
-  assert.equal(parseText(`a: ${long}\nb: "${long}"\n`), { a: long, b: long });
-  assert.is(refusalOf(`help_html: |\n${lines}\nfooter_html: "<p>${'\\"'.repeat(1_000)}"\n`), 'none');
-});
-
-yaml('accepts a mapping with many keys', () => {
-  const keys = Array.from({ length: 2_000 }, (_, i) => `k${i}: 1`);
-
-  assert.is(refusalOf(keys.join('\n')), 'none');
-});
 
 yaml('accepts an unusually large manifest', () => {
   const stacks = Array.from({ length: 200 }, (_, i) => `  - { slug: s${i}, label: "Stack: ${i}" }`);
@@ -273,16 +219,6 @@ described('says everything in one line', () => {
 described('says so when there is nothing more, and when there was no package before', () => {
   assert.is(describe({}), 'sales 1.1.0 (was 1.0.0): nothing else changed');
   assert.match(describe({ version: { from: null, to: '1.1.0' } }), /^sales 1\.1\.0 \(the first\): /);
-});
-
-described('returns one readable line for any package', () => {
-  const html = `<p>\n${'x'.repeat(200)}`;
-  const added = Array.from({ length: 25 }, (_, i) => `s${i}`);
-
-  const line = describe({ columns: { help_html: { from: '', to: html } }, stacks: { added } });
-
-  assert.not.match(line, '\n');
-  assert.match(line, /help_html "" → "<p>\\nx{56}…", stacks \+ s0 .* s19 and 5 more$/);
 });
 
 manifest.run();

@@ -108,14 +108,6 @@ packing('refuses a folder without a valid app.yaml', async () => {
   assert.equal(Object.keys(problem.fields ?? {}), ['version', 'label']);
 });
 
-packing('leaves no file of a package that a fetch would refuse', async () => {
-  const out = fresh();
-
-  await refuses(packDirectory(await folderOf({ 'app.yaml': manifestText(), 'a\\b': '' }), out), /backslash/);
-
-  assert.equal(await readdir(out), []);
-});
-
 packing.run();
 
 const publishing = suite('publishPackageFile');

@@ -5,7 +5,6 @@ import { Problem } from '../../../src/lib/problems.ts';
 import {
   checkPassword,
   type PasswordPolicy,
-  passwordRules,
   rejectWeakPassword,
   strictestPolicy,
 } from '../../../src/services/passwords/password-rules.ts';
@@ -119,13 +118,6 @@ rules('omit rules that the policy does not include', () => {
   assert.is(checked[0]?.message, 'At least 1 character.');
 });
 
-rules('are the same before and after a password is entered', () => {
-  for (const policy of [LENIENT, FULL, strictestPolicy([])]) {
-    const expected = check('', policy).map(({ rule, message }) => ({ rule, message }));
-    assert.equal(passwordRules({ ...LENIENT, ...policy }), expected);
-  }
-});
-
 rules('report all failed rules at once', () => {
   assert.equal(failedRules('', FULL), ['min_length', 'numeric', 'upper', 'lower', 'special']);
   assert.equal(failedRules('letmein\0', { ...FULL, requireLower: false }), [
@@ -155,10 +147,6 @@ rules('reject a weak password with all messages, without repeating the password'
   assert.equal(problem.fields, { password: messages });
   assert.equal(rejectionOf('new_password').fields, { new_password: messages });
   assert.not.match(JSON.stringify([problem.message, problem.fields]), /lovelace/i);
-});
-
-rules('accept a strong password', () => {
-  assert.is(rejectWeakPassword(FULL, 'Tea4Two, or Earl Grey?', ADA, common), undefined);
 });
 
 rules.run();

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { outboxOf } from '../../support/mails.ts';
+import { erase } from '../../support/person.ts';
 import {
   deliverAll,
   endGrants,
@@ -10,6 +11,7 @@ import {
   remindersIn,
   runReminders,
 } from '../../support/reminders.ts';
+import { setRows } from '../../support/rows.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../../support/usage.ts';
 
@@ -116,8 +118,7 @@ access('are not sent once the client has turned them off', ({ app }) =>
 );
 
 access('are not sent to people who were deactivated since', async ({ app }) => {
-  const setActive = (isActive: boolean) =>
-    app.db().updateTable('users').set({ is_active: isActive }).where('email', '=', ADA).execute();
+  const setActive = (isActive: boolean) => setRows(app, 'users', { email: ADA }, { is_active: isActive });
   await isNotSent(app, () => setActive(false), 'The account has been deactivated.');
   await setActive(true);
 });
@@ -191,6 +192,23 @@ access('tell the admins who want to know, once a day', async ({ app }) => {
   await runReminders(app);
   assert.is(await count(), 2, 'nothing else ends');
   app.clock.advance(-2 * DAY_MS);
+});
+
+access('to admins list no person who was erased since, also in sent mails', async ({ app }) => {
+  const email = 'gone@acme.test';
+  await app.as(ACME).users.create({ email, apps: [SALES] });
+  await sql`delete from outbox_mails`.execute(app.db());
+  await app.as(ACME).reminders.update({ id: 1, access_admins: true });
+  await endGrants(app, email, inDays(app, 5));
+  await runReminders(app);
+  await outboxOf(app).claim(100);
+  await deliverAll(app);
+  assert.match((await readMail(app, 'access-ending-report', ACME)).text, email);
+  await erase(app, email);
+  const { text } = await readMail(app, 'access-ending-report', ACME);
+
+  assert.not.match(text, email);
+  assert.match(text, 'There is nothing to remind of any more.');
 });
 
 access.run();

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../src/lib/clock.ts';
 import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
 import { outboxOf } from '../../support/mails.ts';
 import { deliverAll, forgetReminders, readMail, remindersIn, runReminders } from '../../support/reminders.ts';
+import { rowOf } from '../../support/rows.ts';
 import {
   ACME,
   ADA,
@@ -134,12 +135,7 @@ inactivity('of several clients are judged by the apps of this one alone', async 
   await later(app, 15);
   await runReminders(app);
   assert.equal([await isMember(app, EDSGER), await isMember(app, EDSGER, 2)], [false, true]);
-  const { is_active } = await app
-    .db()
-    .selectFrom('users')
-    .select('is_active')
-    .where('email', '=', EDSGER)
-    .executeTakeFirstOrThrow();
+  const { is_active } = await rowOf(app, 'users', { email: EDSGER });
   assert.ok(is_active);
 });
 

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { INVITATION_DAYS, inviteByLink, outboxOf } from '../../support/mails.ts';
 import { deliverAll, forgetReminders, readMail, remindersIn, runReminders } from '../../support/reminders.ts';
+import { rowOf } from '../../support/rows.ts';
 import { ACME, appSuite, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const reminders = appSuite('reminders of invitations');
@@ -31,14 +32,7 @@ const later = async (app: TestApp, days: number): Promise<void> => {
 };
 
 const expiryOf = async (app: TestApp, email: string): Promise<Date> =>
-  (
-    await app
-      .db()
-      .selectFrom('invitations')
-      .select('expires_at')
-      .where('email', '=', email)
-      .executeTakeFirstOrThrow()
-  ).expires_at;
+  (await rowOf(app, 'invitations', { email })).expires_at;
 
 reminders('go to the invited person once, with the link, and extend nothing', async ({ app }) => {
   const email = await invite(app);

@@ -8,21 +8,16 @@ import { readOperationalState } from '../../../src/services/operational-state.ts
 import { pruneAudit } from '../../../src/services/pruning.ts';
 import { createSinkQueue, isAwaitedBySinks } from '../../../src/services/sinks/sink-queue.ts';
 import { makeScratchFolder } from '../../support/files.ts';
-import { suite } from '../../support/suite.ts';
+import { rowOf, setRows } from '../../support/rows.ts';
+import { suiteWith } from '../../support/suite.ts';
 import { ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
 
-type Context = { app: TestApp; folder: Awaited<ReturnType<typeof makeScratchFolder>>; path: string };
-
-const sinks = suite<Context>('event sinks');
-
-sinks.before(async (context) => {
-  context.folder = await makeScratchFolder();
-  context.path = context.folder.join('events.jsonl');
-  context.app = await startTestApp({ EVENT_FILE: context.path });
-});
-sinks.after(async ({ app, folder }) => {
-  await app.close();
-  await folder[Symbol.asyncDispose]();
+const sinks = suiteWith('event sinks', async (started) => {
+  const folder = started.use(await makeScratchFolder());
+  const path = folder.join('events.jsonl');
+  const app = await startTestApp({ EVENT_FILE: path });
+  started.defer(app.close);
+  return { app, folder, path };
 });
 /** No event, and no sink that was served. */
 sinks.before.each(async ({ app, path }) => {
@@ -45,8 +40,7 @@ const linesIn = async (path: string): Promise<string[]> =>
 const idsIn = async (path: string): Promise<number[]> =>
   (await linesIn(path)).map((line) => JSON.parse(line).id);
 
-const positionOf = (app: TestApp) =>
-  app.db().selectFrom('event_sinks').selectAll().where('name', '=', 'file').executeTakeFirstOrThrow();
+const positionOf = (app: TestApp) => rowOf(app, 'event_sinks', { name: 'file' });
 
 const lag = async (app: TestApp) => (await readOperationalState(app.orm.em.fork(), app.clock.now())).sinks;
 
@@ -64,7 +58,7 @@ sinks('keep what they have not received beyond the retention', async ({ app, pat
   await record(app, 5);
   app.clock.advance(31 * DAY_MS);
   assert.is(await prune(['file']), 5, 'those of this instance');
-  const touch = () => app.db().updateTable('event_sinks').set({ served_at: app.clock.now() }).execute();
+  const touch = () => setRows(app, 'event_sinks', {}, { served_at: app.clock.now() });
   await touch();
   app.clock.advance(23 * HOUR_MS);
   assert.is(await prune(), 5, 'those of another instance');
@@ -239,11 +233,7 @@ sinks('send again from a position that is set by hand', async ({ app, path }) =>
   const [batch] = claimed;
   if (!batch) return assert.unreachable();
   const first = batch.events[0]?.id ?? 0;
-  await app
-    .db()
-    .updateTable('event_sinks')
-    .set({ position: first, next_attempt_at: app.clock.now() })
-    .execute();
+  await setRows(app, 'event_sinks', {}, { position: first, next_attempt_at: app.clock.now() });
   await queue.record(batch, null);
   assert.is((await positionOf(app)).position, first, 'a batch that was on its way does not undo it');
   await app.sinkWorker?.drain();

@@ -1,6 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { kysely } from '../../../src/db/kysely.ts';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { MEMBER } from '../../../src/services/access/permissions.ts';
 import { EVERYWHERE } from '../../../src/services/access/scope.ts';
@@ -50,13 +49,6 @@ plans.before(async ({ app }) => {
       ${NOON}::timestamptz - n * interval '4 minutes'
     from generate_series(1, 47000) as n`.execute(app.db());
   await sql`analyze usage_entries`.execute(app.db());
-});
-
-plans('show a scan of the log for a query without an app', async ({ app }) => {
-  const query = kysely(app.orm.em.fork()).selectFrom('usage_entries').select('id').where('action', '=', 'X');
-  const scans = await scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
-
-  assert.ok(scans.some(({ how }) => how === 'Seq Scan'));
 });
 
 const PERSON = { userId: 7 };

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { dayOf, refreshStaleWindows } from '../../../src/services/apps/usage-windows.ts';
 import { rebuildUsage, type UsageEntryInput, writeUsage } from '../../../src/services/usage/usage-writes.ts';
+import { setRows } from '../../support/rows.ts';
 import { appSuite, type TestApp } from '../../support/test-app.ts';
 import { NOON, until } from '../../support/time.ts';
 import { CHURN, FLEET, logEntry, rollupDifferences, SALES } from '../../support/usage.ts';
@@ -19,8 +20,8 @@ rollups('are correct for the demo workspace', async ({ app }) => {
 });
 
 rollups('differ from a recount after a manual change', async ({ app }) => {
-  await app.db().updateTable('usage_windows').set({ users30: 99 }).where('app_id', '=', SALES).execute();
-  await app.db().updateTable('usage_app_days').set({ actions: 99 }).where('app_id', '=', SALES).execute();
+  await setRows(app, 'usage_windows', { app_id: SALES }, { users30: 99 });
+  await setRows(app, 'usage_app_days', { app_id: SALES }, { actions: 99 });
   assert.ok((await rollupDifferences(app, SALES, TODAY)).length > 2);
 
   await rebuildUsage(app.orm.em.fork(), SALES, NOON);

@@ -1,3 +1,0 @@
-import { createMemoryPackageStore, testPackageStore } from '../support/package-stores.ts';
-
-testPackageStore('memory', createMemoryPackageStore);
