@@ -23,12 +23,10 @@ const startPortal = async (url: string, kind: string) => {
 };
 
 for (const kind of ['prefetch', 'prerender'])
-  views(`open the app for a person after a ${kind}, which is not a use`, async ({ app, browser }) => {
+  views(`open the app for a person after a ${kind}, which is not a use`, async ({ app, page }) => {
     const { url, key } = await createView(app, { allowed_uses_cnt: 0 });
     await using portal = await startPortal(url, kind);
     await setApp(app, { launch_url: `${portal.origin}/app` });
-    await using visit = await browser.open();
-    const { page } = visit;
     const prefetched = page.context().waitForEvent('response', (response) => response.url() === url);
     await page.goto(portal.origin);
     await prefetched;

@@ -19,9 +19,7 @@ testAppearance(browsable, {
   'api-login': (page) => page.goto('/api/v1/jb/apps/'),
 });
 
-browsable('can be read and followed with the keyboard alone', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+browsable('can be read and followed with the keyboard alone', async ({ app, page }) => {
   await openPath('/jb/users/ada@acme.test/')(page, app);
   await assertLooksGood(page, 'api-user');
   await page.keyboard.press('Tab');

@@ -1,20 +1,17 @@
 import * as assert from 'uvu/assert';
 import { setApp, ticketOf } from '../support/access-views.ts';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const views = browserSuite('access views in the console');
+const views = browserSuite('access views in the console', REFUSED);
 const PATH = `/console/apps/${SALES}/views`;
 const LAUNCH_URL = 'http://localhost:8000/avatars/S.svg';
 
-views('an admin creates a view, opens the app as it, sees the use, and revokes it', async (context) => {
-  const { app, browser } = context;
+views('an admin creates a view, opens the app as it, sees the use, and revokes it', async ({ app, page }) => {
   await setApp(app, { launch_url: '' });
-  await using visit = await browser.open(/status of 400/);
-  const { page } = visit;
   await openConsole(page, PATH, ACME);
   await waitForHeading(page, 'Share links of Sales');
   await page.getByText('This app has no address yet').waitFor();
@@ -60,42 +57,36 @@ views('an admin creates a view, opens the app as it, sees the use, and revokes i
   );
 });
 
-views(
-  'a superuser rotates the signing key, chooses the sites that embed apps, and closes a client',
-  async (context) => {
-    const { app, browser } = context;
-    await ticketOf(app, ADA);
-    await using visit = await browser.open();
-    const { page } = visit;
-    await openConsole(page, '/console/keys', ROOT);
-    await page.getByRole('button', { name: 'Rotate' }).waitFor();
-    await assertLooksGood(page, 'console-signing-keys');
-    await page.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-    await page.getByText('A new key signs as soon as every app can know it.').waitFor();
-    const { keys } = await app.as(ROOT).signingKeys.list({});
-    assert.equal(
-      keys.map(({ state }) => state),
-      ['pending', 'signing'],
-    );
+views('a superuser rotates the signing key, and closes a client', async ({ app, page }) => {
+  await ticketOf(app, ADA);
+  await openConsole(page, '/console/keys', ROOT);
+  await page.getByRole('button', { name: 'Rotate' }).waitFor();
+  await assertLooksGood(page, 'console-signing-keys');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await page.getByText('A new key signs as soon as every app can know it.').waitFor();
+  const { keys } = await app.as(ROOT).signingKeys.list({});
+  assert.equal(
+    keys.map(({ state }) => state),
+    ['pending', 'signing'],
+  );
 
-    await goTo(page, '/console/clients/1');
-    await page.getByRole('tab', { name: 'Opening apps' }).click();
-    await page.getByLabel('Sites that may show its apps in frames').fill('https://portal.example.com');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
-    const { count } = await app.as(ROOT).users.count({ client: 1, is_active: true });
-    await page.getByRole('tab', { name: 'Close or remove' }).click();
-    await page.getByRole('button', { name: 'Close Acme Analytics…' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText(`Its apps close at once for ${count} people.`).waitFor();
-    await dialog.getByRole('button', { name: 'Close the client' }).click();
-    await page.getByText('Closed', { exact: true }).waitFor();
-    assert.equal(await app.as(ROOT).clients.gate({ id: 1 }), {
-      is_open: false,
-      embed_origins: ['https://portal.example.com'],
-    });
-  },
-);
+  await goTo(page, '/console/clients/1');
+  await page.getByRole('tab', { name: 'Opening apps' }).click();
+  await page.getByLabel('Sites that may show its apps in frames').fill('https://portal.example.com');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved.').waitFor();
+  const { count } = await app.as(ROOT).users.count({ client: 1, is_active: true });
+  await page.getByRole('tab', { name: 'Close or remove' }).click();
+  await page.getByRole('button', { name: 'Close Acme Analytics…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(`Its apps close at once for ${count} people.`).waitFor();
+  await dialog.getByRole('button', { name: 'Close the client' }).click();
+  await page.getByText('Closed', { exact: true }).waitFor();
+  assert.equal(await app.as(ROOT).clients.gate({ id: 1 }), {
+    is_open: false,
+    embed_origins: ['https://portal.example.com'],
+  });
+});
 
 views.run();

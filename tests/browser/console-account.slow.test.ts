@@ -1,17 +1,16 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { browserSuite, LOST, waitForHeading } from '../support/browser.ts';
 import { loseResponses, openConsole, waitForData } from '../support/console.ts';
+import { rowsOf } from '../support/rows.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
 
-const account = browserSuite('the own account in the console');
+const account = browserSuite('the own account in the console', LOST);
 
 const NEW_PASSWORD = 'Correct-Battery-7';
 const WRONG_PASSWORD = 'This is not your current password.';
-/** What Chromium says about a refusal that a test causes. */
-const REFUSED = /responded with a status of 4/;
 
 const createToken = async (page: Page, name: string): Promise<void> => {
   await page.getByLabel('Name of a new token').fill(name);
@@ -30,9 +29,7 @@ const confirmPassword = async (page: Page, password = DEMO_PASSWORD): Promise<vo
   await prompt.getByRole('button', { name: 'Confirm' }).click();
 };
 
-account('rules are checked while a password is typed, and it is changed', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
+account('rules are checked while a password is typed, and it is changed', async ({ app, page }) => {
   await openConsole(page, '/console/account', GRACE);
   const change = page.getByRole('button', { name: 'Change password' });
   await page.getByLabel('Current password').fill('wrong');
@@ -51,12 +48,10 @@ account('rules are checked while a password is typed, and it is changed', async 
   await waitForHeading(page, 'Account');
 });
 
-account('another session is revoked', async ({ app, browser }) => {
+account('another session is revoked', async ({ app, page }) => {
   await app.db().deleteFrom('sessions').execute();
   await logIn(app, ADA, DEMO_PASSWORD);
   await app.as(ADA).tokens.createNamed({ name: 'Nightly export' });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, '/console/account', ADA);
   await page.getByText('Chrome 140 on Linux', { exact: true }).waitFor();
   await waitForData(page);
@@ -64,13 +59,10 @@ account('another session is revoked', async ({ app, browser }) => {
   await page.getByRole('button', { name: 'Revoke the session' }).click();
   await page.getByText('Session revoked.').waitFor();
   await page.getByText('This one').waitFor();
-  assert.is((await app.db().selectFrom('sessions').selectAll().execute()).length, 1);
+  assert.is((await rowsOf(app, 'sessions')).length, 1);
 });
 
-account('a token is shown once, also after a lost response, works, and is revoked', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(/Failed to load resource/);
-  const { page } = visit;
+account('a token is shown once, also after a lost response, works, and is revoked', async ({ app, page }) => {
   await openConsole(page, '/console/account', ADA);
   const restore = await loseResponses(page, app, 'tokens.createNamed');
   await createToken(page, 'Report');
@@ -88,9 +80,7 @@ account('a token is shown once, also after a lost response, works, and is revoke
   assert.is((await app.send('GET /session/', { headers })).statusCode, 401);
 });
 
-account('a token needs the password again 16 minutes after the login', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
+account('a token needs the password again 16 minutes after the login', async ({ app, browser, page }) => {
   await openConsole(page, '/console/account', ADA);
   await waitForHeading(page, 'Account');
   await browser.advance(16 * MINUTE_MS);

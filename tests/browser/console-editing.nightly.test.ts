@@ -1,15 +1,12 @@
 import type { Locator, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite, fillLogin, REFUSED, waitForHeading } from '../support/browser.ts';
 import { addAddresses, chooseClient, goTo, hearNothing, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-const editing = browserSuite('conflicts and unsaved work in the console');
-
-/** What Chromium says about a refusal that a test causes. */
-const REFUSAL = /responded with a status of 4/;
+const editing = browserSuite('conflicts and unsaved work in the console', REFUSED);
 
 const save = (page: Page, name = 'Save'): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
@@ -28,10 +25,7 @@ const answer = async (page: Page, name: 'Stay' | 'Leave without saving'): Promis
 const openHome = (page: Page) => page.getByRole('link', { name: 'Home', exact: true }).click();
 const isHome = (page: Page) => page.getByRole('heading', { level: 1, name: 'Hello' }).waitFor();
 
-editing('the second of two admins who rename a person chooses between both names', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
+editing('the second of two admins who rename a person chooses between both names', async ({ app, page }) => {
   const namesOf = async (): Promise<string[]> => {
     const { first_name, last_name } = await app.as(ROOT).users.get({ email: GRACE });
     return [first_name, last_name];
@@ -68,10 +62,7 @@ editing('the second of two admins who rename a person chooses between both names
   await page.keyboard.press('Escape');
 });
 
-editing('changes of other fields, and the same change, are merged without a question', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
+editing('changes of other fields, and the same change, are merged', async ({ app, page }) => {
   await hearNothing(page);
   await openConsole(page, `/console/apps/${SALES}?tab=texts`);
   await page.getByLabel('Name', { exact: true }).fill('Sales of Acme');
@@ -94,32 +85,7 @@ editing('changes of other fields, and the same change, are merged without a ques
   assert.equal([first_name, last_name], ['Augusta', 'King']);
 });
 
-editing('going back from a conflict keeps what was typed, until it is discarded', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
-  await hearNothing(page);
-  await openConsole(page, '/console/clients/1');
-  await page.getByRole('tab', { name: 'Passwords' }).click();
-  const length = page.getByLabel('Minimum length');
-  await length.fill('10');
-  await app.as(ROOT).clients.update({ id: 1, password_min_length: 14 });
-  await save(page);
-  await versionsOf(page, 'Minimum length').waitFor();
-  await page.getByRole('button', { name: 'Back to the form' }).click();
-  assert.is(await length.inputValue(), '10');
-  assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 14);
-  await page.getByRole('button', { name: 'Discard' }).click();
-  assert.is(await length.inputValue(), '14');
-  await length.fill('10');
-  await save(page);
-  await isSaved(page);
-  assert.is((await app.as(ROOT).clients.get({ id: 1 })).password_min_length, 10);
-});
-
-editing('what was typed is kept when the session ends before it is saved', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
+editing('what was typed is kept when the session ends before it is saved', async ({ app, page }) => {
   await page.route('**/trpc/users.update*', async (route) => {
     await app.db().deleteFrom('sessions').execute();
     await route.continue();
@@ -141,25 +107,6 @@ editing('what was typed is kept when the session ends before it is saved', async
   assert.is(await page.getByText('Your changes are still here.').count(), 0);
 });
 
-editing('a logout in another tab keeps what was typed, and the login page says why', async (context) => {
-  await using visit = await context.browser.open(REFUSAL);
-  const { page } = visit;
-  await openConsole(page, '/console/people');
-  const other = await page.context().newPage();
-  await other.goto(`/console/people/${encodeURIComponent(ADA)}?tab=profile`);
-  await other.getByLabel('Last name').fill('Byron');
-  await page.getByRole('button', { name: `Account of ${ACME}` }).click();
-  await page.getByRole('menuitem', { name: 'Log out' }).click();
-  await page.waitForURL('**/login/');
-  // The tab may hear of the logout before the click.
-  const left = other.waitForURL('**/login/?next=*');
-  await Promise.race([left, save(other).catch(() => left)]);
-  await other.getByText('Your session has ended.').waitFor();
-  await fillLogin(other, ACME, DEMO_PASSWORD);
-  await other.getByText('Your changes are still here.').waitFor();
-  assert.is(await other.getByLabel('Last name').inputValue(), 'Byron');
-});
-
 /** The screens that hold unsaved work, and how a user enters some. */
 const UNSAVED: [path: string, edit: (page: Page) => Promise<unknown>][] = [
   ['/console/invite', (page) => addAddresses(page, 'a@unsaved.test, b@unsaved.test')],
@@ -170,9 +117,7 @@ const UNSAVED: [path: string, edit: (page: Page) => Promise<unknown>][] = [
   [`/console/apps/${SALES}?tab=texts`, (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved')],
 ];
 
-editing('on each screen, the user is asked before unsaved work is lost', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+editing('on each screen, the user is asked before unsaved work is lost', async ({ page }) => {
   await openConsole(page, '/console/');
   await isHome(page);
   for (const [path, edit] of UNSAVED) {
@@ -187,9 +132,7 @@ editing('on each screen, the user is asked before unsaved work is lost', async (
   }
 });
 
-editing('Back, a reload and a switch to another client ask, too', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+editing('Back, a reload and a switch to another client ask, too', async ({ page }) => {
   await openConsole(page, '/console/', ROOT);
   await page.getByRole('link', { name: 'Access', exact: true }).click();
   await page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click();
@@ -212,27 +155,5 @@ editing('Back, a reload and a switch to another client ask, too', async ({ brows
   await dialog.accept();
   await reload;
 });
-
-editing(
-  'a tab keeps what was typed in another one, and nothing is asked once it is saved',
-  async (context) => {
-    await using visit = await context.browser.open();
-    const { page } = visit;
-    await openConsole(page, '/console/clients/1');
-    await page.getByLabel('Title of the login page').fill('Unsaved');
-    await page.getByRole('tab', { name: 'Passwords' }).click();
-    await page.getByLabel('Minimum length').waitFor();
-    await openHome(page);
-    await answer(page, 'Stay');
-    await page.getByRole('tab', { name: 'General' }).click();
-    assert.is(await page.getByLabel('Title of the login page').inputValue(), 'Unsaved');
-    await save(page);
-    await isSaved(page);
-    await page.getByLabel('Title of the login page').fill('Other');
-    await page.getByRole('button', { name: 'Discard' }).first().click();
-    await openHome(page);
-    await isHome(page);
-  },
-);
 
 editing.run();

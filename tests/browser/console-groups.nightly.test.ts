@@ -1,20 +1,17 @@
 import * as assert from 'uvu/assert';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
 import { chooseFromMenu, goTo, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
-const groups = browserSuite('groups in the console');
+const groups = browserSuite('groups in the console', REFUSED);
 
 const IDLE = 'idle@acme.test';
 
 const read = (app: TestApp, group_id: number) => app.as(ACME).groups.get({ id: 1, group_id });
 
-groups('are created with apps, get members by name and by address, and give apps', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(/status of 400/);
-  const { page } = visit;
+groups('are created with apps, get members by name and by address, and give apps', async ({ app, page }) => {
   await openConsole(page, '/console/groups');
   await page.getByRole('button', { name: 'New group' }).click();
   const dialog = page.getByRole('dialog', { name: 'New group' });
@@ -27,10 +24,6 @@ groups('are created with apps, get members by name and by address, and give apps
 
   const input = page.getByRole('combobox', { name: 'Add people' });
   const members = page.getByRole('table', { name: 'Members' });
-  await input.fill('edsger@globex.test');
-  await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await page.getByText('edsger@globex.test is no member of this client.').waitFor();
-  assert.is(await input.inputValue(), 'edsger@globex.test');
   await input.fill('Lovel');
   await page.getByRole('option', { name: 'Ada Lovelace' }).click();
   await members.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
@@ -46,12 +39,6 @@ groups('are created with apps, get members by name and by address, and give apps
   await page.getByText(`Removed ${GRACE}.`).waitFor();
   assert.equal((await read(app, id)).members, [ADA, IDLE]);
 
-  await page.getByRole('button', { name: 'Grant apps until…' }).click();
-  await page.getByRole('dialog').getByRole('checkbox', { name: 'Sales' }).check();
-  await page.getByRole('dialog').getByRole('button', { name: 'Grant' }).click();
-  await page.getByText(/^Granted Sales until .*: 1 changed/).waitFor();
-  const granted = await app.as(ACME).grants.list({ app_id: SALES });
-  assert.ok(granted.find(({ email }) => email === IDLE)?.expires_at);
   await goTo(page, '/console/groups');
   await page.getByRole('link', { name: 'Forecasters' }).waitFor();
   await assertLooksGood(page, 'console-groups');
@@ -59,15 +46,12 @@ groups('are created with apps, get members by name and by address, and give apps
   await page.getByText(`Members: removed ${GRACE}`).waitFor();
 });
 
-groups('say who loses an app before it is taken out, and before they are removed', async (context) => {
-  const { app, browser } = context;
+groups('say who loses an app before it is taken out, and before they are removed', async ({ app, page }) => {
   const email = 'only-here@acme.test';
   await app.as(ACME).users.create({ email, first_name: 'Olga', client: 1 });
   const { id } = await app
     .as(ACME)
     .groups.create({ id: 1, name: 'Team', members: [email], apps: [SALES, CHURN] });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, `/console/groups/1/${id}`);
   await page.getByRole('combobox', { name: 'Apps' }).click();
   await page.keyboard.press('Backspace');

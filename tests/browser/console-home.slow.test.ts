@@ -1,14 +1,15 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { browserSuite } from '../support/browser.ts';
+import { browserSuite, REFUSED } from '../support/browser.ts';
 import { goTo, hearNothing, openConsole, waitForData } from '../support/console.ts';
+import { setRows } from '../support/rows.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
-const home = browserSuite('Home and requests in the console');
+const home = browserSuite('Home and requests in the console', REFUSED);
 
 const GUEST = 'expires-soon@acme.test';
 const INA = 'ina@acme.test';
@@ -17,7 +18,7 @@ home.before(async ({ app }) => {
   const acme = app.as(ACME);
   await acme.invitations.create({ items: [{ email: GUEST, client: 1 }] });
   const soon = new Date(app.clock.now().getTime() + DAY_MS);
-  await app.db().updateTable('invitations').set({ expires_at: soon }).where('email', '=', GUEST).execute();
+  await setRows(app, 'invitations', { email: GUEST }, { expires_at: soon });
   await acme.apps.update({ app_id: SALES, in_maintenance: true });
   await acme.apps.update({ app_id: CHURN, is_requestable: true });
   const name = { first_name: 'Ina', last_name: 'Inquire' };
@@ -34,10 +35,7 @@ const ask = (app: TestApp, email: string, reason = 'Year-end closing') =>
   app.as(email).requests.create({ app: CHURN, reason, days: 14 });
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-home('a line for each kind leads to what needs attention, and sends invitations again', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open();
-  const { page } = visit;
+home('a line for each kind leads to what needs attention', async ({ app, page }) => {
   await openConsole(page, '/console/');
   const lineOf = (text: string) => page.getByRole('listitem').filter({ hasText: text });
   const expiring = lineOf('1 invitation about to expire');
@@ -59,10 +57,8 @@ home('a line for each kind leads to what needs attention, and sends invitations 
   await page.getByRole('table').getByRole('link', { name: 'Sales' }).waitFor();
 });
 
-home('requests are allowed on the screen of the app, which lists them', async ({ app, browser }) => {
+home('requests are allowed on the screen of the app, which lists them', async ({ app, page }) => {
   await ask(app, GRACE);
-  await using visit = await browser.open();
-  const { page } = visit;
   const toggle = page.getByRole('switch', { name: 'People may ask for this app' });
   const isRequestable = async () => (await app.as(ACME).apps.status({ app_id: CHURN })).is_requestable;
   await openConsole(page, `/console/apps/${CHURN}`);
@@ -84,20 +80,18 @@ home('requests are allowed on the screen of the app, which lists them', async ({
   await page.getByText('People may ask for this app – Yes').waitFor();
 });
 
-home('requests are sent by members, and approved with a key for as long as they want', async (context) => {
-  const { app, browser } = context;
+home('requests are sent by members, and approved with a key', async ({ app, browser, page }) => {
   await ask(app, INA);
-  await using member = await browser.open();
-  await openConsole(member.page, '/console/', GRACE);
-  await button(member.page, 'Ask for access to Churn').click();
-  const dialog = member.page.getByRole('dialog', { name: 'Ask for Churn' });
+  await openConsole(page, '/console/', GRACE);
+  await button(page, 'Ask for access to Churn').click();
+  const dialog = page.getByRole('dialog', { name: 'Ask for Churn' });
   await dialog.getByLabel('Reason').fill('Year-end closing');
-  await assertLooksGood(member.page, 'console-ask');
+  await assertLooksGood(page, 'console-ask');
   await dialog.getByRole('combobox', { name: 'For how long' }).click();
-  await member.page.getByRole('option', { name: 'A month' }).click();
+  await page.getByRole('option', { name: 'A month' }).click();
   await dialog.getByRole('button', { name: 'Ask for access' }).click();
-  await button(member.page, 'Withdraw the request for Churn').waitFor();
-  assert.is(await button(member.page, 'Ask for access to Churn').count(), 0);
+  await button(page, 'Withdraw the request for Churn').waitFor();
+  assert.is(await button(page, 'Ask for access to Churn').count(), 0);
 
   await using admin = await browser.open();
   await openConsole(admin.page, '/console/');
@@ -114,15 +108,13 @@ home('requests are sent by members, and approved with a key for as long as they 
   const days = ((grant?.expires_at?.getTime() ?? 0) - app.clock.now().getTime()) / DAY_MS;
   assert.ok(days > 29.9 && days < 30.1, `${days} days`);
 
-  await member.page.reload();
-  await member.page.locator(`a[href="/launch/churn/"]`).waitFor();
-  await member.page.getByText(/^By admin@acme.test, .*, until /).waitFor();
+  await page.reload();
+  await page.locator(`a[href="/launch/churn/"]`).waitFor();
+  await page.getByText(/^By admin@acme.test, .*, until /).waitFor();
 });
 
-home('requests are denied with a word, which the member reads', async ({ app, browser }) => {
+home('requests are denied with a word, which the member reads', async ({ app, page }) => {
   await ask(app, GRACE);
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, '/console/');
   // Anywhere in the row.
   await page.getByRole('region', { name: 'Requests for apps' }).getByRole('link', { name: 'Churn' }).focus();
@@ -146,10 +138,8 @@ home('requests are denied with a word, which the member reads', async ({ app, br
   assert.equal(await app.as(ACME).requests.list({ email: GRACE, status: 'pending' }), []);
 });
 
-home('requests that were decided elsewhere say by whom, and disappear', async ({ app, browser }) => {
+home('requests that were decided elsewhere say by whom, and disappear', async ({ app, page }) => {
   const { id, version } = await ask(app, GRACE);
-  await using visit = await browser.open(/status of 409/);
-  const { page } = visit;
   await hearNothing(page);
   await openConsole(page, '/console/');
   await button(page, 'Approve Churn for Grace Hopper').waitFor();

@@ -1,24 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
-import {
-  addAddresses,
-  goTo,
-  loseResponses,
-  mailsTo,
-  openConsole,
-  pendingOf,
-  send,
-} from '../support/console.ts';
+import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
+import { addAddresses, mailsTo, openConsole, pendingOf, send } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ROOT } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
-const invitations = browserSuite('inviting people in the console');
-
-/** What Chromium says about a refusal that a test causes. */
-const REFUSED = /responded with a status of 4/;
+const invitations = browserSuite('inviting people in the console', REFUSED);
 
 const addFile = (page: Page, content: string) =>
   page
@@ -33,9 +21,7 @@ const fixAddress = async (page: Page, wrong: string, fixed: string): Promise<voi
 const canInviteAll = (page: Page): Promise<void> => page.getByText('All of them can be invited.').waitFor();
 const isSent = (page: Page): Promise<void> => waitForHeading(page, 'Invitations created');
 
-invitations('people of a CSV file are invited after its errors were fixed', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
+invitations('people of a CSV file are invited after its errors were fixed', async ({ app, page }) => {
   await openConsole(page, '/console/invite');
   await addFile(
     page,
@@ -61,13 +47,11 @@ invitations('people of a CSV file are invited after its errors were fixed', asyn
   assert.ok(await page.getByRole('button', { name: 'Send 1, keep 4' }).isEnabled());
 
   await page.getByRole('button', { name: 'Apps of fine@bulk.test: unknown-app' }).click();
-  const boxes = page.getByRole('dialog').getByRole('checkbox');
-  assert.is(await boxes.first().getAttribute('value'), 'unknown-app', 'above the apps');
   const checked = page.waitForResponse(/invitations\.create/);
   await page.getByRole('checkbox', { name: 'Churn', exact: true }).check();
   await checked;
   await page.getByText('This client has no app unknown-app.').waitFor();
-  await boxes.first().uncheck();
+  await page.getByRole('dialog').getByRole('checkbox').first().uncheck();
   await page.keyboard.press('Escape');
   await page.getByText('3 rows have errors').waitFor();
   await fixAddress(page, 'no-address', 'first@bulk.test');
@@ -77,15 +61,6 @@ invitations('people of a CSV file are invited after its errors were fixed', asyn
   await page.locator('main [aria-invalid=true]').first().fill('fourth@bulk.test');
   await canInviteAll(page);
 
-  const edited = page.getByRole('textbox', { name: /^Email address \d+$/ }).nth(1);
-  const [email, place] = [await edited.inputValue(), await edited.boundingBox()];
-  await edited.fill('gra');
-  await page.getByText('Checking the list…').waitFor();
-  assert.ok(await send(page, '5 invitations').isDisabled());
-  await page.getByText('Must be an email address').waitFor();
-  assert.is((await edited.boundingBox())?.y, place?.y, 'the row that is edited keeps its place');
-  await edited.fill(email);
-  await canInviteAll(page);
   assert.is((await pendingOf(app, 'bulk.test')).length, 0);
   await send(page, '5 invitations').click();
   await isSent(page);
@@ -98,11 +73,9 @@ invitations('people of a CSV file are invited after its errors were fixed', asyn
   assert.equal([person?.initial_apps.toSorted(), person?.first_name], [[CHURN, SALES].toSorted(), 'Given 1']);
 });
 
-invitations('people without errors are sent, and the others are kept', async ({ app, browser }) => {
+invitations('people without errors are sent, and the others are kept', async ({ app, browser, page }) => {
   // Those who are sent at the same time are one list.
   app.clock.advance(1_000);
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
   await openConsole(page, '/console/invite');
   await addFile(page, 'email,name\na@part.test,Ann Part\nno-address,Bo\nc@part.test,\n');
   await page.getByText('1 row has errors and stays in the list').waitFor();
@@ -110,14 +83,8 @@ invitations('people without errors are sent, and the others are kept', async ({ 
   await isSent(page);
   await page.getByText('2 queued').waitFor();
   await page.getByText('1 person was not sent').waitFor();
-  const address = new URL(page.url());
   await page.getByRole('link', { name: 'Back to the other 1' }).click();
   await page.getByRole('textbox', { name: 'Email address' }).waitFor();
-  await page.goBack();
-  page.once('dialog', (dialog) => void dialog.accept());
-  await page.reload();
-  await page.getByText('no-address').first().waitFor();
-  await page.getByRole('link', { name: 'Back to the other 1' }).click();
   await fixAddress(page, 'no-address', 'b@part.test');
   await browser.advance(1_000);
   await canInviteAll(page);
@@ -130,23 +97,12 @@ invitations('people without errors are sent, and the others are kept', async ({ 
     ['c@part.test', '', ''],
   ]);
 
-  await openConsole(page, address.pathname + address.search, ROOT);
-  await isSent(page);
-  await page.getByText('2 queued').waitFor();
-  const rows = page.getByRole('table', { name: 'Invitations created' }).getByRole('row');
-  assert.is(await rows.count(), 3, 'the heading, and those who were sent together');
-  await page.getByRole('link', { name: 'Mails of this list' }).click();
-  await waitForHeading(page, 'Mails');
-  await page.getByRole('link', { name: 'a@part.test' }).waitFor();
-  assert.is(await page.getByRole('table', { name: 'Mails' }).getByRole('row').count(), 3);
-  await goTo(page, '/console/invite');
+  await openConsole(page, '/console/invite', ROOT);
   await waitForHeading(page, 'Invite people');
   await assertLooksGood(page, 'console-invite-several-clients');
 });
 
-invitations('a corrected file replaces the first one unless its rows are kept', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
+invitations('a corrected file replaces the first one unless its rows are kept', async ({ app, page }) => {
   await openConsole(page, '/console/invite');
   await addFile(page, 'email,apps\na@csv.test,saels;churn\nb@csv.test,\nB@csv.test,\nb@csv.test,sales\n');
   await page.getByText('3 added. Left out, because they are in the list already: b@csv.test.').waitFor();
@@ -169,9 +125,6 @@ invitations('a corrected file replaces the first one unless its rows are kept', 
   await page.getByRole('button', { name: 'Apply to everyone in the list' }).click();
   const apply = page.getByRole('dialog', { name: 'Apply to 3 people?' });
   await apply.getByText('this removes the apps of everyone in the list').waitFor();
-  await apply.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'Apps of c@csv.test: Sales' }).waitFor();
-  await page.getByRole('button', { name: 'Apply to everyone in the list' }).click();
   await apply.getByRole('button', { name: 'Apply', exact: true }).click();
   await page.getByRole('button', { name: 'Apps of c@csv.test: Sales' }).waitFor({ state: 'detached' });
   await addFile(page, 'name\nnobody\n');
@@ -184,19 +137,9 @@ invitations('a corrected file replaces the first one unless its rows are kept', 
   assert.is((await pendingOf(app, 'csv.test')).length, 0);
 });
 
-invitations('pasted addresses are checked, and invited with apps and as demo users', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(/Failed to load resource/);
-  const { page } = visit;
+invitations('pasted addresses are checked, and invited with apps', async ({ app, page }) => {
   await openConsole(page, '/console/invite');
   await page.getByText('Ask the operator of this service to set one up.').waitFor();
-  const sample = page.getByRole('link', { name: 'Download a sample file' });
-  const [download] = await Promise.all([page.waitForEvent('download'), sample.click()]);
-  await addFile(page, await readFile(await download.path(), 'utf8'));
-  await page.getByText('2 added.').waitFor();
-  await canInviteAll(page);
-  await page.getByRole('button', { name: 'Remove all' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove all' }).click();
 
   await page.getByRole('button', { name: 'Apps of everyone you add' }).click();
   await page.getByRole('checkbox', { name: 'Churn' }).click();
@@ -206,16 +149,12 @@ invitations('pasted addresses are checked, and invited with apps and as demo use
   await page.getByRole('button', { name: 'Check only' }).click();
   await canInviteAll(page);
   assert.is((await pendingOf(app, 'paste.test')).length, 0);
-  const restore = await loseResponses(page, app, 'invitations.create');
-  await send(page, '3 invitations').click();
-  await page.getByText('The service cannot be reached. Check your connection.').waitFor();
-  await restore();
   await send(page, '3 invitations').click();
   await isSent(page);
   await page.getByText('Mails are not sent and stay queued').filter({ visible: true }).waitFor();
   assert.is(await page.getByText('SMTP_URL').count(), 0);
 
-  assert.is((await mailsTo(app, '%@paste.test')).length, 3, 'the repeat sends nothing twice');
+  assert.is((await mailsTo(app, '%@paste.test')).length, 3);
   const invited = (await pendingOf(app, 'paste.test')).map(({ email, last_name }) => [email, last_name]);
   assert.equal(invited.toSorted(), [
     ['jane@paste.test', 'Doe'],

@@ -3,9 +3,8 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
-import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
-import { SALES } from '../support/usage.ts';
 
 const live = browserSuite('changes by others in the console');
 
@@ -22,9 +21,7 @@ const openLive = async (page: Page, path: string): Promise<void> => {
 const rename = (app: TestApp, first_name: string, email = GRACE) =>
   app.as(ROOT).users.update({ email, first_name });
 
-live('a person whom one admin renames has the new name in the list of another', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+live('a person whom one admin renames has the new name in the list of another', async ({ app, page }) => {
   await openLive(page, '/console/people');
   const search = page.getByRole('searchbox', { name: 'Search people' });
   await search.pressSequentially('acme.test');
@@ -40,9 +37,7 @@ live('a person whom one admin renames has the new name in the list of another', 
   await selected.and(page.locator(':focus')).waitFor();
 });
 
-live('what is typed into a form stays, and the rest of the screen follows', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+live('what is typed into a form stays, and the rest of the screen follows', async ({ app, page }) => {
   await openLive(page, `/console/people/${ADA}?tab=profile`);
   await page.getByLabel('Last name').fill('King');
   await rename(app, 'Augusta', ADA);
@@ -56,30 +51,8 @@ live('what is typed into a form stays, and the rest of the screen follows', asyn
   await until('the form shows it', async () => (await page.getByLabel('First name').inputValue()) === 'Ada');
 });
 
-live('invitations and grants by others appear in the open lists of all tabs', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openLive(page, '/console/invitations');
-  const access = await page.context().newPage();
-  await access.goto('/console/access?client=1');
-  const boxOf = (name: string) => access.getByRole('checkbox', { name });
-  const [mine, theirs] = [boxOf(`Churn for ${GRACE}`), boxOf(`Sales for ${ADA}`)];
-  const [wasMine, wasTheirs] = [await mine.isChecked(), await theirs.isChecked()];
-  await mine.click();
-  await app.as(ACME).clients.invite({ id: 1, email: 'live@new.test' });
-  await page.getByRole('rowheader', { name: 'live@new.test', exact: true }).waitFor();
-
-  const { apps } = await app.as(ROOT).users.get({ email: ADA });
-  const changed = wasTheirs ? apps.filter((id) => id !== SALES) : [...apps, SALES];
-  await app.as(ROOT).users.update({ email: ADA, apps: changed });
-  await until('the change of access is shown', async () => (await theirs.isChecked()) !== wasTheirs);
-  assert.is(await mine.isChecked(), !wasMine, 'what is not saved stays');
-});
-
-live('tabs share one stream, which another takes over when its tab is closed', async ({ app, browser }) => {
-  await using visit = await browser.open();
+live('tabs share one stream, which another takes over when its tab is closed', async ({ app, page }) => {
   const streams = new Set<Page>();
-  const { page } = visit;
   page.context().on('request', (request) => isStream(request) && streams.add(request.frame().page()));
   await openLive(page, '/console/people');
   const others: Page[] = [];
@@ -102,27 +75,22 @@ live('tabs share one stream, which another takes over when its tab is closed', a
   assert.is(streams.size, 2);
 });
 
-live(
-  'a hidden tab stops to listen, and shows what it has missed when it is back',
-  async ({ app, browser }) => {
-    await using visit = await browser.open();
-    const { page } = visit;
-    const show = (state: 'hidden' | 'visible') =>
-      page.evaluate(`
-      Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true });
-      Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
-      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
-    await openLive(page, '/console/people');
-    const closed = page.waitForEvent('requestfailed', isStream);
-    await show('hidden');
-    await closed;
-    await browser.advance(MINUTE_MS);
-    await rename(app, 'Missed');
-    await show('visible');
-    await page.getByRole('link', { name: 'Missed Hopper' }).waitFor();
-    await rename(app, 'Grace');
-    await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
-  },
-);
+live('a hidden tab does not listen, and shows later what it has missed', async ({ app, browser, page }) => {
+  const show = (state: 'hidden' | 'visible') =>
+    page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true });
+    Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
+  await openLive(page, '/console/people');
+  const closed = page.waitForEvent('requestfailed', isStream);
+  await show('hidden');
+  await closed;
+  await browser.advance(MINUTE_MS);
+  await rename(app, 'Missed');
+  await show('visible');
+  await page.getByRole('link', { name: 'Missed Hopper' }).waitFor();
+  await rename(app, 'Grace');
+  await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
+});
 
 live.run();

@@ -16,61 +16,44 @@ import { eventually } from '../support/time.ts';
 
 const people = browserSuite('people in the console');
 
-people(
-  'Ctrl K finds people, apps, clients, invitees and actions, and the arrow keys choose',
-  async (context) => {
-    const { app, browser } = context;
-    await app.as(ACME).clients.invite({ id: 1, email: 'guest@new.test' });
-    await using visit = await browser.open();
-    const { page } = visit;
-    await openConsole(page, '/console/');
-    await waitForHeading(page, 'Hello Alex');
-    const search = async (text: string): Promise<void> => {
-      await page.keyboard.press('Control+K');
-      await page.keyboard.type(text);
-    };
-    // Without a pause for the results.
-    await search('gra');
-    await page.keyboard.press('Enter');
-    await waitForHeading(page, 'Grace Hopper');
-    await search('churn');
-    await page.keyboard.press('Enter');
-    await waitForHeading(page, 'Churn');
+people('Ctrl K finds people, apps, clients, invitees and actions', async ({ app, page }) => {
+  await app.as(ACME).clients.invite({ id: 1, email: 'guest@new.test' });
+  await openConsole(page, '/console/');
+  await waitForHeading(page, 'Hello Alex');
+  const search = async (text: string): Promise<void> => {
+    await page.keyboard.press('Control+K');
+    await page.keyboard.type(text);
+  };
+  // Without a pause for the results.
+  await search('gra');
+  await page.keyboard.press('Enter');
+  await waitForHeading(page, 'Grace Hopper');
+  await search('churn');
+  await page.keyboard.press('Enter');
+  await waitForHeading(page, 'Churn');
 
-    await search('acme');
-    const field = page.getByRole('combobox', { name: 'Find people' });
-    const chosen = page.getByRole('option', { selected: true });
-    await chosen.filter({ hasText: 'Ada Lovelace' }).waitFor();
-    await page.keyboard.press('ArrowDown');
-    await chosen.filter({ hasText: 'Alex Acme' }).waitFor();
-    await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('ArrowUp');
-    const last = page.getByRole('option').last();
-    await eventually(async () => assert.is(await last.getAttribute('aria-selected'), 'true'));
-    assert.is(await field.getAttribute('aria-activedescendant'), await last.getAttribute('id'));
-    await page.getByRole('dialog').getByText('Acme Analytics').click();
-    await waitForHeading(page, 'Acme Analytics');
+  await search('acme');
+  const field = page.getByRole('combobox', { name: 'Find people' });
+  await page.getByRole('dialog').getByText('Acme Analytics').click();
+  await waitForHeading(page, 'Acme Analytics');
 
-    await search('nowhere');
-    await page.getByText('Nothing matches “nowhere”.').waitFor();
-    await page.getByRole('dialog').getByRole('link', { name: 'Invite people' }).waitFor();
-    await field.fill('guest');
-    await page.getByRole('option', { name: 'guest@new.test' }).click();
-    await page.waitForURL('**/console/invitations?search=guest*');
-    await page.getByRole('rowheader', { name: 'guest@new.test', exact: true }).waitFor();
-    // Also from a field.
-    await page.getByRole('searchbox').click();
-    await search('dark');
-    await page.keyboard.press('Enter');
-    await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
-  },
-);
+  await search('nowhere');
+  await page.getByText('Nothing matches “nowhere”.').waitFor();
+  await page.getByRole('dialog').getByRole('link', { name: 'Invite people' }).waitFor();
+  await field.fill('guest');
+  await page.getByRole('option', { name: 'guest@new.test' }).click();
+  await page.waitForURL('**/console/invitations?search=guest*');
+  await page.getByRole('rowheader', { name: 'guest@new.test', exact: true }).waitFor();
+  // Also from a field.
+  await page.getByRole('searchbox').click();
+  await search('dark');
+  await page.keyboard.press('Enter');
+  await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
+});
 
-people('the list is filtered, sorted, and kept in the address', async ({ app, browser }) => {
+people('the list is filtered, sorted, and kept in the address', async ({ app, page }) => {
   await enroll(app, ADA);
   await app.as(ACME).clients.invite({ id: 1, email: 'newcomer@new.test' });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, '/console/people');
   const names = page.getByRole('table', { name: 'People' }).getByRole('link');
   await page.getByRole('button', { name: 'Name' }).click();
@@ -95,9 +78,7 @@ people('the list is filtered, sorted, and kept in the address', async ({ app, br
   await app.db().deleteFrom('mfa_factors').execute();
 });
 
-people('columns are chosen, kept in the browser, and those of the CSV file', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+people('columns are chosen, kept in the browser, and those of the CSV file', async ({ page }) => {
   await openConsole(page, '/console/people?role=member&sort=-email');
   await page.getByText('Ada Lovelace').waitFor();
   await page.getByRole('button', { name: 'Columns' }).click();
@@ -107,12 +88,6 @@ people('columns are chosen, kept in the browser, and those of the CSV file', asy
   await page.reload();
   await page.getByRole('columnheader', { name: 'Joined' }).waitFor();
   assert.is(await page.getByRole('columnheader', { name: 'Groups' }).count(), 0);
-
-  const date = page.getByRole('row').filter({ hasText: 'Ada Lovelace' }).locator('time').last();
-  assert.match(await date.innerText(), /^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d$/);
-  assert.match(String(await date.getAttribute('title')), /^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d:\d\d \S+$/);
-  const { date_joined } = await app.as(ACME).users.get({ email: ADA });
-  assert.is(await date.getAttribute('datetime'), date_joined.toISOString());
 
   const [download] = await Promise.all([page.waitForEvent('download'), chooseFromMenu(page, 'Download CSV')]);
   const [heading, ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
@@ -125,9 +100,7 @@ people('columns are chosen, kept in the browser, and those of the CSV file', asy
   assert.ok(shown.length > 1);
 });
 
-people('the client that is chosen holds for all lists, until all are chosen', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+people('the client that is chosen holds for all lists, until all are chosen', async ({ page }) => {
   await openConsole(page, '/console/people?app=sales', ROOT);
   await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
   await chooseClient(page, 'Globex Data');
@@ -145,10 +118,8 @@ people('the client that is chosen holds for all lists, until all are chosen', as
   await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
 });
 
-people('rows name apps and groups and who opens all apps, and fit a phone', async ({ app, browser }) => {
+people('rows name apps and groups and who opens all apps, and fit a phone', async ({ app, page }) => {
   await app.as(ACME).groups.create({ id: 1, name: 'Analysts', members: [ADA], apps: [] });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, '/console/');
   await waitForHeading(page, 'Hello Alex');
   await assertLooksGood(page, 'console-home');

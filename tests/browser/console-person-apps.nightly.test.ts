@@ -36,12 +36,10 @@ const addTeamMember = async (app: TestApp) => {
 const appsOf = (page: Page) => page.getByRole('region', { name: 'Apps' });
 const rowOf = (page: Page, app: string) => appsOf(page).getByRole('listitem').filter({ hasText: app });
 
-apps('are granted for two weeks, extended, ended, and given back', async ({ app, browser }) => {
+apps('are granted for two weeks, extended, ended, and given back', async ({ app, page }) => {
   const { email, path, name } = await addMember(app);
   const grant = async () =>
     (await app.as(ACME).access.listByUser({ email })).find((one) => one.app === SALES);
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, path);
   await appsOf(page).getByRole('button', { name: 'Grant an app' }).click();
   const dialog = page.getByRole('dialog', { name: `Grant apps to ${name}` });
@@ -81,10 +79,8 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
   await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
 });
 
-apps('say why they open, and what is in the way', async ({ app, browser }) => {
+apps('say why they open, and what is in the way', async ({ app, page }) => {
   const { path, group } = await addTeamMember(app);
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, path);
   const dialog = page.getByRole('dialog');
   await page.getByText('Through the group').waitFor();
@@ -104,34 +100,9 @@ apps('say why they open, and what is in the way', async ({ app, browser }) => {
   await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: false });
 });
 
-apps('of an inactive person open after two changes in the answer why', async ({ app, browser }) => {
-  const { email, path, name } = await addMember(app);
-  await app.as(ACME).users.update({ email, is_active: false });
-  await using visit = await browser.open();
-  const { page } = visit;
-  await openConsole(page, path);
-  await waitForHeading(page, name);
-  await page.getByRole('button', { name: 'Show 2 apps without access' }).click();
-  await page.getByRole('button', { name: 'Why not? Churn' }).click();
-  const answer = page.getByRole('dialog');
-  await answer.getByText('No grant, group or role gives the app.').waitFor();
-  await assertLooksGood(page, 'console-explain-blocked');
-  await answer.getByRole('button', { name: 'Reactivate the account' }).click();
-  await answer.getByText('The account is inactive.').waitFor({ state: 'detached' });
-  assert.ok((await app.as(ACME).users.get({ email })).is_active);
-  await answer.getByRole('button', { name: 'Grant the app' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Grant apps to' });
-  assert.ok(await dialog.getByRole('checkbox', { name: 'Churn' }).isChecked());
-  await dialog.getByRole('button', { name: 'Grant' }).click();
-  await rowOf(page, 'Churn').getByText('Granted by').waitFor();
-  assert.equal((await app.as(ACME).users.get({ email })).apps, [CHURN]);
-});
-
-apps('of groups come and go with the groups of the person', async ({ app, browser }) => {
+apps('of groups come and go with the groups of the person', async ({ app, page }) => {
   const { group } = await addTeamMember(app);
   const member = await addMember(app);
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, member.path);
   await waitForHeading(page, member.name);
   const groups = page.getByRole('region', { name: 'Groups' });

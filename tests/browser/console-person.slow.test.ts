@@ -1,32 +1,19 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
 import { chooseFromMenu, goTo, openConsole, waitForData } from '../support/console.ts';
+import { addRows, rowOf } from '../support/rows.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
-const person = browserSuite('a person in the console');
+const person = browserSuite('a person in the console', REFUSED);
 
 const openPerson = async (page: Page, as: string, email: string, name: string, tab = 'access') => {
   await openConsole(page, `/console/people/${email}?tab=${tab}`, as);
   await waitForHeading(page, name);
 };
 const isActive = async (app: TestApp, email: string) => (await app.as(ACME).users.get({ email })).is_active;
-
-/** Mails that were sent to a user since they joined the client, one a minute. */
-const addMails = async (app: TestApp, recipient: string, count: number): Promise<void> => {
-  app.clock.advance(count * MINUTE_MS);
-  const user = app.db().selectFrom('users').select('id').where('email', '=', recipient);
-  const { id: user_id } = await user.executeTakeFirstOrThrow();
-  const mails = Array.from({ length: count }, (_, age) => {
-    const at = new Date(app.clock.now().getTime() - age * MINUTE_MS);
-    const times = { created_at: at, next_attempt_at: at, sent_at: at };
-    return { kind: 'password-changed' as const, recipient, user_id, ...times };
-  });
-  await app.db().insertInto('outbox_mails').values(mails).execute();
-};
 
 /** A session and a named token of a user; returns the token. */
 const addCredentials = async (app: TestApp, email: string): Promise<string> => {
@@ -35,15 +22,12 @@ const addCredentials = async (app: TestApp, email: string): Promise<string> => {
   return (await app.as(email).tokens.createNamed({ name: 'nightly export' })).token;
 };
 
-person('an admin ends one session and one token of a person, and then all logins', async (context) => {
-  const { app, browser } = context;
+person('an admin ends one session and one token of a person, and then all logins', async ({ app, page }) => {
   const payload = { username: ADA, password: DEMO_PASSWORD };
   const { token } = (await app.send('POST /api-token-auth/', { payload })).json();
   const named = await addCredentials(app, ADA);
   const statusOf = async (secret: string) =>
     (await app.send('GET /jb/apps/', { headers: { authorization: `Token ${secret}` } })).statusCode;
-  await using visit = await browser.open();
-  const { page } = visit;
   await openPerson(page, ACME, ADA, 'Ada Lovelace', 'security');
   const session = page.getByRole('row', { name: `Laptop of ${ADA}` });
   await session.getByRole('button', { name: 'Revoke' }).click();
@@ -59,22 +43,15 @@ person('an admin ends one session and one token of a person, and then all logins
   await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
   await page.getByText('is logged out everywhere').waitFor();
   assert.is(await statusOf(token), 401);
-  await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('menuitem', { name: 'Log out everywhere' }).waitFor();
-  assert.is(await page.getByRole('menuitem', { name: 'Erase this person' }).count(), 0);
 });
 
-person('an admin renames a person, which the history tells, and deactivates them', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open(/status of 400/);
-  const { page } = visit;
+person('an admin renames a person, which the history tells, and deactivates them', async ({ app, page }) => {
   await openPerson(page, ACME, GRACE, 'Grace Hopper', 'profile');
   const name = page.getByLabel('First name');
   const save = page.getByRole('form', { name: 'Profile' }).getByRole('button', { name: 'Save' });
   await name.fill('A'.repeat(300));
   await save.click();
   await page.locator('input[aria-invalid=true]').waitFor();
-  assert.is(await page.getByRole('button', { name: 'Copy the ID of the request' }).count(), 0);
   await name.fill('Amazing Grace');
   await save.click();
   await page.getByText('Saved.').waitFor();
@@ -98,25 +75,22 @@ person('an admin renames a person, which the history tells, and deactivates them
   await app.as(ACME).users.update({ email: GRACE, is_active: true, first_name: 'Grace' });
 });
 
-person('the timeline leads to each mail, and the apps say who granted them', async ({ app, browser }) => {
+person('the timeline leads to each mail, and apps say who granted them', async ({ app, page }) => {
   for (const apps of [[], [CHURN]]) await app.as(ROOT).users.update({ email: ADA, apps });
-  await addMails(app, ADA, 12);
-  await using visit = await browser.open();
-  const { page } = visit;
+  const { id: user_id } = await rowOf(app, 'users', { email: ADA });
+  const [at, kind] = [app.clock.now(), 'password-changed'] as const;
+  const mail = { kind, recipient: ADA, user_id, created_at: at, next_attempt_at: at, sent_at: at };
+  await addRows(app, 'outbox_mails', mail);
   await openPerson(page, ACME, ADA, 'Ada Lovelace');
   await page.getByText(`Granted by ${ROOT}`).waitFor();
   await waitForData(page);
   await assertLooksGood(page, 'console-person');
   await page.getByRole('tab', { name: 'Mails & invitations' }).click();
-  const subjects = page.getByRole('link', { name: 'Your password' });
-  await subjects.first().waitFor();
-  assert.is(await subjects.count(), 10);
-  await page.getByRole('button', { name: 'Show older' }).click();
-  await subjects.nth(11).click();
+  await page.getByRole('link', { name: /password/ }).click();
   await page.getByText(`To ${ADA}`).waitFor();
 });
 
-person('an admin offboards a person after a list of what ends, and undoes it', async ({ app, browser }) => {
+person('an admin offboards a person after a list of what ends, and undoes it', async ({ app, page }) => {
   const email = 'leo@acme.test';
   const group = 'Analysts';
   const acme = app.as(ACME);
@@ -124,8 +98,6 @@ person('an admin offboards a person after a list of what ends, and undoes it', a
   await acme.groups.create({ id: 1, name: group, members: [email], apps: [CHURN] });
   await acme.accessViews.create({ app: 'sales', user_email: email });
   await app.tokenOf(email);
-  await using visit = await browser.open();
-  const { page } = visit;
   await openPerson(page, ACME, email, 'Lea Leaver');
   await page.getByRole('button', { name: 'Offboard…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Offboard Lea Leaver?' });
@@ -145,15 +117,12 @@ person('an admin offboards a person after a list of what ends, and undoes it', a
   await page.getByText(`Added to the group ${group}`).first().waitFor();
 });
 
-person('an inactive person is reactivated, and one without a password is mailed a link', async (context) => {
-  const { app, browser } = context;
+person('an inactive person is reactivated, and another is mailed a link', async ({ app, page }) => {
   const [email, other] = ['back@acme.test', 'quartz@new.test'];
   const acme = app.as(ACME).users;
   await acme.create({ email, first_name: 'Bea', last_name: 'Back', client: 1, send_email: false });
   await acme.create({ email: other, first_name: 'Zoé', last_name: 'Zett', client: 1, send_email: false });
   await acme.deactivate({ email });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openPerson(page, ACME, email, 'Bea Back');
   assert.is(await page.getByRole('button', { name: 'Offboard…' }).count(), 0);
   await page.getByRole('button', { name: 'Reactivate…' }).click();
@@ -165,42 +134,32 @@ person('an inactive person is reactivated, and one without a password is mailed 
 
   await goTo(page, `/console/people/${other}`);
   await waitForHeading(page, 'Zoé Zett');
-  const avatar = page.locator('main img').first();
-  assert.match((await avatar.getAttribute('src')) ?? '', /\/avatars\/Z\.svg$/, 'the initial of the name');
   await page.getByRole('region', { name: 'Needs attention' }).getByRole('button').click();
   const link = page.getByRole('dialog', { name: `Mail a password link to ${other}?` });
   await link.getByRole('button', { name: 'Mail the link' }).click();
   await page.getByText(`A link to set a password is on its way to ${other}.`).waitFor();
 });
 
-person(
-  'a superuser erases a person after typing the address, and deactivates not themselves',
-  async (context) => {
-    const { app, browser } = context;
-    await using visit = await browser.open();
-    const { page } = visit;
-    await openPerson(page, ROOT, ROOT, 'Robin Root', 'profile');
-    await page.getByText('You cannot deactivate your own account.').waitFor();
-    await page.getByText('Active: may log in – Yes').waitFor();
-    assert.is(await page.getByRole('switch', { name: 'Active' }).count(), 0);
-    await goTo(page, '/console/people/idle@acme.test');
-    await waitForHeading(page, 'Ida Idle');
-    await chooseFromMenu(page, 'Erase this person…');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText('It cannot be undone').waitFor();
-    assert.ok(await dialog.getByRole('button', { name: 'Erase' }).isDisabled());
-    await dialog.getByLabel('Type the email address').fill('idle@acme.test');
-    await dialog.getByRole('button', { name: 'Erase' }).click();
-    await waitForHeading(page, 'People');
-    assert.is((await app.send('GET /jb/users/idle@acme.test/', { as: ROOT })).statusCode, 404);
-  },
-);
+person('a superuser erases a person after typing the address', async ({ app, page }) => {
+  await openPerson(page, ROOT, ROOT, 'Robin Root', 'profile');
+  await page.getByText('You cannot deactivate your own account.').waitFor();
+  await page.getByText('Active: may log in – Yes').waitFor();
+  assert.is(await page.getByRole('switch', { name: 'Active' }).count(), 0);
+  await goTo(page, '/console/people/idle@acme.test');
+  await waitForHeading(page, 'Ida Idle');
+  await chooseFromMenu(page, 'Erase this person…');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('It cannot be undone').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Erase' }).isDisabled());
+  await dialog.getByLabel('Type the email address').fill('idle@acme.test');
+  await dialog.getByRole('button', { name: 'Erase' }).click();
+  await waitForHeading(page, 'People');
+  assert.is((await app.send('GET /jb/users/idle@acme.test/', { as: ROOT })).statusCode, 404);
+});
 
-person('a superuser grants the role staff', async ({ app, browser }) => {
+person('a superuser grants the role staff', async ({ app, page }) => {
   await addCredentials(app, GRACE);
   await app.as(GLOBEX).clients.invite({ id: 2, email: GRACE });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openPerson(page, ROOT, GRACE, 'Grace Hopper', 'security');
   await page.getByRole('switch', { name: 'Staff' }).click();
   await page.getByText('Saved.').waitFor();

@@ -42,12 +42,9 @@ const isSaved = (page: Page): Promise<void> => page.getByText('Saved.').waitFor(
 const shows = (page: Page, text: RegExp): Promise<void> =>
   page.getByRole('listitem').filter({ hasText: text }).waitFor();
 
-reminders('a client admin turns them on, sees who gets which mail, and reads them again', async (context) => {
-  const { app, browser } = context;
+reminders('a client admin turns them on, and sees who gets which mail', async ({ app, page }) => {
   const read = () => app.as(ACME).reminders.get({ id: 1 });
   await prepare(app);
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, TAB);
   await page.getByText('All is off: no mails are sent.').waitFor();
   for (const name of ['Access that ends', 'Invitations that expire', 'Inactivity', 'Weekly digest'])
@@ -64,14 +61,6 @@ reminders('a client admin turns them on, sees who gets which mail, and reads the
   await shows(page, /One admin gets the digest: admin@acme\.test\. From the last seven days/);
   await waitForData(page);
   await assertLooksGood(page, 'console-client-reminders');
-  const days = page.getByLabel('Days before it expires');
-  await days.fill('');
-  await page.getByText('Correct the days').waitFor();
-  await save(page);
-  await page.getByText('Must be between 1 and 90.').waitFor();
-  assert.is((await read()).access_days, 0, 'neither a preview nor a refusal saves anything');
-  await days.fill('3');
-  await shows(page, /No invited person is reminded/);
   await save(page);
   await isSaved(page);
   assert.equal(await read(), SAVED);

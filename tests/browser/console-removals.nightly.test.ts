@@ -39,11 +39,9 @@ testAppearance(access, {
   },
 });
 
-access('that ends soon is extended from home, for all with one click', async ({ app, browser }) => {
+access('that ends soon is extended from home, for all with one click', async ({ app, page }) => {
   await endsSoon(app, ADA);
   await endsSoon(app, GRACE, inTwoWeeks(app.clock.now()));
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, '/console/');
   await page.getByRole('button', { name: /^Extend to \d+ \w+: Sales of Ada Lovelace$/ }).waitFor();
   await page.getByRole('button', { name: /^Extend all 2 to \d+ \w+$/ }).click();
@@ -56,9 +54,7 @@ access('that ends soon is extended from home, for all with one click', async ({ 
   }
 });
 
-access('as a person sees it is shown to admins, and recorded', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+access('as a person sees it is shown to admins, and recorded', async ({ app, page }) => {
   await openConsole(page, `/console/people/${ADA}`);
   await page.getByRole('button', { name: 'See as Ada' }).click();
   const dialog = page.getByRole('dialog');
@@ -69,11 +65,9 @@ access('as a person sees it is shown to admins, and recorded', async ({ app, bro
   assert.is(look?.actor, ACME);
 });
 
-access('to an app goes with the app, after its name was typed', async ({ app, browser }) => {
+access('to an app goes with the app, after its name was typed', async ({ app, page }) => {
   const { label } = await app.as(ROOT).apps.get({ app_id: CHURN });
   await app.as(ROOT).apps.update({ app_id: CHURN, in_maintenance: true });
-  await using visit = await browser.open();
-  const { page } = visit;
   // The list is read before, and shown again after.
   await openConsole(page, '/console/apps', ROOT);
   const link = page.getByRole('link', { name: label, exact: true });
@@ -94,10 +88,8 @@ access('to an app goes with the app, after its name was typed', async ({ app, br
   await rejectsWith(app.as(ROOT).apps.get({ app_id: CHURN }), 'not-found');
 });
 
-access('of invited people comes from groups and ends', async ({ app, browser }) => {
+access('of invited people comes from groups and ends', async ({ app, page }) => {
   const { id: group } = await app.as(ACME).groups.create({ id: 1, name: 'Auditors', apps: [SALES] });
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, '/console/invite');
   await page.getByRole('combobox', { name: 'Groups for everyone in the list' }).click();
   await page.getByRole('option', { name: 'Auditors' }).click();

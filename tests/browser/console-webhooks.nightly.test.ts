@@ -1,17 +1,16 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
 import { chooseFilter, chooseFromMenu, openConsole, waitForData } from '../support/console.ts';
+import { setRows } from '../support/rows.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
 
-const webhooks = browserSuite('webhooks in the console');
+const webhooks = browserSuite('webhooks in the console', REFUSED);
 
-/** What Chromium says about a refusal that a test causes. */
-const REFUSAL = /responded with a status of 4/;
 const TAB = '/console/clients/1?tab=webhooks';
 let receiver: Receiver;
 
@@ -41,12 +40,7 @@ const createUsed = async (app: TestApp) => {
   const attempt = { attempts: 1, last_attempt_at: at, next_attempt_at: null, duration_ms: 83 };
   const body = { type: 'user.updated', timestamp: at, data: { id: delivered } };
   const set = (event: number, fields: object) =>
-    app
-      .db()
-      .updateTable('webhook_deliveries')
-      .set({ ...attempt, body, ...fields })
-      .where('event_id', '=', event)
-      .execute();
+    setRows(app, 'webhook_deliveries', { event_id: event }, { ...attempt, body, ...fields });
   await set(delivered, { status: 204, response: '', delivered_at: at });
   await set(failed, { status: 503, attempts: 14, response: 'Down for maintenance', failed_at: at });
   return webhook;
@@ -59,51 +53,32 @@ const openWebhook = async (page: Page, { id, url }: { id: number; url: string })
 };
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
-webhooks(
-  'a client admin creates one on the screen of the client, and sees its secret once',
-  async (context) => {
-    const { app, browser } = context;
-    await using visit = await browser.open(REFUSAL);
-    const { page } = visit;
-    await openConsole(page, TAB);
-    await page.getByText('No webhooks yet').waitFor();
-    await page.getByRole('link', { name: 'the API reference' }).waitFor();
-    await page.getByRole('button', { name: 'Create a webhook' }).click();
-    const dialog = page.getByRole('dialog', { name: 'New webhook' });
-    await dialog.getByLabel('URL').fill('nonsense');
-    await dialog.getByRole('button', { name: 'Create' }).click();
-    await dialog.getByText('Must be an https:// address.').waitFor();
-    await dialog.getByLabel('URL').fill(receiver.url);
-    await dialog.getByRole('radio', { name: 'Only some types' }).check();
-    await dialog.getByRole('button', { name: 'Create' }).click();
-    await dialog.getByText('Choose at least one.').waitFor();
-    await dialog.getByRole('combobox', { name: 'Types' }).fill('person changed');
-    await page.getByRole('option', { name: 'A person changed their password' }).click();
-    await dialog.getByRole('combobox', { name: 'Types' }).fill('user.upd');
-    await page.getByRole('option', { name: 'The profile of a person was changed' }).click();
-    await page.keyboard.press('Tab');
-    await assertLooksGood(page, 'console-webhook-form');
-    await dialog.getByRole('button', { name: 'Create' }).click();
-    const secret = page.getByRole('dialog').getByLabel('Secret');
-    assert.match(await secret.inputValue(), /^whsec_/);
-    await press(page, 'Done');
-    const [created] = await app.as(ACME).webhooks.list({});
-    assert.equal([...(created?.types ?? [])].sort(), ['password.changed', 'user.updated']);
-    assert.is(created?.client, 1);
+webhooks('a client admin creates one, and sees its secret once', async ({ app, page }) => {
+  await openConsole(page, TAB);
+  await page.getByText('No webhooks yet').waitFor();
+  await page.getByRole('link', { name: 'the API reference' }).waitFor();
+  await page.getByRole('button', { name: 'Create a webhook' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New webhook' });
+  await dialog.getByLabel('URL').fill(receiver.url);
+  await dialog.getByRole('radio', { name: 'Only some types' }).check();
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await dialog.getByText('Choose at least one.').waitFor();
+  await dialog.getByRole('combobox', { name: 'Types' }).fill('person changed');
+  await page.getByRole('option', { name: 'A person changed their password' }).click();
+  await dialog.getByRole('combobox', { name: 'Types' }).fill('user.upd');
+  await page.getByRole('option', { name: 'The profile of a person was changed' }).click();
+  await page.keyboard.press('Tab');
+  await assertLooksGood(page, 'console-webhook-form');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  const secret = page.getByRole('dialog').getByLabel('Secret');
+  assert.match(await secret.inputValue(), /^whsec_/);
+  await press(page, 'Done');
+  const [created] = await app.as(ACME).webhooks.list({});
+  assert.equal([...(created?.types ?? [])].sort(), ['password.changed', 'user.updated']);
+  assert.is(created?.client, 1);
+});
 
-    const disabled = { is_active: false, disabled_at: app.clock.now(), disabled_reason: 'gone' as const };
-    await app.db().updateTable('webhooks').set(disabled).execute();
-    await page.reload();
-    await page.getByText('Disabled').waitFor();
-    await page.getByRole('link', { name: receiver.url }).click();
-    await page.getByRole('note').getByText('because the receiver answered 410 Gone').waitFor();
-  },
-);
-
-webhooks('a superuser creates one of the installation, and admins do not see it', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open();
-  const { page } = visit;
+webhooks('a superuser creates one of the installation, and admins do not see it', async ({ app, page }) => {
   await openConsole(page, '/console/webhooks', ROOT);
   await press(page, 'New webhook');
   await page.getByRole('dialog').getByLabel('URL').fill(receiver.url);
@@ -117,36 +92,25 @@ webhooks('a superuser creates one of the installation, and admins do not see it'
   await page.getByText('No webhooks yet').waitFor();
 });
 
-webhooks(
-  'deliveries are filtered, shown with what was sent and answered, and sent again',
-  async (context) => {
-    const { app, browser } = context;
-    await using visit = await browser.open(REFUSAL);
-    const { page } = visit;
-    await openWebhook(page, await createUsed(app));
-    await page.getByText('Delivered').waitFor();
-    await assertLooksGood(page, 'console-webhook');
-    await chooseFilter(page, 'Status', 'Failed');
-    await page.waitForURL('**status=failed');
-    const rows = page.getByRole('table', { name: 'Deliveries' }).getByRole('rowheader');
-    await until('only the failed one is shown', async () => (await rows.count()) === 1);
-    await rows.getByRole('button').click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText('503 in 83 ms').waitFor();
-    await dialog
-      .getByRole('region', { name: 'What was answered' })
-      .getByText('Down for maintenance')
-      .waitFor();
-    assert.match(await dialog.getByRole('region', { name: 'What was sent' }).innerText(), '"user.updated"');
-    await dialog.getByRole('button', { name: 'Send again' }).click();
-    await page.getByText(/^Event \d+ is sent again\.$/).waitFor();
-    await page.getByText('No deliveries match').waitFor();
-  },
-);
+webhooks('deliveries are filtered, shown, and sent again', async ({ app, page }) => {
+  await openWebhook(page, await createUsed(app));
+  await page.getByText('Delivered').waitFor();
+  await assertLooksGood(page, 'console-webhook');
+  await chooseFilter(page, 'Status', 'Failed');
+  await page.waitForURL('**status=failed');
+  const rows = page.getByRole('table', { name: 'Deliveries' }).getByRole('rowheader');
+  await until('only the failed one is shown', async () => (await rows.count()) === 1);
+  await rows.getByRole('button').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('503 in 83 ms').waitFor();
+  await dialog.getByRole('region', { name: 'What was answered' }).getByText('Down for maintenance').waitFor();
+  assert.match(await dialog.getByRole('region', { name: 'What was sent' }).innerText(), '"user.updated"');
+  await dialog.getByRole('button', { name: 'Send again' }).click();
+  await page.getByText(/^Event \d+ is sent again\.$/).waitFor();
+  await page.getByText('No deliveries match').waitFor();
+});
 
-webhooks('it is tested, and events since a time are replayed once it is active', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSAL);
-  const { page } = visit;
+webhooks('it is tested, and events since a time are replayed once it is active', async ({ app, page }) => {
   const webhook = await createUsed(app);
   await openWebhook(page, webhook);
   await press(page, 'Send a test');
@@ -174,35 +138,29 @@ webhooks('it is tested, and events since a time are replayed once it is active',
   await page.getByText(/events are sent again\.$/).waitFor();
 });
 
-webhooks(
-  'it is edited, its secret replaced, and removed after the password was confirmed',
-  async (context) => {
-    const { app, browser } = context;
-    await using visit = await browser.open(REFUSAL);
-    const { page } = visit;
-    const webhook = await create(app);
-    await openWebhook(page, webhook);
-    await press(page, 'Edit');
-    await page.getByLabel('Description').fill('The ticket system');
-    await press(page, 'Save');
-    await page.getByText('The ticket system').waitFor();
-    await chooseFromMenu(page, 'Replace the secret…');
-    await press(page, 'Replace');
-    const secret = page.getByRole('dialog').getByLabel('Secret');
-    assert.match(await secret.inputValue(), /^whsec_/);
-    assert.is.not(await secret.inputValue(), webhook.secret);
-    await page.getByText(/the secret before is valid, too\.$/).waitFor();
-    await press(page, 'Done');
+webhooks('it is edited, gets a new secret, and is removed', async ({ app, browser, page }) => {
+  const webhook = await create(app);
+  await openWebhook(page, webhook);
+  await press(page, 'Edit');
+  await page.getByLabel('Description').fill('The ticket system');
+  await press(page, 'Save');
+  await page.getByText('The ticket system').waitFor();
+  await chooseFromMenu(page, 'Replace the secret…');
+  await press(page, 'Replace');
+  const secret = page.getByRole('dialog').getByLabel('Secret');
+  assert.match(await secret.inputValue(), /^whsec_/);
+  assert.is.not(await secret.inputValue(), webhook.secret);
+  await page.getByText(/the secret before is valid, too\.$/).waitFor();
+  await press(page, 'Done');
 
-    await browser.advance(16 * MINUTE_MS);
-    await chooseFromMenu(page, 'Remove…');
-    await press(page, 'Remove');
-    await page.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
-    await press(page, 'Confirm');
-    await waitForHeading(page, 'Webhooks');
-    await page.getByText('No webhooks yet').waitFor();
-    assert.equal(await app.as(ROOT).webhooks.list({}), []);
-  },
-);
+  await browser.advance(16 * MINUTE_MS);
+  await chooseFromMenu(page, 'Remove…');
+  await press(page, 'Remove');
+  await page.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
+  await press(page, 'Confirm');
+  await waitForHeading(page, 'Webhooks');
+  await page.getByText('No webhooks yet').waitFor();
+  assert.equal(await app.as(ROOT).webhooks.list({}), []);
+});
 
 webhooks.run();

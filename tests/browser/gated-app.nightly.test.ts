@@ -8,7 +8,7 @@ import { fillLogin, launchChromium, openTab } from '../support/browser.ts';
 import { findPythonWithRequests } from '../support/environment.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
 import { until } from '../support/time.ts';
 
@@ -53,8 +53,7 @@ const startHost = async (frameUrl: () => string) => {
   return { origin: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void server.close() };
 };
 
-const startExample = async () => {
-  await using started = new AsyncDisposableStack();
+const startExample = async (started: AsyncDisposableStack) => {
   const folder = started.use(await makeScratchFolder());
   const [port, sitePort, appPort] = [await freePort(), await freePort(), await freePort()];
   const steward = `http://localhost:${port}`;
@@ -74,16 +73,10 @@ const startExample = async () => {
   );
   const browser = await launchChromium();
   started.defer(() => browser.close());
-  const moved = started.move();
-  return { steward, site, service, browser, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  return { steward, site, service, browser };
 };
 
-const gated = suite<Awaited<ReturnType<typeof startExample>>>('the example of an app behind the gate');
-
-gated.before(async (context) => {
-  Object.assign(context, await startExample());
-});
-gated.after((context) => context[Symbol.asyncDispose]?.());
+const gated = suiteWith('the example of an app behind the gate', startExample);
 
 gated('greets the person who logs in, at the page that they wanted', async ({ browser, steward, site }) => {
   const page = await openTab(browser);
@@ -102,51 +95,41 @@ gated('greets the person who logs in, at the page that they wanted', async ({ br
   await page.context().close();
 });
 
-gated('redirects the root of the site to the list of apps', async ({ steward, site }) => {
-  const { status, headers } = await fetch(`${site}/`, { redirect: 'manual' });
-
-  assert.is(status, 303);
-  assert.is(headers.get('location'), `${steward}/`);
-});
-
 const python = findPythonWithRequests();
 if (python === undefined) console.log('Skipped embed.py: python3-requests is not installed.');
 else
-  gated(
-    'shows a page of another site the rows of the user, once',
-    async ({ browser, service, steward, site }) => {
-      const permissions = JSON.stringify({ region: ['North'] });
-      const script = [join(EXAMPLES, 'embed.py'), 'sales', 'guest@acme.test', permissions];
-      const child = spawn(python, script, {
-        env: { STEWARD_URL: steward },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const url = (await text(child.stdout)).trim();
-      assert.ok(url.startsWith(`${steward}/v/`), url);
-      await using portal = await startHost(() => url);
-      const { token } = await service.logIn('admin@acme.test', PASSWORD);
-      const allowed = { embed_origins: [portal.origin] };
-      assert.is((await service.send('PATCH /jb/clients/1/gate/', { token, body: allowed })).status, 200);
+  gated('shows a page of another site the rows, once', async ({ browser, service, steward, site }) => {
+    const permissions = JSON.stringify({ region: ['North'] });
+    const script = [join(EXAMPLES, 'embed.py'), 'sales', 'guest@acme.test', permissions];
+    const child = spawn(python, script, {
+      env: { STEWARD_URL: steward },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const url = (await text(child.stdout)).trim();
+    assert.ok(url.startsWith(`${steward}/v/`), url);
+    await using portal = await startHost(() => url);
+    const { token } = await service.logIn('admin@acme.test', PASSWORD);
+    const allowed = { embed_origins: [portal.origin] };
+    assert.is((await service.send('PATCH /jb/clients/1/gate/', { token, body: allowed })).status, 200);
 
-      const page = await openTab(browser);
-      await page.goto(portal.origin);
-      const frame = page.frameLocator('iframe');
-      await frame.getByRole('heading', { name: 'Hello, guest' }).waitFor();
-      assert.equal(await frame.getByRole('row').allTextContents(), [
-        'RegionProductRevenue',
-        'NorthBicycles120400',
-        'NorthHelmets18250',
-      ]);
-      // The app stays open in this frame: its next page needs no new address.
-      const shown = page.frames().find((one) => one.url().startsWith(site));
-      await shown?.goto(`${site}/sales/?page=2`);
-      await frame.getByRole('heading', { name: 'Hello, guest' }).waitFor();
+    const page = await openTab(browser);
+    await page.goto(portal.origin);
+    const frame = page.frameLocator('iframe');
+    await frame.getByRole('heading', { name: 'Hello, guest' }).waitFor();
+    assert.equal(await frame.getByRole('row').allTextContents(), [
+      'RegionProductRevenue',
+      'NorthBicycles120400',
+      'NorthHelmets18250',
+    ]);
+    // The app stays open in this frame: its next page needs no new address.
+    const shown = page.frames().find((one) => one.url().startsWith(site));
+    await shown?.goto(`${site}/sales/?page=2`);
+    await frame.getByRole('heading', { name: 'Hello, guest' }).waitFor();
 
-      await page.reload();
-      await frame.getByText(/used/).first().waitFor();
-      assert.is(await frame.getByRole('row').count(), 0);
-      await page.context().close();
-    },
-  );
+    await page.reload();
+    await frame.getByText(/used/).first().waitFor();
+    assert.is(await frame.getByRole('row').count(), 0);
+    await page.context().close();
+  });
 
 gated.run();

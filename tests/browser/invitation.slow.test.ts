@@ -20,12 +20,10 @@ const tabTo = async (page: Page, name: string): Promise<void> => {
   assert.unreachable(`Tab does not reach ${name}`);
 };
 
-invitation('accepts an invitation with the keyboard alone', async ({ app, browser }) => {
+invitation('accepts an invitation with the keyboard alone', async ({ app, page }) => {
   const invitation_body = 'Dear colleague,\n\nhave a look at the sales figures.\n\nAlex';
   await app.as(ACME).clients.update({ id: 1, invitation_body });
   const { path } = await inviteByLink(app, { email: 'mary@acme.test', apps: ['zylTKNVx', 'Qm3vR8pa'] });
-  await using visit = await browser.open();
-  const { page } = visit;
   await page.goto(path);
   await waitForHeading(page, 'You are invited to Acme Analytics');
   await assertLooksGood(page, 'invitation');

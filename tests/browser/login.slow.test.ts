@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, logIn, waitForHeading } from '../support/browser.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
+import { setRows } from '../support/rows.ts';
 import { assertLooksGood, testAppearance } from '../support/screenshots.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
 
@@ -10,9 +11,7 @@ const login = browserSuite('login and password pages in Chromium');
 
 const NEW = 'a fine new one';
 
-login('logs in, shows the home page and logs out', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+login('logs in, shows the home page and logs out', async ({ page }) => {
   await page.goto('/');
   await assertLooksGood(page, 'login');
   await fillLogin(page, ADA, 'wrong');
@@ -24,10 +23,10 @@ login('logs in, shows the home page and logs out', async ({ browser }) => {
   await waitForHeading(page, 'Hello Ada');
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
   await waitForHeading(page, 'Welcome to Acme Analytics');
-  assert.not.ok((await visit.cookies()).includes('steward_session'));
+  assert.not.ok((await page.context().cookies()).some(({ name }) => name === 'steward_session'));
 });
 
-login('follows redirects to a home on another host', async ({ app, browser }) => {
+login('follows redirects to a home on another host', async ({ app, page }) => {
   const otherHost = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');
     if (request.url === '/arrived') return response.end('<link rel="icon" href="data:,"><h1>Arrived</h1>');
@@ -39,14 +38,12 @@ login('follows redirects to a home on another host', async ({ app, browser }) =>
   });
   const address = otherHost.address();
   const home = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
-  const setHome = (home_location: string) =>
-    app.db().updateTable('clients').set({ home_location }).where('id', '=', 1).execute();
+  const setHome = (home_location: string) => setRows(app, 'clients', { id: 1 }, { home_location });
   await setHome(home);
   try {
-    await using visit = await browser.open();
-    await visit.page.goto('/login/');
-    await fillLogin(visit.page, ADA, DEMO_PASSWORD);
-    await waitForHeading(visit.page, 'Arrived');
+    await page.goto('/login/');
+    await fillLogin(page, ADA, DEMO_PASSWORD);
+    await waitForHeading(page, 'Arrived');
   } finally {
     otherHost.closeAllConnections();
     otherHost.close();
@@ -54,10 +51,7 @@ login('follows redirects to a home on another host', async ({ app, browser }) =>
   }
 });
 
-login('sets a new password once by a mailed link, and the new password logs in', async (context) => {
-  const { app, browser } = context;
-  await using visit = await browser.open();
-  const { page } = visit;
+login('sets a new password once by a mailed link, and the new password logs in', async ({ app, page }) => {
   await page.goto('/login/');
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await assertLooksGood(page, 'reset-ask');
@@ -102,7 +96,7 @@ testAppearance(login, {
     await page.goto('/password/change/');
   },
   'password-expired': async (page, app) => {
-    await app.db().updateTable('clients').set({ password_expiration_days: 30 }).where('id', '=', 2).execute();
+    await setRows(app, 'clients', { id: 2 }, { password_expiration_days: 30 });
     app.clock.advance(31 * DAY_MS);
     await page.goto('http://globex.localhost:8000/login/');
     await fillLogin(page, EDSGER, DEMO_PASSWORD);

@@ -1,15 +1,14 @@
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
+import { setRows } from '../support/rows.ts';
 
 const markup = browserSuite('markup in Chromium');
 
-markup('a message of a client shows markup and links, and runs no script', async ({ app, browser }) => {
+markup('a message of a client shows markup and links, and runs no script', async ({ app, page }) => {
   const message = `<p>Ask <b>Alex</b> or <a href="https://help.test/" onclick="run()">the desk</a>.</p>
     <script>document.title = 'run'</script><img src=x onerror="document.title = 'run'">
     <svg/onload="document.title='run'"><a href="javascript:document.title='run'">no link</a></div></main>`;
-  await app.db().updateTable('clients').set({ message_404: message }).where('id', '=', 1).execute();
-  await using visit = await browser.open();
-  const { page } = visit;
+  await setRows(app, 'clients', { id: 1 }, { message_404: message });
   await page.goto('/nowhere/');
 
   const link = page.getByRole('link', { name: 'the desk' });

@@ -26,10 +26,8 @@ const methodsOf = async (app: TestApp, email: string): Promise<string[] | undefi
   return rows[0]?.methods;
 };
 
-policy('adds one at the login, by the keyboard, and then continues', async ({ app, browser }) => {
+policy('adds one at the login, by the keyboard, and then continues', async ({ app, page }) => {
   await demandPasskeys(app);
-  await using visit = await browser.open();
-  const { page } = visit;
   const authenticator = await addVirtualAuthenticator(page);
   await authenticator.setVerified(false);
   await enterPassword(page, ADA, '/login/?next=/console/account');
@@ -47,11 +45,9 @@ policy('adds one at the login, by the keyboard, and then continues', async ({ ap
   assert.equal(await methodsOf(app, ADA), ['pwd', 'hwk', 'mfa']);
 });
 
-policy('tells a person who is logged in where to add one', async ({ app, browser }) => {
+policy('tells a person who is logged in where to add one', async ({ app, page }) => {
   await enroll(app, GRACE);
   await sql`delete from mfa_factors`.execute(app.db());
-  await using visit = await browser.open();
-  const { page } = visit;
   await addVirtualAuthenticator(page);
   await enterPassword(page, GRACE);
   await waitForHeading(page, 'Hello Grace');

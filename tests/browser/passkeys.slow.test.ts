@@ -1,19 +1,17 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { browserSuite, fillLogin, REFUSED, waitForHeading } from '../support/browser.ts';
 import { addVirtualAuthenticator, disableConditionalUi, enrollInBrowser } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { enroll } from '../support/second-factors.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
 
-const passkeys = browserSuite('passkeys in Chromium');
+const passkeys = browserSuite('passkeys in Chromium', REFUSED);
 
-/** What Chromium says about a refusal that a test causes. */
-const REFUSED = /responded with a status of 4/;
 const SIGN_IN = 'Log in with a passkey';
-const REFUSAL = 'This passkey was not accepted. Try again, or log in another way.';
 /** A page that offers no passkeys: the login page would use one that is not saved yet. */
 const WITHOUT_OFFERS = '/password/reset/';
+const REFUSAL = 'This passkey was not accepted. Try again, or log in another way.';
 const NOT_USED = 'No passkey was used. Try again, or log in another way.';
 
 const enterPassword = async (page: Page, email: string, path = '/login/'): Promise<void> => {
@@ -21,18 +19,14 @@ const enterPassword = async (page: Page, email: string, path = '/login/'): Promi
   await fillLogin(page, email, DEMO_PASSWORD);
 };
 
-passkeys('are not offered before anyone has one', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+passkeys('are not offered before anyone has one', async ({ page }) => {
   await page.goto('/login/');
 
   assert.is(await page.getByRole('button', { name: SIGN_IN }).count(), 0);
   assert.is(await page.locator('script').count(), 0);
 });
 
-passkeys('log in alone, by the keyboard, and continue to `next`', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+passkeys('log in alone, by the keyboard, and continue to `next`', async ({ app, page }) => {
   const authenticator = await addVirtualAuthenticator(page);
   await disableConditionalUi(page);
   await page.goto(WITHOUT_OFFERS);
@@ -46,9 +40,7 @@ passkeys('log in alone, by the keyboard, and continue to `next`', async ({ app, 
   assert.equal([credential?.rpId, credential?.isResidentCredential], ['localhost', true]);
 });
 
-passkeys('are offered by the browser in the field for the email address', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+passkeys('are offered by the browser in the field for the email address', async ({ app, page }) => {
   await addVirtualAuthenticator(page);
   await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, ADA);
@@ -57,9 +49,7 @@ passkeys('are offered by the browser in the field for the email address', async 
   await waitForHeading(page, 'Hello Ada');
 });
 
-passkeys('follow the password, beside the code of an app', async ({ app, browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+passkeys('follow the password, beside the code of an app', async ({ app, page }) => {
   const authenticator = await addVirtualAuthenticator(page);
   await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, GRACE);
@@ -84,9 +74,7 @@ passkeys('follow the password, beside the code of an app', async ({ app, browser
   await waitForHeading(page, 'Hello Grace');
 });
 
-passkeys('say in one sentence why they failed, and keep the focus', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
+passkeys('say in one sentence why they failed, and keep the focus', async ({ app, page }) => {
   const authenticator = await addVirtualAuthenticator(page);
   await disableConditionalUi(page);
   await page.goto(WITHOUT_OFFERS);
@@ -107,28 +95,24 @@ passkeys('say in one sentence why they failed, and keep the focus', async ({ app
   assert.is(await page.evaluate('document.activeElement.textContent'), SIGN_IN);
 });
 
-testAppearance(
-  passkeys,
-  {
-    'login-with-passkeys': async (page) => {
-      await page.goto('/login/');
-      await page.getByRole('button', { name: SIGN_IN }).waitFor();
-    },
-    'login-passkey-failed': async (page) => {
-      await page.goto('/login/');
-      await page.getByRole('button', { name: SIGN_IN }).click();
-      await page.getByRole('alert').getByText(NOT_USED).waitFor();
-    },
-    'login-code-or-passkey': async (page) => {
-      await enterPassword(page, GRACE);
-      await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
-    },
-    'login-passkey': async (page) => {
-      await enterPassword(page, ADA);
-      await waitForHeading(page, 'Use your passkey');
-    },
+testAppearance(passkeys, {
+  'login-with-passkeys': async (page) => {
+    await page.goto('/login/');
+    await page.getByRole('button', { name: SIGN_IN }).waitFor();
   },
-  REFUSED,
-);
+  'login-passkey-failed': async (page) => {
+    await page.goto('/login/');
+    await page.getByRole('button', { name: SIGN_IN }).click();
+    await page.getByRole('alert').getByText(NOT_USED).waitFor();
+  },
+  'login-code-or-passkey': async (page) => {
+    await enterPassword(page, GRACE);
+    await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+  },
+  'login-passkey': async (page) => {
+    await enterPassword(page, ADA);
+    await waitForHeading(page, 'Use your passkey');
+  },
+});
 
 passkeys.run();

@@ -6,9 +6,7 @@ import { ADA } from '../support/test-app.ts';
 
 const reference = browserSuite('API reference in Chromium');
 
-reference('sends requests with the session, and none to other hosts', async ({ browser }) => {
-  await using visit = await browser.open();
-  const { page } = visit;
+reference('sends requests with the session, and none to other hosts', async ({ page }) => {
   const otherHosts: string[] = [];
   await page.route(
     (url) => url.origin !== ORIGIN,
@@ -35,11 +33,9 @@ reference('sends requests with the session, and none to other hosts', async ({ b
   assert.is(await page.getByText('Open API Client').count(), 0);
 });
 
-reference('sends a token with its scheme, whether or not the scheme was typed', async ({ app, browser }) => {
+reference('sends a token with its scheme, typed or not', async ({ app, page }) => {
   const token = await app.tokenOf(ADA);
   for (const typed of [token, `token  ${token} `]) {
-    await using visit = await browser.open();
-    const { page } = visit;
     await openReference(page);
     await page.getByLabel('Value', { exact: true }).fill(typed);
     await openClient(page);

@@ -3,17 +3,15 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { loseResponses, openConsole, waitForData } from '../support/console.ts';
+import { browserSuite, fillLogin, LOST, waitForHeading } from '../support/browser.ts';
+import { openConsole, waitForData } from '../support/console.ts';
 import { OATHTOOL } from '../support/environment.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { enroll, WRONG_CODE } from '../support/second-factors.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
-const factors = browserSuite('second factors in Chromium');
+const factors = browserSuite('second factors in Chromium', LOST);
 
-/** What Chromium says about a refusal that a test causes. */
-const REFUSED = /responded with a status of 4/;
 const SET_UP = 'Set up an authenticator app';
 
 /** What an authenticator app shows, by another implementation than the service's. */
@@ -59,146 +57,102 @@ const enrolmentIn = async (page: Page, app: TestApp) => {
   return { dialog, secret, code: codeAt(secret, app.clock.now()) };
 };
 
-testAppearance(
-  factors,
-  {
-    'login-code': async (page) => enterPassword(page, GRACE),
-    'login-code-wrong': async (page) => {
-      await enterPassword(page, GRACE);
-      await enterCode(page, WRONG_CODE);
-      await page.getByRole('alert').waitFor();
-    },
-    'login-recovery-code': async (page) => {
-      await enterPassword(page, GRACE);
-      await page.getByRole('link', { name: 'Use a recovery code' }).click();
-      await waitForHeading(page, 'Enter a recovery code');
-    },
-    'console-account-set-up': async (page, app) => {
-      await openAccount(page, STAFF);
-      await page.getByRole('button', { name: SET_UP }).click();
-      await enrolmentIn(page, app);
-    },
-    'console-account-recovery-codes': async (page, app) => {
-      await openAccount(page, EDSGER);
-      await page.getByRole('button', { name: SET_UP }).click();
-      const { dialog, code } = await enrolmentIn(page, app);
-      await dialog.getByLabel('Code', { exact: true }).fill(code);
-      await dialog.getByRole('button', { name: 'Confirm' }).click();
-      await dialog.getByRole('list', { name: 'Recovery codes' }).waitFor();
-    },
-    'console-person-second-factor': async (page) => {
-      await openConsole(page, `/console/people/${GRACE}?tab=security`);
-      await page.getByText('10 recovery codes are left.').waitFor();
-      await page.getByText('Password, second factor').waitFor();
-      await waitForData(page);
-    },
-    'console-person-reset-factor': async (page) => {
-      await openConsole(page, `/console/people/${GRACE}?tab=security`);
-      await page.getByRole('button', { name: 'Reset second factor' }).click();
-      await page.getByRole('dialog').getByLabel('Reason').waitFor();
-    },
+testAppearance(factors, {
+  'login-code': async (page) => enterPassword(page, GRACE),
+  'login-code-wrong': async (page) => {
+    await enterPassword(page, GRACE);
+    await enterCode(page, WRONG_CODE);
+    await page.getByRole('alert').waitFor();
   },
-  REFUSED,
-);
-
-factors(
-  'is set up, asked for at the next login, and replaced by a recovery code',
-  async ({ app, browser }) => {
-    await using visit = await browser.open();
-    const { page } = visit;
-    await openAccount(page, ADA);
+  'login-recovery-code': async (page) => {
+    await enterPassword(page, GRACE);
+    await page.getByRole('link', { name: 'Use a recovery code' }).click();
+    await waitForHeading(page, 'Enter a recovery code');
+  },
+  'console-account-set-up': async (page, app) => {
+    await openAccount(page, STAFF);
     await page.getByRole('button', { name: SET_UP }).click();
-    const { dialog, secret, code } = await enrolmentIn(page, app);
+    await enrolmentIn(page, app);
+  },
+  'console-account-recovery-codes': async (page, app) => {
+    await openAccount(page, EDSGER);
+    await page.getByRole('button', { name: SET_UP }).click();
+    const { dialog, code } = await enrolmentIn(page, app);
     await dialog.getByLabel('Code', { exact: true }).fill(code);
     await dialog.getByRole('button', { name: 'Confirm' }).click();
-    const list = dialog.getByRole('list', { name: 'Recovery codes' });
-    await list.waitFor();
-    const codes = await list.getByRole('listitem').allInnerTexts();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      dialog.getByRole('button', { name: 'Download' }).click(),
-    ]);
-    const saved = await readFile(await download.path(), 'utf8');
-    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.getByRole('list', { name: 'Recovery codes' }).waitFor();
+  },
+  'console-person-second-factor': async (page) => {
+    await openConsole(page, `/console/people/${GRACE}?tab=security`);
     await page.getByText('10 recovery codes are left.').waitFor();
-    assert.is(codes.length, 10);
-    assert.is(saved, `${codes.join('\n')}\n`);
-
-    await page.goto('/');
-    await page.getByRole('button', { name: 'Log out', exact: true }).click();
-    await enterPassword(page, ADA, '/login/?next=/console/account');
-    await enterCode(page, nextCode(app, secret));
-    await waitForHeading(page, 'Account');
-    await page.getByText(/^Authenticator app since .*, last used/).waitFor();
-
-    await page.goto('/');
-    await page.getByRole('button', { name: 'Log out', exact: true }).click();
-    await enterPassword(page, ADA);
-    await page.getByRole('link', { name: 'Use a recovery code' }).click();
-    await enterCode(page, codes[3] ?? '', 'Recovery code');
-    await waitForHeading(page, 'Hello Ada');
-    assert.is((await app.as(ADA).mfa.list({})).recovery_codes, 9);
+    await page.getByText('Password, second factor').waitFor();
+    await waitForData(page);
   },
-);
-
-factors(
-  'confirms a sensitive action 16 minutes after the login, and is removed',
-  async ({ app, browser }) => {
-    await using visit = await browser.open(REFUSED);
-    const { page } = visit;
-    await enterPassword(page, GRACE, '/login/?next=/console/account');
-    await enterCode(page, nextCode(app, grace.secret));
-    await waitForHeading(page, 'Account');
-    await page.getByRole('button', { name: 'Remove Phone' }).waitFor();
-    await browser.advance(16 * MINUTE_MS);
-    await page.getByRole('button', { name: 'Remove Phone' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    const prompt = page.getByRole('dialog', { name: 'Confirm with a code' });
-    await prompt.getByLabel('Code', { exact: true }).fill(WRONG_CODE);
-    await prompt.getByRole('button', { name: 'Confirm' }).click();
-    await prompt.getByText('This code is wrong').waitFor();
-    await prompt.getByLabel('Code', { exact: true }).fill(nextCode(app, grace.secret));
-    await prompt.getByRole('button', { name: 'Confirm' }).click();
-    await page.getByText('Second factor removed.').waitFor();
-
-    assert.equal(await app.as(GRACE).mfa.list({}), { factors: [], recovery_codes: 0 });
+  'console-person-reset-factor': async (page) => {
+    await openConsole(page, `/console/people/${GRACE}?tab=security`);
+    await page.getByRole('button', { name: 'Reset second factor' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').waitFor();
   },
-);
-
-factors('asks for a new login if the response to the first code was lost', async ({ app, browser }) => {
-  const email = 'lost-response@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1 });
-  await app
-    .db()
-    .updateTable('users')
-    .set((row) => ({
-      password_hash: row.selectFrom('users').select('password_hash').where('email', '=', ADA),
-    }))
-    .where('email', '=', email)
-    .execute();
-  await using visit = await browser.open(/Failed to load resource/);
-  const { page } = visit;
-  await openAccount(page, email);
-  await page.getByRole('button', { name: SET_UP }).click();
-  const { dialog, code } = await enrolmentIn(page, app);
-  const restore = await loseResponses(page, app, 'mfa.confirmTotp');
-  await dialog.getByLabel('Code', { exact: true }).fill(code);
-  await dialog.getByRole('button', { name: 'Confirm' }).click();
-  await dialog.getByRole('alert').waitFor();
-  await restore();
-  await dialog.getByRole('button', { name: 'Confirm' }).click();
-  // The cookie that was lost is that of the session from now on.
-  await page.waitForURL(/\/login\//);
-
-  assert.is((await app.as(email).mfa.list({})).factors.length, 1);
 });
 
-factors('of a person is reset in the console, with a reason', async ({ app, browser }) => {
+factors('is set up, asked for at the next login, and replaced by a recovery code', async ({ app, page }) => {
+  await openAccount(page, ADA);
+  await page.getByRole('button', { name: SET_UP }).click();
+  const { dialog, secret, code } = await enrolmentIn(page, app);
+  await dialog.getByLabel('Code', { exact: true }).fill(code);
+  await dialog.getByRole('button', { name: 'Confirm' }).click();
+  const list = dialog.getByRole('list', { name: 'Recovery codes' });
+  await list.waitFor();
+  const codes = await list.getByRole('listitem').allInnerTexts();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    dialog.getByRole('button', { name: 'Download' }).click(),
+  ]);
+  const saved = await readFile(await download.path(), 'utf8');
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('10 recovery codes are left.').waitFor();
+  assert.is(codes.length, 10);
+  assert.is(saved, `${codes.join('\n')}\n`);
+
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await enterPassword(page, ADA, '/login/?next=/console/account');
+  await enterCode(page, nextCode(app, secret));
+  await waitForHeading(page, 'Account');
+  await page.getByText(/^Authenticator app since .*, last used/).waitFor();
+
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Log out', exact: true }).click();
+  await enterPassword(page, ADA);
+  await page.getByRole('link', { name: 'Use a recovery code' }).click();
+  await enterCode(page, codes[3] ?? '', 'Recovery code');
+  await waitForHeading(page, 'Hello Ada');
+  assert.is((await app.as(ADA).mfa.list({})).recovery_codes, 9);
+});
+
+factors('confirms a sensitive action 16 minutes after the login', async ({ app, browser, page }) => {
+  await enterPassword(page, GRACE, '/login/?next=/console/account');
+  await enterCode(page, nextCode(app, grace.secret));
+  await waitForHeading(page, 'Account');
+  await page.getByRole('button', { name: 'Remove Phone' }).waitFor();
+  await browser.advance(16 * MINUTE_MS);
+  await page.getByRole('button', { name: 'Remove Phone' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  const prompt = page.getByRole('dialog', { name: 'Confirm with a code' });
+  await prompt.getByLabel('Code', { exact: true }).fill(WRONG_CODE);
+  await prompt.getByRole('button', { name: 'Confirm' }).click();
+  await prompt.getByText('This code is wrong').waitFor();
+  await prompt.getByLabel('Code', { exact: true }).fill(nextCode(app, grace.secret));
+  await prompt.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByText('Second factor removed.').waitFor();
+
+  assert.equal(await app.as(GRACE).mfa.list({}), { factors: [], recovery_codes: 0 });
+});
+
+factors('of a person is reset in the console, with a reason', async ({ app, page }) => {
   const email = 'lost-phone@acme.test';
   await app.as(ROOT).users.create({ email, client: 1 });
   await enroll(app, email, 'Lost phone');
-  await using visit = await browser.open();
-  const { page } = visit;
   await openConsole(page, `/console/people/${email}?tab=security`, ROOT);
   await page.getByText('Lost phone').waitFor();
   await page.getByRole('button', { name: 'Reset second factor' }).click();

@@ -7,17 +7,15 @@ import manifest from '../../package.json' with { type: 'json' };
 import { findOlderNode } from '../support/environment.ts';
 import { installWorkspace } from '../support/packaging.ts';
 import { startService } from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
+import { suiteWith } from '../support/suite.ts';
 
 const run = promisify(execFile);
 
-type Installed = Awaited<ReturnType<typeof installWorkspace>>;
-const tests = suite<Installed>('the package, installed');
-
-tests.before(async (context) => {
-  Object.assign(context, await installWorkspace('.'));
+const tests = suiteWith('the package, installed', async (started) => {
+  const installed = await installWorkspace('.');
+  started.use(installed.folder);
+  return installed;
 });
-tests.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 tests('has what runs and what is read, and nothing else', ({ files }) => {
   const strays = files.filter(

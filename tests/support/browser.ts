@@ -6,7 +6,6 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
-import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHROMIUM } from './environment.ts';
 import { suite } from './suite.ts';
@@ -17,14 +16,24 @@ const HOSTS = ['localhost:8000', 'globex.localhost:8000'];
 const TIMEOUT_MS = 60_000;
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0';
 
+/** What Chromium says about a refusal that a test causes. */
+export const REFUSED = /responded with a status of 4/;
+/** What it says about a response that does not arrive, too. */
+export const LOST = /Failed to load resource|net::/;
+
 type Context = { app: TestApp; browser: TestBrowser };
 export type TestBrowser = Awaited<ReturnType<typeof startBrowser>>;
+export type BrowserSuite = ReturnType<typeof browserSuite>;
 
-/** A suite whose tests share one listening app and one Chromium that resolves the demo's hosts to it, at the time of the app. */
-export const browserSuite = (name: string, settings: Record<string, string> = {}): Test<Context> => {
+/**
+ * A suite whose tests share one listening app and one Chromium that resolves the demo's hosts to it, at the time of the app. Each
+ * test gets a page with a fresh profile.
+ * @param expected errors that tests cause in the browser
+ */
+export const browserSuite = (name: string, expected?: RegExp) => {
   const tests = suite<Context>(name);
   tests.before(async (context) => {
-    context.app = await startTestApp(settings);
+    context.app = await startTestApp();
     context.browser = await startBrowser(context.app).catch(async (error: unknown) => {
       await context.app.close();
       throw error;
@@ -34,7 +43,13 @@ export const browserSuite = (name: string, settings: Record<string, string> = {}
     await browser.close();
     await app.close();
   });
-  return tests;
+  const withPage = (title: string, test: (context: Context & { page: Page }) => Promise<unknown>): void =>
+    tests(title, async (context) => {
+      await using visit = await context.browser.open(expected);
+      await test({ ...context, page: visit.page });
+    });
+  const { before, after, run } = tests;
+  return Object.assign(withPage, { before, after, run, expected, withoutPage: tests });
 };
 
 /** The service that the pages of a context show. */
@@ -139,7 +154,6 @@ const openPage = async (browser: Browser, expected?: RegExp) => {
   return {
     page,
     check,
-    cookies: async () => (await context.cookies()).map(({ name }) => name),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await context.close();
       check();

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { TestBrowser } from './browser.ts';
+import type { BrowserSuite, TestBrowser } from './browser.ts';
 import type { TestApp } from './test-app.ts';
 
 /** A folder to save screenshots in. */
@@ -36,25 +35,23 @@ export type Steps = (page: Page, app: TestApp) => Promise<unknown>;
 /**
  * Adds a test for each page, which looks good. All pages of a suite are opened in the same tab, because a new one would load and
  * compile every script again.
- * @param expected errors that the steps cause in the browser
  */
-export const testAppearance = (
-  tests: Test<{ app: TestApp; browser: TestBrowser }>,
-  pages: Record<string, Steps>,
-  expected?: RegExp,
-): void => {
+export const testAppearance = (tests: BrowserSuite, pages: Record<string, Steps>): void => {
   let visit: Awaited<ReturnType<TestBrowser['open']>> | undefined;
   for (const [name, open] of Object.entries(pages)) {
-    tests(`${name} is accessible, fits the screen and prints no form`, async ({ app, browser }) => {
-      visit ??= await browser.open(expected);
-      const { page } = visit;
-      // A screen that reloads its data would find itself logged out.
-      await page.goto('about:blank');
-      await page.context().clearCookies();
-      await open(page, app);
-      await assertLooksGood(page, name);
-      visit.check();
-    });
+    tests.withoutPage(
+      `${name} is accessible, fits the screen and prints no form`,
+      async ({ app, browser }) => {
+        visit ??= await browser.open(tests.expected);
+        const { page } = visit;
+        // A screen that reloads its data would find itself logged out.
+        await page.goto('about:blank');
+        await page.context().clearCookies();
+        await open(page, app);
+        await assertLooksGood(page, name);
+        visit.check();
+      },
+    );
   }
 };
 
