@@ -83,19 +83,4 @@ exporting('warns once in an interval while exports fail', async ({ collector }) 
   assert.is(warnings.length, 1);
 });
 
-exporting('waits for the last export only for a limited time', async ({ collector }) => {
-  collector.conduct.fault = 'hang';
-  // Of the export that continues after the test, and keeps the process alive.
-  process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '500';
-  const { stop, warnings } = await start(collector, { limits: { flushMs: 1 } });
-  request();
-  await stop();
-
-  assert.equal(warnings, [], 'the export has not ended');
-  assert.is(
-    tracing.startRequest(() => ({ name: 'request' }), {}),
-    null,
-  );
-});
-
 exporting.run();

@@ -88,18 +88,6 @@ addresses('of a person are changed by a superuser at once', async ({ app, page }
   await restore(app, to, ADA);
 });
 
-addresses('of a person are requested by a client admin', async ({ app, page }) => {
-  const to = 'ada.byron@acme.test';
-  const dialog = await openDialog(page, ACME, ADA, 'Ada Lovelace');
-  await dialog.getByText('takes effect when it is confirmed there').waitFor();
-  await dialog.getByLabel('New email address').fill(to);
-  await dialog.getByRole('button', { name: 'Send the link' }).click();
-  await page.getByText(`Sent a link to ${to}.`).waitFor();
-  assert.is((await app.as(ACME).users.get({ email: ADA })).email, ADA);
-  assert.ok(await mailedEmailToken(app, to, 'confirm'));
-  await page.getByRole('status').getByText(`The change to ${to} is not confirmed yet`).waitFor();
-});
-
 addresses('stand beside a name and a color, which people change themselves', async ({ app, page }) => {
   await openConsole(page, '/console/account', GRACE);
   const form = page.getByRole('form', { name: 'Profile' });

@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite, REFUSED } from '../support/browser.ts';
-import { goTo, hearNothing, openConsole, waitForData } from '../support/console.ts';
+import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { setRows } from '../support/rows.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import { ACME, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
@@ -136,17 +136,6 @@ home('requests are denied with a word, which the member reads', async ({ app, pa
   await button(page, 'Withdraw the request for Churn').click();
   await button(page, 'Ask for access to Churn').waitFor();
   assert.equal(await app.as(ACME).requests.list({ email: GRACE, status: 'pending' }), []);
-});
-
-home('requests that were decided elsewhere say by whom, and disappear', async ({ app, page }) => {
-  const { id, version } = await ask(app, GRACE);
-  await hearNothing(page);
-  await openConsole(page, '/console/');
-  await button(page, 'Approve Churn for Grace Hopper').waitFor();
-  await app.as(ROOT).requests.deny({ id, version });
-  await button(page, 'Approve Churn for Grace Hopper').click();
-  await page.getByRole('alert').getByText(`This request was denied by ${ROOT}.`).waitFor();
-  await button(page, 'Approve Churn for Grace Hopper').waitFor({ state: 'detached' });
 });
 
 home.run();

@@ -1,6 +1,5 @@
 import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
 import { ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
@@ -73,24 +72,6 @@ live('tabs share one stream, which another takes over when its tab is closed', a
   await rename(app, 'Grace');
   for (const tab of others) await tab.getByRole('link', { name: 'Grace Hopper' }).waitFor();
   assert.is(streams.size, 2);
-});
-
-live('a hidden tab does not listen, and shows later what it has missed', async ({ app, browser, page }) => {
-  const show = (state: 'hidden' | 'visible') =>
-    page.evaluate(`
-    Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true });
-    Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
-    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
-  await openLive(page, '/console/people');
-  const closed = page.waitForEvent('requestfailed', isStream);
-  await show('hidden');
-  await closed;
-  await browser.advance(MINUTE_MS);
-  await rename(app, 'Missed');
-  await show('visible');
-  await page.getByRole('link', { name: 'Missed Hopper' }).waitFor();
-  await rename(app, 'Grace');
-  await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
 });
 
 live.run();

@@ -78,20 +78,6 @@ webhooks('a client admin creates one, and sees its secret once', async ({ app, p
   assert.is(created?.client, 1);
 });
 
-webhooks('a superuser creates one of the installation, and admins do not see it', async ({ app, page }) => {
-  await openConsole(page, '/console/webhooks', ROOT);
-  await press(page, 'New webhook');
-  await page.getByRole('dialog').getByLabel('URL').fill(receiver.url);
-  await press(page, 'Create');
-  await press(page, 'Done');
-  await page.getByRole('cell', { name: 'The installation' }).waitFor();
-  await page.getByRole('cell', { name: 'All events' }).waitFor();
-  await assertLooksGood(page, 'console-webhooks');
-  assert.is((await app.as(ROOT).webhooks.list({}))[0]?.client, null);
-  await openConsole(page, '/console/webhooks', ACME);
-  await page.getByText('No webhooks yet').waitFor();
-});
-
 webhooks('deliveries are filtered, shown, and sent again', async ({ app, page }) => {
   await openWebhook(page, await createUsed(app));
   await page.getByText('Delivered').waitFor();

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { addVirtualAuthenticator } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { enroll, setFactorPolicy } from '../support/second-factors.ts';
+import { setFactorPolicy } from '../support/second-factors.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 
 const policy = browserSuite('a policy that requires passkeys, in Chromium');
@@ -43,24 +43,6 @@ policy('adds one at the login, by the keyboard, and then continues', async ({ ap
   await waitForHeading(page, 'Account');
 
   assert.equal(await methodsOf(app, ADA), ['pwd', 'hwk', 'mfa']);
-});
-
-policy('tells a person who is logged in where to add one', async ({ app, page }) => {
-  await enroll(app, GRACE);
-  await sql`delete from mfa_factors`.execute(app.db());
-  await addVirtualAuthenticator(page);
-  await enterPassword(page, GRACE);
-  await waitForHeading(page, 'Hello Grace');
-  await demandPasskeys(app);
-  await page.goto('/login/code/?next=/docs/&passkey=1');
-  await waitForHeading(page, 'You need a passkey');
-  await page.getByRole('link', { name: 'Add a passkey' }).click();
-  await page.getByRole('main').getByText('Your next login needs a passkey.').first().waitFor();
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('button', { name: 'Create', exact: true }).click();
-  await page.getByRole('dialog').getByText('recovery codes').first().waitFor();
-
-  assert.equal(await methodsOf(app, GRACE), ['pwd', 'hwk', 'mfa']);
 });
 
 testAppearance(policy, {

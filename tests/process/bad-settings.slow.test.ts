@@ -1,7 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeScratchFolder } from '../support/files.ts';
 import { assertRefused, runCommand } from '../support/service-process.ts';
 
 const SECRET_KEY = 'a secret key that only tests ever use';
@@ -24,29 +22,13 @@ settings('are refused all at once, one line each, without their values', async (
   assert.not.match(outcome.stderr, /-valu?/);
 });
 
-for (const [what, url] of [
-  ['refuses the connection', 'postgres://u:hidden@127.0.0.1:1/x'],
-  ['has no such socket', 'postgres://u:hidden@localhost/x?host=/nowhere'],
-  ['has no address', 'postgres://u:hidden@host.invalid/x'],
-] as const) {
-  settings(`name DATABASE_URL if the host ${what}`, async () => {
-    const outcome = await runCommand(['migrate'], { DATABASE_URL: url, SECRET_KEY });
+settings('name DATABASE_URL if no server listens there', async () => {
+  const DATABASE_URL = 'postgres://u:hidden@127.0.0.1:1/x';
+  const outcome = await runCommand(['migrate'], { DATABASE_URL, SECRET_KEY });
 
-    assertRefused(outcome, 1);
-    assert.match(outcome.stderr, /^DATABASE_URL: the database cannot be used \(.+\)\.( Check .+\.)?\n$/);
-    assert.not.match(outcome.stderr, /hidden|E[A-Z]{5,}/);
-  });
-}
-
-settings('name the folder if DATA_DIR is a file or cannot be created', async () => {
-  await using folder = await makeScratchFolder();
-  await writeFile(folder.join('file'), '');
-  for (const DATA_DIR of [folder.join('file'), folder.join('file', 'below')]) {
-    const outcome = await runCommand(['migrate'], { DATA_DIR });
-
-    assertRefused(outcome, 1);
-    assert.match(outcome.stderr, DATA_DIR);
-  }
+  assertRefused(outcome, 1);
+  assert.match(outcome.stderr, /^DATABASE_URL: the database cannot be used \(.+\)\.( Check .+\.)?\n$/);
+  assert.not.match(outcome.stderr, /hidden|E[A-Z]{5,}/);
 });
 
 settings.run();

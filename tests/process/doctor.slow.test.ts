@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import { startTcpDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { examine, runCommand, startService } from '../support/service-process.ts';
+import { examine, startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { suiteWith } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
@@ -112,20 +112,6 @@ doctor('starts nothing and creates nothing where no service has run', async () =
     ),
     false,
   );
-});
-
-doctor('reports invalid settings and stops there, with a line for each', async () => {
-  const { code, stdout, stderr } = await runCommand(['doctor'], { PORT: 'many', SMTP_URL: 'mail-secret' });
-
-  assert.is(code, 1);
-  assert.is(stderr, '');
-  assert.match(
-    stdout,
-    /^FAILURE {2}settings {2}Invalid setting PORT: must be a whole number from 0 to 65535\. → See/m,
-  );
-  assert.match(stdout, /^FAILURE {2}settings {2}Invalid setting SMTP_URL: /m);
-  assert.match(stdout, /^2 failures, 0 warnings\.$/m);
-  assert.not.match(stdout, 'mail-secret');
 });
 
 doctor.run();

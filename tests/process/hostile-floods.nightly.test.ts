@@ -96,10 +96,6 @@ floods('limits its memory for anonymous uploads of 16 MiB to a protected procedu
   assertServes(context, flood(context.service, 30, unfinishedUpload('/trpc/usage.record', 16 * MIB))),
 );
 
-floods('limits its memory for many anonymous uploads to a public procedure', (context) =>
-  assertServes(context, flood(context.service, 300, unfinishedUpload('/trpc/sessions.create', MIB))),
-);
-
 /** Of bodies without credentials. */
 const HALF_BODY_BYTES = [1_000, 16_000, 60_000];
 const LOGIN_LOOPS = 40;

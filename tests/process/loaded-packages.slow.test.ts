@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, startService } from '../support/service-process.ts';
+import { startService } from '../support/service-process.ts';
 
 const RECORDER = join(import.meta.dirname, '../fixtures/loaded-packages.ts');
 
@@ -39,19 +39,6 @@ loading('starts without the packages that only some instances need', async () =>
     loaded.filter((name) => NOT_NEEDED.includes(name)),
     [],
   );
-});
-
-loading('prints its version without the ORM', async () => {
-  await using folder = await makeScratchFolder();
-  const file = folder.join('loaded.json');
-  const settings = { STEWARD_TEST_LOADED: file, NODE_OPTIONS: `--import=${RECORDER}` };
-  const { code } = await runCommand(['--version'], settings);
-
-  const loaded: string[] = JSON.parse(await readFile(file, 'utf8'));
-
-  assert.is(code, 0);
-  assert.ok(loaded.includes('commander'), 'what is needed was recorded');
-  assert.not(loaded.includes('@mikro-orm/core'), '200 ms');
 });
 
 loading.run();

@@ -12,20 +12,6 @@ import { until } from '../support/time.ts';
 
 const messages = suite('messages to operators');
 
-messages('name a missing file in one line', async () => {
-  await using folder = await makeScratchFolder();
-  const settings = { DATA_DIR: folder.join('data'), APP_STORE: `file:${folder.join('store')}` };
-
-  for (const [args, line] of [
-    [['import-django', 'nofile.json'], 'nofile.json: no such file or directory.\n'],
-    [['apps', 'publish', 'no.file'], 'no.file cannot be read.\n'],
-  ] as const) {
-    const outcome = await runCommand([...args], settings, folder.path);
-    assertRefused(outcome, 1);
-    assert.is(outcome.stderr, line);
-  }
-});
-
 messages('serve says once that a newer version has migrated the database, and what holds', async () => {
   await using server = await startExternalDatabase();
   await using folder = await makeScratchFolder();
@@ -73,26 +59,6 @@ messages('migrate names the missing privileges of a role', async () => {
     outcome.stderr,
     /^DATABASE_URL: .*permission denied for schema public\. The role needs USAGE and CREATE/,
   );
-});
-
-messages('standard output contains only JSON if it is not a terminal', async () => {
-  await using folder = await makeDataDir();
-  await using service = await startService('serve', { DATA_DIR: folder.path });
-  const { stdout, stderr } = await service.kill('SIGTERM');
-
-  const entries = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line).msg);
-  for (const said of [
-    'Created the first superuser: admin@localhost',
-    `Steward listens on ${service.address}`,
-    'Stopping: SIGTERM',
-  ]) {
-    assert.ok(entries.includes(said), said);
-  }
-  assert.match(stderr, /^Password \(shown only once\): \S{16}\n$/);
-  assert.not.match(stdout, stderr.trim().split(' ').at(-1) ?? '');
 });
 
 messages('the log has one line of text for each response with LOG_FORMAT=text', async () => {

@@ -85,23 +85,4 @@ stopping('completes running requests, and waits for no idle connection', async (
   for (const socket of idle) socket.destroy();
 });
 
-stopping('ends at once after a second signal', async ({ folder }) => {
-  await using service = await startService('demo', { DATA_DIR: folder.path });
-  const { hostname: host, port } = new URL(service.address);
-  const socket = connect(Number(port), host).on('error', () => {});
-  socket.write(
-    'POST /api/v1/api-token-auth/ HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n',
-  );
-  await once(socket, 'data');
-
-  const ending = service.kill('SIGINT');
-  // Its output may end later than the process.
-  const repeated = setInterval(() => service.isRunning() && process.kill(service.pid, 'SIGINT'), 200);
-  const { code } = await ending.finally(() => clearInterval(repeated));
-
-  assert.is(code, 130);
-  socket.destroy();
-  await until('the database has stopped', async () => (await serverProcesses(folder.path)).length === 0);
-});
-
 stopping.run();

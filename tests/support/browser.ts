@@ -8,7 +8,7 @@ import {
 } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { CHROMIUM } from './environment.ts';
-import { suite } from './suite.ts';
+import { suiteWith } from './suite.ts';
 import { DEMO_PASSWORD, startTestApp, type TestApp } from './test-app.ts';
 
 const HOSTS = ['localhost:8000', 'globex.localhost:8000'];
@@ -31,17 +31,12 @@ export type BrowserSuite = ReturnType<typeof browserSuite>;
  * @param expected errors that tests cause in the browser
  */
 export const browserSuite = (name: string, expected?: RegExp) => {
-  const tests = suite<Context>(name);
-  tests.before(async (context) => {
-    context.app = await startTestApp();
-    context.browser = await startBrowser(context.app).catch(async (error: unknown) => {
-      await context.app.close();
-      throw error;
-    });
-  });
-  tests.after(async ({ app, browser }) => {
-    await browser.close();
-    await app.close();
+  const tests = suiteWith(name, async (started): Promise<Context> => {
+    const app = await startTestApp();
+    started.defer(app.close);
+    const browser = await startBrowser(app);
+    started.defer(browser.close);
+    return { app, browser };
   });
   const withPage = (title: string, test: (context: Context & { page: Page }) => Promise<unknown>): void =>
     tests(title, async (context) => {

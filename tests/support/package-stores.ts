@@ -12,7 +12,7 @@ import {
 import { packageFileName, parsePackageFileName, requirePackageFileName } from '../../src/lib/package-name.ts';
 import { makeScratchFolder } from './files.ts';
 import { refuses, sha256 } from './packages.ts';
-import { suite } from './suite.ts';
+import { suiteWith } from './suite.ts';
 
 export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore =>
   createPackageStore(openFolder(dir));
@@ -95,11 +95,9 @@ type CreateStore = () => PackageStore | Promise<PackageStore>;
 
 /** The contract of every package store. */
 export const testPackageStore = (name: string, createStore: CreateStore) => {
-  const store = suite<{ sources: Awaited<ReturnType<typeof makeSources>> }>(`${name} package store`);
-  store.before(async (context) => {
-    context.sources = await makeSources();
-  });
-  store.after(({ sources }) => sources[Symbol.asyncDispose]());
+  const store = suiteWith(`${name} package store`, async (started) => ({
+    sources: started.use(await makeSources()),
+  }));
 
   store('opens what was published, with its size and hash', async ({ sources }) => {
     const packages = await createStore();

@@ -77,16 +77,6 @@ export const inspect = (bytes: Buffer, claims = {}) =>
 /** Inspects a good package with one more entry. */
 export const inspectEntry = (entry: OddEntry) => inspect(packageOf([tarEntry(entry)]));
 
-/** A package stream that counts the bytes read from it. */
-export const countBytes = (bytes: Buffer) => {
-  let readBytes = 0;
-  const stream = stored(bytes).body.map((chunk: Buffer) => {
-    readBytes += chunk.length;
-    return chunk;
-  });
-  return { stream, total: () => readBytes };
-};
-
 type Content = {
   slug: string;
   version: string;

@@ -2,7 +2,7 @@ import type { AuditAction } from '../../src/services/audit/audit.ts';
 import { createVisitor, type Page } from './http-clients.ts';
 import { locationOf, pathOf, startIdentityProvider, type TestProvider } from './identity-provider.ts';
 import { setRows } from './rows.ts';
-import { suite } from './suite.ts';
+import { suiteWith } from './suite.ts';
 import { ACME, ROOT, startTestApp, type TestApp } from './test-app.ts';
 
 /** The client of `ACME` in the demo workspace. */
@@ -15,22 +15,17 @@ export const ssoSuite = (
   name: string,
   settings: Record<string, string> = {},
   options: Parameters<typeof startTestApp>[1] = {},
-) => {
-  const tests = suite<Fixture>(name);
-  tests.before(async (context) => {
-    context.app = await startTestApp(settings, options);
-    context.provider = await startIdentityProvider(context.app.config.baseUrl);
-    context.connection = await addConnection(context.app, context.provider);
-    await activate(context.app, context.connection);
-    await verifyDomain(context.app, ACME_ID, 'acme.test');
+) =>
+  suiteWith(name, async (started): Promise<Fixture> => {
+    const app = await startTestApp(settings, options);
+    started.defer(app.close);
+    const provider = await startIdentityProvider(app.config.baseUrl);
+    started.defer(provider.close);
+    const connection = await addConnection(app, provider);
+    await activate(app, connection);
+    await verifyDomain(app, ACME_ID, 'acme.test');
+    return { app, provider, connection };
   });
-  tests.after(async (context) => {
-    await context.provider.close();
-    await context.app.close();
-    Object.assign(context, { app: undefined, provider: undefined });
-  });
-  return tests;
-};
 
 export const addConnection = async (app: TestApp, provider: TestProvider, client = ACME_ID) => {
   const { issuer, clientId: client_id, clientSecret: client_secret } = provider;

@@ -35,7 +35,11 @@ export const suiteWith = <T extends object, U extends object = object>(
   tests.before(async (context) => {
     ofAll = await open(context, start);
   });
-  tests.after(() => ofAll?.disposeAsync());
+  tests.after(async (context) => {
+    await ofAll?.disposeAsync();
+    // The runner keeps the module loaded, and the context would keep an app in memory.
+    for (const name of Object.keys(context)) Reflect.set(context, name, undefined);
+  });
   if (!startEach) return tests;
   tests.before.each(async (context) => {
     ofEach = await open(context, (started) => startEach(started, context));

@@ -1,5 +1,4 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import type { Test } from 'uvu';
 import type { Context } from '../../routers/context.ts';
 import { createCaller } from '../../routers/index.ts';
 import type { Argon2Cost } from '../../src/adapters/hashing/password-hashes.ts';
@@ -13,7 +12,7 @@ import { Problem } from '../../src/lib/problems.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { makeScratchFolder } from './files.ts';
 import { assertDocumented } from './openapi.ts';
-import { suite } from './suite.ts';
+import { suiteWith } from './suite.ts';
 import { createTestDatabase } from './test-database.ts';
 import { CHEAP_HASH } from './test-server.ts';
 import { createTestClock } from './time.ts';
@@ -197,18 +196,12 @@ export const appSuite = (
   name: string,
   settings: Record<string, string> = {},
   options: Parameters<typeof startTestApp>[1] = {},
-): Test<{ app: TestApp }> => {
-  const tests = suite<{ app: TestApp }>(name);
-  tests.before(async (context) => {
-    context.app = await startTestApp(settings, options);
+) =>
+  suiteWith(name, async (started) => {
+    const app = await startTestApp(settings, options);
+    started.defer(app.close);
+    return { app };
   });
-  tests.after(async (context) => {
-    await context.app.close();
-    // The runner keeps the module loaded, and the context would keep the app in memory.
-    Object.assign(context, { app: undefined });
-  });
-  return tests;
-};
 
 /** The address of the app. The first call makes it listen. */
 export const addressOf = async ({ server }: TestApp): Promise<string> => {

@@ -61,8 +61,5 @@ export const revokeFromAll = (service: Service) => {
   return sendAs(service, 'POST /jb/users/bulk/', { filter, action: 'revoke-apps', apps: [SALES] }, 'revoke');
 };
 
-export const mailLinks = (service: Service, emails: string[], key: string) =>
-  sendAs(service, 'POST /jb/users/bulk/', { emails, action: 'send-password-link' }, key);
-
 export const undoAt = (service: Service, operation: string) =>
   sendAs(service, `POST /jb/operations/${operation}/undo/`);

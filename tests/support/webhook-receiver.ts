@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { createDeliveryQueue } from '../../src/services/webhooks/delivery-queue.ts';
 import { createWebhookSecrets } from '../../src/services/webhooks/webhook-sending.ts';
-import { suite } from './suite.ts';
+import { suiteWith } from './suite.ts';
 import { ACME, ADA, ROOT, SECRET_KEY, startTestApp, type TestApp } from './test-app.ts';
 
 /** What a receiver of webhooks has got. */
@@ -73,25 +73,26 @@ export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 export type WebhookContext = { app: TestApp; receiver: Receiver };
 
 /** A suite in which each test begins without webhooks, and with a receiver. */
-export const webhookSuite = (name: string) => {
-  const webhooks = suite<WebhookContext>(name);
-
-  webhooks.before(async (context) => {
-    context.app = await startTestApp();
-    // The verifier of signatures has no other clock.
-    context.app.clock.advance(Date.now() - context.app.clock.now().getTime());
-    await context.app.as(ROOT).events.list({});
-  });
-  webhooks.after(({ app }) => app.close());
-  webhooks.before.each(async (context) => {
-    context.app.clock.advance(1_000);
-    await context.app.db().deleteFrom('webhooks').execute();
-    await context.app.as(ROOT).events.list({});
-    context.receiver = await startReceiver();
-  });
-  webhooks.after.each(({ receiver }) => receiver.close());
-  return webhooks;
-};
+export const webhookSuite = (name: string) =>
+  suiteWith(
+    name,
+    async (started) => {
+      const app = await startTestApp();
+      started.defer(app.close);
+      // The verifier of signatures has no other clock.
+      app.clock.advance(Date.now() - app.clock.now().getTime());
+      await app.as(ROOT).events.list({});
+      return { app };
+    },
+    async (started, { app }) => {
+      app.clock.advance(1_000);
+      await app.db().deleteFrom('webhooks').execute();
+      await app.as(ROOT).events.list({});
+      const receiver = await startReceiver();
+      started.defer(receiver.close);
+      return { receiver };
+    },
+  );
 
 const TYPES = ['user.updated' as const];
 

@@ -112,15 +112,6 @@ faults('are reported with all errors, by record, key and field', async ({ databa
   assert.equal(await database.users(), []);
 });
 
-faults('are reported with all errors of a record together', async ({ database }) => {
-  const { totals, remarks } = await database.importDump([
-    djangoUser('no address', { first_name: LONG, is_active: null, last_login: '' }),
-  ]);
-
-  assert.equal(remarks.map(({ field }) => field).sort(), ['email', 'first_name', 'is_active', 'last_login']);
-  assert.is(totals.faulty, 1);
-});
-
 faults('may have elements that are no records', async ({ database }) => {
   const odd = [
     null,
