@@ -62,6 +62,17 @@ editing('the second of two admins who rename a person chooses between both names
   await page.keyboard.press('Escape');
 });
 
+editing('changes of different fields are merged', async ({ app, page }) => {
+  await hearNothing(page);
+  await openConsole(page, `/console/people/${GRACE}?tab=profile`);
+  await page.getByLabel('First name').fill('Amazing');
+  await app.as(ROOT).users.update({ email: GRACE, last_name: 'Hopper' });
+  await save(page);
+  await waitForHeading(page, 'Amazing Hopper');
+  const { first_name, last_name } = await app.as(ROOT).users.get({ email: GRACE });
+  assert.equal([first_name, last_name], ['Amazing', 'Hopper']);
+});
+
 editing('what was typed is kept when the session ends before it is saved', async ({ app, page }) => {
   await page.route('**/trpc/users.update*', async (route) => {
     await app.db().deleteFrom('sessions').execute();
