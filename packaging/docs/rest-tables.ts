@@ -85,22 +85,23 @@ const callersOf = ({ isPublic, role }: Endpoint): string => {
   return role === undefined ? 'user' : (CALLERS[role] ?? role);
 };
 
-/** Query parameters as `?name`, then the fields of the body. Required ones are bold. */
+/** Query parameters as `?name`, then the fields of the body. Required ones end with `!`. */
 const inputOf = ({ parameters = [], requestBody }: Operation, document: Document): string => {
   const query = parameters.filter((parameter) => parameter.in === 'query' && parameter.name !== 'format');
   const hasPages = PAGING.every((key) => query.some(({ name }) => name === key));
-  const names = query
-    .filter(({ name }) => !(hasPages && PAGING.includes(name)))
-    .map(({ name, required }) => named(`?${name}`, required));
-  return [...names, ...(hasPages ? ['pages'] : []), ...bodyFields(requestBody, document)].join(', ') || '–';
+  const asked = query.filter(({ name }) => !(hasPages && PAGING.includes(name)));
+  const { fields, isList } = bodyFields(requestBody, document);
+  const names = [...asked.map(({ name, required }) => named(`?${name}`, required)), ...fields].join(' ');
+  const parts = [names && `\`${names}\``, hasPages && 'pages', isList && 'or an array of these objects'];
+  return parts.filter(Boolean).join(', ') || '–';
 };
 
-const bodyFields = (requestBody: RequestBody | undefined, document: Document): string[] => {
+const bodyFields = (requestBody: RequestBody | undefined, document: Document) => {
   const schema = resolved(requestBody?.content['application/json']?.schema, document);
   const [single] = schema.oneOf ?? [];
   const { properties = {}, required = [] } = single ? resolved(single, document) : schema;
   const fields = Object.keys(properties).map((name) => named(name, required.includes(name)));
-  return single ? [...fields, 'or an array of these objects'] : fields;
+  return { fields, isList: single !== undefined };
 };
 
 const resolved = (schema: BodySchema = {}, document: Document): BodySchema => {
@@ -108,4 +109,4 @@ const resolved = (schema: BodySchema = {}, document: Document): BodySchema => {
   return name === undefined ? schema : (document.components.schemas[name] ?? {});
 };
 
-const named = (name: string, isRequired: boolean): string => (isRequired ? `**\`${name}\`**` : `\`${name}\``);
+const named = (name: string, isRequired: boolean): string => (isRequired ? `${name}!` : name);

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { constants } from 'node:os';
 import { getSystemErrorMessage } from 'node:util';
 
 /** The code of a failed system call (`ENOENT`), or a SQLSTATE. */
@@ -24,6 +25,14 @@ type SystemError = Error & {
 const isSystemError = (error: Error): error is SystemError =>
   'errno' in error && typeof error.errno === 'number' && 'syscall' in error;
 
+/** Used if Node's message is only the code, or repeats the C library. */
+const WORDS: Record<number, string> = {
+  [-constants.errno.EDQUOT]: 'disk quota exceeded',
+  [-constants.errno.EISDIR]: 'is a directory',
+  [-3008]: 'no such host',
+  [-3001]: 'no name server answers',
+};
+
 const placeOf = ({ path, address, port, hostname, syscall }: SystemError): string =>
   path ?? (address && port ? addressText(address, port) : (address ?? hostname ?? syscall));
 
@@ -32,7 +41,9 @@ const addressText = (address: string, port: number): string =>
 
 /** Why a system call failed, in words: `read-only file system`. Null for other errors. */
 export const causeInWords = (error: unknown): string | null =>
-  error instanceof Error && isSystemError(error) ? getSystemErrorMessage(error.errno) : null;
+  error instanceof Error && isSystemError(error)
+    ? (WORDS[error.errno] ?? getSystemErrorMessage(error.errno))
+    : null;
 
 /**
  * The message of an error, for operators. For a failed system call, the place and the cause in words: `/srv/data: read-only file system`. A

@@ -293,7 +293,6 @@ messages('name every type of event, and warn of failures', () => {
     'domain.lapsed',
     'login.failed',
     'login.sso_failed',
-    'mfa.copy_detected',
     'mfa.failed',
     'request.refused',
     'webhook.disabled',

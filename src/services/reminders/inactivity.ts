@@ -75,7 +75,7 @@ const suspend = async ({ em, clock, audit }: Deps, client: number, member: Due):
   // Forked, so that it does not keep all members in memory.
   const done = em.fork().transactional(async (tx) => {
     const now = clock.now();
-    if (member.is_admin) await lockAdmins(tx, client);
+    if (member.is_admin) await lockAdmins(tx, client, member.user_id);
     await lockVisibleUser(tx, service, member.email);
     const ofMember = sql`(select * from memberships where client_id = ${client} and user_id = ${member.user_id})`;
     const { rows } = await sql`
@@ -90,8 +90,11 @@ const suspend = async ({ em, clock, audit }: Deps, client: number, member: Due):
   });
 };
 
-/** Prevents two instances from suspending the last two admins at the same time. Users are locked in the order of their ids. */
-const lockAdmins = (tx: Em, client: number) =>
+/**
+ * Prevents two instances from suspending the last two admins at the same time. Locks users in the order of their ids, including a member who
+ * is no admin any more: locking that member afterwards could deadlock.
+ */
+const lockAdmins = (tx: Em, client: number, memberId: number) =>
   sql`
     select from users where id in (select user_id from memberships where client_id = ${client} and is_admin)
-    order by id for update`.execute(kysely(tx));
+      or id = ${memberId} order by id for update`.execute(kysely(tx));
