@@ -1,8 +1,7 @@
-import type { Em } from '../src/db/kysely.ts';
 import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
-import type { Services } from '../src/services/index.ts';
+import type { ConfirmBeforeCommit, Services } from '../src/services/index.ts';
 import type { ListFormat } from './schemas/row-encoder.ts';
 
 /** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
@@ -45,9 +44,6 @@ export type Context = {
   /** The requested host with its port, which identifies a site. */
   host: string;
 };
-
-/** Runs once in each transaction of a unit of work, just before its commit. If it throws, the transaction is rolled back. */
-export type ConfirmBeforeCommit = (tx: Em) => Promise<void>;
 
 /** `number` starts at 1; `count` is the length of the whole list. */
 export type Pagination = { number: number; size: number; count: number };

@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
-import type { ConfirmBeforeCommit } from '../routers/context.ts';
 import { openBackupStore } from './adapters/backup-store/backup-store.ts';
 import { createEventSinks } from './adapters/event-sinks/event-sink.ts';
 import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
@@ -19,7 +18,6 @@ import type { Em } from './db/kysely.ts';
 import { isReady } from './db/migrate.ts';
 import { listenToDatabase } from './db/pg-listener.ts';
 import { createDrain, createRequestQueues } from './http/connections.ts';
-import type { InTransaction } from './http/middleware/request-context.ts';
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
 import { createGuardedFetch } from './lib/guarded-fetch.ts';
@@ -27,14 +25,7 @@ import { type Logger, withoutKnownStacks } from './lib/logger.ts';
 import { Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler, type Task } from './server/scheduler.ts';
-import {
-  createAudit,
-  EVENT_CHANNEL,
-  NO_ORIGIN,
-  type Origin,
-  WEBHOOK_CHANNEL,
-} from './services/audit/audit.ts';
-import { createAuthentication } from './services/auth/authentication.ts';
+import { createAudit, EVENT_CHANNEL, NO_ORIGIN, WEBHOOK_CHANNEL } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { recheckDomains } from './services/clients/domains.ts';
 import { finishErasures } from './services/data-rights/erasure.ts';
@@ -43,7 +34,7 @@ import { maintainEvents } from './services/events/event-rows.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
 import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
-import { createServices } from './services/index.ts';
+import { createServiceFactories } from './services/index.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail/mail-worker.ts';
 import { createMailWriter } from './services/mail/mail-writer.ts';
 import { createOutbox } from './services/mail/outbox.ts';
@@ -62,7 +53,7 @@ import { enqueueAccessReminders, enqueueInvitationReminders } from './services/r
 import { enqueueDigests } from './services/reminders/weekly-digest.ts';
 import { pruneRemovedUsage } from './services/removals/removals.ts';
 import { createSinkQueue, createSinkWorker, isAwaitedBySinks } from './services/sinks/sink-queue.ts';
-import { createSharedParts, type ServiceDeps } from './services/unit-of-work.ts';
+import { createSharedParts } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 import { pruneGrants } from './services/users/grants.ts';
 import { createDeliveryQueue } from './services/webhooks/delivery-queue.ts';
@@ -113,11 +104,17 @@ export const createApp = async (deps: AppDeps) => {
   const sinkWorker = openSinkWorker(resources);
   const tasks = { mails: mail.prune, webhooks: webhooks.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
-  const { openServices, openAuthentication, inTransaction } = createServiceFactories(resources, {
+  const serviceDeps = {
+    ...config,
+    ...resources,
     ...mail,
+    ...createSharedParts(resources),
+    loadCommonPasswords,
+    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
     resumeErasures: () => scheduler.runSoon('erasures'),
     erasurePatienceMs: deps.erasurePatienceMs ?? ERASURE_PATIENCE_MS,
-  });
+  };
+  const { openServices, openAuthentication, inTransaction } = createServiceFactories(orm.em, serviceDeps);
 
   const requests = createRequestQueues();
   const server = await createServer({
@@ -229,56 +226,6 @@ const openResources = async (deps: AppDeps) => {
       logger,
     }),
   };
-};
-
-/** @returns functions that create the services of one request, which share a unit of work */
-const createServiceFactories = (
-  resources: Resources,
-  given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures' | 'erasurePatienceMs'>,
-) => {
-  const { config, orm } = resources;
-  const serviceDeps = {
-    ...config,
-    ...resources,
-    ...given,
-    ...createSharedParts(resources),
-    loadCommonPasswords,
-    environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
-  };
-  const fork = (confirmBeforeCommit: ConfirmBeforeCommit | undefined): Em => {
-    if (!confirmBeforeCommit) return orm.em.fork();
-    const em = orm.em.fork({ freshEventManager: true });
-    runBeforeCommit(em, confirmBeforeCommit);
-    return em;
-  };
-  const { clock, tokenIdleDays, lookUpCredential } = serviceDeps;
-  const authenticationDeps = { em: orm.em.fork(), clock, tokenIdleDays, lookUpCredential };
-  const inTransaction: InTransaction = (origin, work, confirmBeforeCommit) =>
-    fork(confirmBeforeCommit).transactional((tx) => work(createServices(tx, serviceDeps, origin)));
-  return {
-    openServices: (origin: Origin = NO_ORIGIN, confirmBeforeCommit?: ConfirmBeforeCommit) =>
-      createServices(fork(confirmBeforeCommit), serviceDeps, origin),
-    /** For callers of requests, who are looked up outside of transactions. */
-    openAuthentication: (origin: Origin) => createAuthentication({ ...authenticationDeps, origin }),
-    inTransaction,
-  };
-};
-
-/**
- * Runs `confirm` last in each transaction of a unit of work, after its flush and before its commit. Not at the end of nested transactions:
- * they are savepoints, and more work follows.
- */
-const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
-  const outermost = new WeakSet<object>();
-  em.getEventManager().registerSubscriber({
-    beforeTransactionStart: ({ em: tx, transaction: parent }) => {
-      if (!parent) outermost.add(tx);
-    },
-    beforeTransactionCommit: async ({ em: tx }) => {
-      // The event has the transaction's own entity manager, but its type is the parent's.
-      if (outermost.has(tx)) await confirm(tx as Em);
-    },
-  });
 };
 
 const maintenanceTasks = (resources: Resources) => {

@@ -2,8 +2,8 @@ import { parseJson } from '../../src/lib/exact-json.ts';
 import { canonicalJson, isOpaque, opaque } from '../../src/lib/json-value.ts';
 import { invalid, Problem } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
-import type { Services } from '../../src/services/index.ts';
-import type { ConfirmBeforeCommit, Context, Precondition } from '../context.ts';
+import type { ConfirmBeforeCommit, Services } from '../../src/services/index.ts';
+import type { Context, Precondition } from '../context.ts';
 
 /** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
 export type GuardMeta = {

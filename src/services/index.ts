@@ -2,7 +2,7 @@ import type { Em } from '../db/kysely.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
 import { createAttention } from './attention/attention.ts';
-import { createAudit, type Origin } from './audit/audit.ts';
+import { createAudit, NO_ORIGIN, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
 import { createApiTokens, createTokenRefresh } from './auth/api-tokens.ts';
@@ -172,11 +172,57 @@ export type Services = { readonly [K in keyof typeof factories]: ReturnType<(typ
  * Creates the services of one unit of work, which has its own entity manager. Each service is created on first use, because
  * a request needs two or three of them.
  */
-export const createServices = (em: Em, deps: ServiceDeps, origin: Origin): Services => {
+const createServices = (em: Em, deps: ServiceDeps, origin: Origin): Services => {
   const unit = createUnit(em, deps, origin);
   const get = (created: Record<string, unknown>, name: keyof Services): unknown => {
     created[name] ??= factories[name]?.(unit); // `await` looks for `then`
     return created[name];
   };
   return new Proxy({}, { get }) as Services; // each member is what the factory of its name creates
+};
+
+/** Runs once in each transaction of a unit of work, just before its commit. If it throws, the transaction is rolled back. */
+export type ConfirmBeforeCommit = (tx: Em) => Promise<void>;
+
+/** @returns functions that create the services of one request, which share a unit of work */
+export const createServiceFactories = (root: Em, deps: ServiceDeps) => {
+  const fork = (confirm: ConfirmBeforeCommit | undefined): Em => {
+    if (!confirm) return root.fork();
+    const em = root.fork({ freshEventManager: true });
+    runBeforeCommit(em, confirm);
+    return em;
+  };
+  const { clock, tokenIdleDays, lookUpCredential } = deps;
+  const authenticationDeps = { em: root.fork(), clock, tokenIdleDays, lookUpCredential };
+  return {
+    openServices: (origin: Origin = NO_ORIGIN, confirm?: ConfirmBeforeCommit): Services =>
+      createServices(fork(confirm), deps, origin),
+    /** For callers of requests, who are looked up outside of transactions. */
+    openAuthentication: (origin: Origin) => createAuthentication({ ...authenticationDeps, origin }),
+    /** Runs the work in one transaction: transactions of its services are savepoints. */
+    inTransaction: <T>(
+      origin: Origin,
+      work: (services: Services) => Promise<T>,
+      confirm?: ConfirmBeforeCommit,
+    ): Promise<T> => fork(confirm).transactional((tx) => work(createServices(tx, deps, origin))),
+  };
+};
+
+export type ServiceFactories = ReturnType<typeof createServiceFactories>;
+
+/**
+ * Runs `confirm` last in each transaction of a unit of work, after its flush and before its commit. Not at the end of nested transactions:
+ * they are savepoints, and more work follows.
+ */
+const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
+  const outermost = new WeakSet<object>();
+  em.getEventManager().registerSubscriber({
+    beforeTransactionStart: ({ em: tx, transaction: parent }) => {
+      if (!parent) outermost.add(tx);
+    },
+    beforeTransactionCommit: async ({ em: tx }) => {
+      // The event has the transaction's own entity manager, but its type is the parent's.
+      if (outermost.has(tx)) await confirm(tx as Em);
+    },
+  });
 };

@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { ConfirmBeforeCommit, Context } from '../../routers/context.ts';
+import type { Context } from '../../routers/context.ts';
 import { createCaller } from '../../routers/index.ts';
 import { kysely } from '../../src/db/kysely.ts';
+import type { ConfirmBeforeCommit } from '../../src/services/index.ts';
 import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };

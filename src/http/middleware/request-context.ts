@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Browser, ConfirmBeforeCommit, Context } from '../../../routers/context.ts';
+import type { Browser, Context } from '../../../routers/context.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { Actor } from '../../services/access/actor.ts';
 import type { Origin } from '../../services/audit/audit.ts';
-import type { Authentication } from '../../services/auth/authentication.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
-import type { Services } from '../../services/index.ts';
+import type { ServiceFactories } from '../../services/index.ts';
 import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import { preconditionOf } from './conditional-requests.ts';
 import {
@@ -19,17 +18,7 @@ import {
   unauthenticated,
 } from './credentials.ts';
 
-/** Runs the work in one transaction that these services share. A failure rolls it back. */
-export type InTransaction = <T>(
-  origin: Origin,
-  work: (services: Services) => Promise<T>,
-  confirmBeforeCommit?: ConfirmBeforeCommit,
-) => Promise<T>;
-
-export type ContextDeps = {
-  openServices: (origin: Origin, confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
-  openAuthentication: (origin: Origin) => Authentication;
-  inTransaction: InTransaction;
+export type ContextDeps = ServiceFactories & {
   /** Limit of each call, and of the lookup of its caller. */
   timeLimitMs: number;
   baseUrl: string;
