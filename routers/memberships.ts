@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CLIENT_ROLES, type ClientRole } from '../src/services/access/permissions.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Extra } from './schemas/fields.ts';
 import { ByEmail, EmailKey, IdKey } from './schemas/keys.ts';
@@ -7,11 +8,17 @@ import { adminProcedure, memberProcedure, router } from './trpc.ts';
 
 const route = routesOf('Memberships');
 
+/** Whether the membership gives each role. */
+const hasRoles = Object.fromEntries(CLIENT_ROLES.map(({ column }) => [column, z.boolean()])) as Record<
+  ClientRole['column'],
+  z.ZodBoolean
+>;
+
 const MembershipOutput = Output('Membership', {
   /** Id of the client. */
   client: z.int(),
   client_name: z.string(),
-  is_admin: z.boolean(),
+  ...hasRoles,
   /** False if the user is suspended in this client. An inactive account cannot open apps in either case. */
   is_active: z.boolean(),
   /** Free-form data for the apps of the client. */

@@ -1,7 +1,7 @@
 import type { Query, QueryClient } from '@tanstack/react-query';
 import type { Outputs } from '../api.ts';
 import { ownChangeAt } from './own-changes.ts';
-import { type EventType, PACES_MS, READ_ONCE, REFRESHED, type Refreshed } from './what-changes.ts';
+import { PACES_MS, READ_ONCE, REFRESHABLE, type Refreshed, refreshedBy } from './what-changes.ts';
 
 /** The browser's tab, and the queries that it shows. */
 type Tab = { queryClient: QueryClient; isHidden: () => boolean };
@@ -11,7 +11,6 @@ export type Heard = Pick<Outputs['events']['list'][number], 'type' | 'request_id
 
 const PACE_MS = 1_000;
 const RETRY_MS = 100;
-const ALL = new Set<Refreshed>(['audit', ...Object.values(REFRESHED).flat()]);
 
 export const keyOfHeard = ({ type, request_id: id }: Heard): string => `${type} ${id}`;
 
@@ -34,7 +33,7 @@ export const createRefresher = ({ queryClient, isHidden }: Tab) => {
     for (const { type, request_id: id } of heard.values()) {
       const before = ownChangeAt(id) ?? Number.POSITIVE_INFINITY;
       // A newer service may send further types.
-      for (const noun of REFRESHED[type as EventType] ?? []) markStale(noun, before);
+      for (const noun of refreshedBy(type)) markStale(noun, before);
       markStale('audit', before);
     }
     heard.clear();
@@ -87,7 +86,7 @@ export const createRefresher = ({ queryClient, isHidden }: Tab) => {
     },
     /** Refreshes all queries that events can make stale. */
     hearAll: (): void => {
-      for (const noun of ALL) markStale(noun, Number.POSITIVE_INFINITY);
+      for (const noun of REFRESHABLE) markStale(noun, Number.POSITIVE_INFINITY);
       workIn(0);
     },
     /** Continues when the tab is visible again. */

@@ -3,6 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
+import { wordsOf } from '../audit/audit-actions.ts';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
@@ -12,7 +13,6 @@ import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
 import { DeliveryDialog } from './delivery-dialog.tsx';
 import { type Delivery, DeliveryState, responseText, STATUS_CHOICES } from './delivery-state.tsx';
-import { wordsOf } from './event-words.ts';
 import { DELIVERY_STATUSES } from './webhook-search.ts';
 import type { Webhook } from './webhook-state.tsx';
 

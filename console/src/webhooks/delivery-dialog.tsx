@@ -3,13 +3,13 @@ import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { trpc } from '../api.ts';
+import { wordsOf } from '../audit/audit-actions.ts';
 import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { Body } from './attempt.tsx';
 import { type Delivery, DeliveryState, responseText } from './delivery-state.tsx';
-import { wordsOf } from './event-words.ts';
 import { useWebhookRefresh } from './use-webhook-changes.ts';
 
 type Props = { webhook: number; delivery: Delivery | null; onClose: () => void };

@@ -3,6 +3,7 @@ import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { type Outputs, steward } from '../api.ts';
+import { EVENT_TYPES, wordsOf } from '../audit/audit-actions.ts';
 import { useClients } from '../components/client-select.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
@@ -11,7 +12,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { EventType } from '../live/what-changes.ts';
-import { EVENT_TYPES, TYPE_CHOICES, wordsOf } from './event-words.ts';
+import { TYPE_CHOICES } from './type-choices.ts';
 import { useWebhookRefresh } from './use-webhook-changes.ts';
 import type { Webhook } from './webhook-state.tsx';
 

@@ -6,7 +6,7 @@ import { useClientName } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import type { Column } from '../components/virtual-table.tsx';
-import { typesText } from './event-words.ts';
+import { typesText } from './type-choices.ts';
 import { type Webhook, WebhookState } from './webhook-state.tsx';
 
 const PAGE_SIZE = 50;

@@ -48,8 +48,8 @@ const FACILITY = 13;
 const WARNING = 4;
 const INFORMATIONAL = 6;
 
-/** Events that someone should look at: refusals, failures, and copied passkeys. */
-const WARNS = /(^|[._])(failed|refused|lapsed|disabled|copy_detected)$/;
+/** Events that someone should look at: refusals and failures. */
+const WARNS = /(^|[._])(failed|refused|lapsed|disabled)$/;
 
 /** An enterprise number reserved for documentation (RFC 5612), because Steward has none. */
 const SD_ID = 'steward@32473';

@@ -60,9 +60,9 @@ export const proofOf = ({ credential }: Pick<Actor, 'credential'>): SessionProof
 
 export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
 
-/** Whether the user sees the values of accounts. Admins of single clients see the values of memberships in their clients instead. */
+/** Whether the user sees the values of accounts. People with a role in single clients see the values of memberships there instead. */
 export const seesAccounts = (user: Roles): boolean => {
-  const clients = clientsWhere(user, 'manage');
+  const clients = clientsWhere(user, canViewAll(user) ? 'manage' : 'view');
   return clients === 'all' || clients.length === 0;
 };
 

@@ -6,7 +6,6 @@ import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { deleteInBatches } from '../../db/deletion.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { invitationEnd } from '../invitations/invitation-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { type MailContext, mailContexts, mailRows, needsLink } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
@@ -98,7 +97,8 @@ export const createOutbox = (deps: Deps) => {
           stored.send(now);
           // A reminder is not a new invitation, so it does not extend the invitation.
           if (invitation && mail.kind === 'invitation')
-            invitation.countMail(invitationEnd(now, invitationMs));
+            // The end that the mail states.
+            invitation.countMail(new Date(mail.variables.link_expires_at));
         } else if (stored.attempts === mail.attempts) {
           const isLast =
             delivery.outcome === 'refused' || now.getTime() - MAX_AGE_MS >= mail.created_at.getTime();

@@ -4,7 +4,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { can } from '../access/permissions.ts';
+import { CLIENT_ROLES, can } from '../access/permissions.ts';
 import { userClientVisibleTo } from '../access/visibility.ts';
 import { readUserId } from '../accounts/addresses.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
@@ -115,12 +115,8 @@ const membershipsOf = (em: Em, userId: number) =>
     .selectFrom('memberships as m')
     .innerJoin('users', 'users.id', 'm.user_id')
     .innerJoin('clients', 'clients.id', 'm.client_id')
-    .select([
-      'm.client_id as client',
-      'clients.name as client_name',
-      'm.is_admin',
-      'm.is_active_member as is_active',
-    ])
+    .select(['m.client_id as client', 'clients.name as client_name', 'm.is_active_member as is_active'])
+    .select(CLIENT_ROLES.map(({ column }) => `m.${column}` as const))
     .select(['m.extra', 'm.is_demo_user', 'm.ended_at'])
     .select(({ fn }) => fn.coalesce('m.joined_at', 'users.date_joined').as('joined_at'))
     .where('m.user_id', '=', userId)
