@@ -27,9 +27,15 @@ export const suiteWith = <T extends object, U extends object = object>(
 ): Test<T & U> => {
   const tests = suite<T & U>(name);
   const open = async (context: object, make: (started: AsyncDisposableStack) => Promise<object>) => {
-    await using started = new AsyncDisposableStack();
-    Object.assign(context, await make(started));
-    return started.move();
+    const started = new AsyncDisposableStack();
+    try {
+      Object.assign(context, await make(started));
+    } catch (error) {
+      await started.disposeAsync();
+      throw error;
+    }
+    // Not moved, because the context may start more later.
+    return started;
   };
   let [ofAll, ofEach]: AsyncDisposableStack[] = [];
   tests.before(async (context) => {
