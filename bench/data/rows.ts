@@ -121,10 +121,11 @@ export const rowStatements = (plan: Plan, passwordHash: string): string[] => {
         n <= 2, n = 1, substr(md5(n::text), 1, 6), case when has_role then '${passwordHash}' end,
         case when pg_temp.fraction('login', n) < 0.9 then ${at('last login', 'n', String(days))} end, joined, joined
       from people cross join lateral (select ${at('joined', 'n', String(MEMBER_SINCE_DAYS))} - ${days} * interval '1 day' as joined) times`,
-    // Every twentieth person also belongs to the next client. In the order of people, as they join.
+    // Every twentieth person also belongs to the next client, with the same data: the peers know only that of the account.
     `insert into memberships (client_id, user_id, is_admin, extra, is_demo_user)
       select client, n, is_admin, extra, is_demo_user from people join users on id = n where client is not null
-      union all select client % ${clients} + 1, n, false, '{}', false from people where n % 20 = 0 and not is_admin and ${clients} > 1
+      union all select client % ${clients} + 1, n, false, extra, is_demo_user from people join users on id = n
+        where n % 20 = 0 and not is_admin and ${clients} > 1
       order by 2`,
 
     // One to five apps for each membership, the first ones of a client more often. The same app may come up twice.

@@ -54,7 +54,7 @@ class OneUser(APIView):
 
     def set_fields(self, user, clients, fields):
         details = {
-            name: {'from': getattr(user, name), 'to': value}
+            name: {'from': None, 'to': None}
             for name, value in fields.items()
             if getattr(user, name) != value
         }
