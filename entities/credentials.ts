@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { Client } from './client.ts';
 import { index, instant, uniqueIndex } from './columns.ts';
 import { SsoConnection } from './sso.ts';
 import { User } from './user.ts';
@@ -10,6 +11,7 @@ export const ApiToken = defineEntity({
   indexes: [
     { properties: ['user', 'createdAt'] },
     uniqueIndex('api_tokens_user_id_name', `api_tokens (user_id, name) where name <> ''`),
+    index('api_tokens_client_id_index', 'api_tokens (client_id) where client_id is not null'),
     index('api_tokens_connection_id_index', 'api_tokens (connection_id) where connection_id is not null'),
   ],
   properties: {
@@ -23,10 +25,16 @@ export const ApiToken = defineEntity({
     lastUsed: instant(),
     /** Network address of the last use. */
     lastAddress: p.string().length(45).default(''),
-    /** The end of a refreshed token, by the clock of the database. */
+    /** The end of a named token, or of a token that was refreshed. */
     expiresAt: instant().nullable(),
     /** When the user last entered a password or a code for it; null for named tokens. */
     authenticatedAt: instant().nullable(),
+    /** The client to which the token is confined. */
+    client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
+    /** What it may do, such as `users:read`; null: all. */
+    scopes: p.array().columnType('text[]').nullable(),
+    /** The networks from which it is accepted, in CIDR notation; null: any. */
+    networks: p.array().columnType('text[]').nullable(),
     /** The connection of the session in which the token was made: the token is confined to the same client. */
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     /** The key by which the token that a refresh issued derives from this one. */

@@ -1,3 +1,4 @@
+import type { Noun } from '../src/services/access/scope.ts';
 import { accessRouter } from './access.ts';
 import { accessViewsRouter } from './access-views.ts';
 import { appPackagesRouter } from './app-packages.ts';
@@ -69,7 +70,7 @@ export const appRouter = router({
   attention: attentionRouter,
   tickets: ticketsRouter,
   signingKeys: signingKeysRouter,
-});
+} satisfies Record<Noun, object>);
 
 export type AppRouter = typeof appRouter;
 

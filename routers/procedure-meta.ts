@@ -1,6 +1,7 @@
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import { type ProblemCode, roleRequired } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
+import { scopeOf } from '../src/services/access/scope.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
 /**
@@ -65,6 +66,8 @@ export type RestMeta = GuardMeta & {
   /** Response fields that change without a mutation. `If-Match` ignores them. */
   volatileFields?: readonly string[];
 };
+
+export { scopeOf };
 
 /** The query with whose ETag `If-Match` is compared. None for a POST, which creates a resource or starts an action. */
 export const matchedQueryOf = (method: OpenApiMethod | undefined, { resourceQuery }: GuardMeta = {}) =>

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { parseNetwork } from '../src/lib/ip-networks.ts';
+import { SCOPES } from '../src/services/access/scope.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Login, Name, OneTimeCode, OptionalInput } from './schemas/fields.ts';
-import { EmailKey, LongIdKey } from './schemas/keys.ts';
+import { BodyInstant, Login, Name, OneTimeCode, OptionalInput } from './schemas/fields.ts';
+import { EmailKey, IdKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { adminProcedure, memberProcedure, publicProcedure, router } from './trpc.ts';
@@ -37,7 +39,31 @@ const TokenOutput = Output('Token', {
   last_used: Instant,
   last_address: z.string(),
   is_current: z.boolean(),
+  /** The client to which it is confined; null: none. */
+  client: z.int().nullable(),
+  /** What it may do; null: all that its user may do. */
+  scopes: z.array(z.string()).nullable(),
+  /** The networks from which it is accepted; null: any. */
+  networks: z.array(z.string()).nullable(),
+  expires_at: Instant.nullable(),
 });
+
+const MAX_NETWORKS = 20;
+
+const Network = z.string().transform((text, context) => {
+  const parsed = parseNetwork(text.trim());
+  if ('network' in parsed) return parsed.network;
+  context.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
+/** What narrows a token. */
+const limits = {
+  client: IdKey.optional(),
+  scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
+  networks: z.array(Network).min(1).max(MAX_NETWORKS).optional(),
+  expires_at: BodyInstant.optional(),
+};
 
 export const tokensRouter = router({
   create: route(publicProcedure, 'POST', '/api-token-auth/', {
@@ -98,14 +124,22 @@ export const tokensRouter = router({
 
   createNamed: route(memberProcedure, 'POST', '/jb/tokens/', {
     summary: 'Create a named token',
-    description: 'For scripts. The token is only shown in this response.',
+    description:
+      'For scripts. The token is only shown in this response. `scopes`, `client`, `networks` and `expires_at` narrow it: a procedure names its scope. A token that makes another one passes on its own limits.',
     problems: ['reauthentication-required'],
     status: 201,
     example: { name: 'Nightly export' },
   })
-    .input(z.object({ name: Name(100) }))
+    .input(z.object({ name: Name(100), ...limits }))
     .output(TokenOutput.extend({ token: z.string() }))
-    .mutation(({ ctx, input }) => ctx.services.apiTokens.create(ctx.actor, input.name)),
+    .mutation(({ ctx, input: { name, client, expires_at, scopes, networks } }) =>
+      ctx.services.apiTokens.create(ctx.actor, name, {
+        client_id: client ?? null,
+        scopes: scopes ?? null,
+        networks: networks ?? null,
+        expires_at: expires_at ?? null,
+      }),
+    ),
 
   revoke: route(memberProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',

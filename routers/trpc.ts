@@ -7,6 +7,7 @@ import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
 import { type Actor, requireUnconfined } from '../src/services/access/actor.ts';
 import { type Action, can, rolesThatMay } from '../src/services/access/permissions.ts';
+import { requireScope, scopeOf } from '../src/services/access/scope.ts';
 import { confirmActor } from '../src/services/auth/authentication.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
@@ -106,6 +107,7 @@ const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () =>
     .use(async ({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
       const actor = await ctx.findActor();
       if (!actor) throw ctx.unauthenticated();
+      requireScope(actor.scope, scopeOf(path, type));
       if (meta?.reach !== 'client') requireUnconfined(actor);
       if (!isAllowed(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
@@ -138,9 +140,11 @@ export const accountProcedure = procedureFor('account');
 export const visitorProcedure = t.procedure
   .meta({ reach: 'client' })
   .use(withTimeLimit(true))
-  .use(async ({ ctx, next }) =>
-    next({ ctx: { actor: await ctx.findActor(), services: ctx.openServices() } }),
-  );
+  .use(async ({ ctx, next, type, path }) => {
+    const actor = await ctx.findActor();
+    if (actor) requireScope(actor.scope, scopeOf(path, type));
+    return next({ ctx: { actor, services: ctx.openServices() } });
+  });
 
 /** Requires a role that allows one of the actions in some client. The service checks the client of the call. */
 export const allowedTo = (reach: Reach, ...actions: readonly Action[]) => {

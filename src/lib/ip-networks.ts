@@ -69,3 +69,13 @@ const networkAddress = (address: string, bits: number) => {
  * count, because a name server may resolve them.
  */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
+
+/** Whether an address is in one of these networks, which are in CIDR notation. */
+export const isInNetworks = (address: string, networks: readonly string[]): boolean => {
+  if (isIP(address) === 0) return false;
+  const parsed = ipaddr.process(address);
+  return networks.some((network) => {
+    const [range, bits] = ipaddr.parseCIDR(network);
+    return range.kind() === parsed.kind() && parsed.match([range, bits]);
+  });
+};

@@ -39,6 +39,7 @@ const PROBLEMS = {
     'Confined session',
     'You have logged in with the identity provider of a client, and this concerns your whole account. Log in with your password.',
   ],
+  'insufficient-scope': [403, 'Insufficient scope', 'The scopes of this token do not allow this.'],
   'role-lost': [
     403,
     'Role lost',
@@ -172,6 +173,8 @@ type ProblemExtras = {
   status?: 400;
   /** The step that a session still needs: see `nextAppStep`. */
   loginStep?: 'code' | 'enrol' | 'passkey';
+  /** The scope that the token lacks. */
+  scope?: string;
   cause?: unknown;
 };
 
@@ -186,6 +189,7 @@ export class Problem extends Error {
   readonly fields: FieldErrors | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly loginStep: 'code' | 'enrol' | 'passkey' | undefined;
+  readonly scope: string | undefined;
 
   constructor(code: ProblemCode, extras: ProblemExtras = {}) {
     const [status, , detail] = PROBLEMS[code];
@@ -195,6 +199,7 @@ export class Problem extends Error {
     this.status = extras.status ?? status;
     this.fields = extras.fields;
     this.loginStep = extras.loginStep;
+    this.scope = extras.scope;
     this.retryAfterSeconds = extras.retryAfterSeconds ?? (status === 503 ? 2 : undefined);
   }
 }
@@ -216,6 +221,10 @@ export const userExists = (otherErrors: FieldErrors, cause?: unknown): Problem =
 /** @param role the roles that would allow it: `staff or superuser` */
 export const roleRequired = (role: string): Problem =>
   new Problem('forbidden', { detail: `This needs the role ${role}.` });
+
+/** @param scope the scope that would allow it: `users:write` */
+export const scopeRequired = (scope: string): Problem =>
+  new Problem('insufficient-scope', { scope, detail: `This needs a token with the scope ${scope}.` });
 
 export const NO_DISK_SPACE = 'The database has no disk space left.';
 

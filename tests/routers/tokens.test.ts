@@ -146,7 +146,7 @@ tokens('named are shown once, authenticate, and record their last use', async ({
 
   const listed = (await app.as(ADA).tokens.list({})).find((row) => row.id === id);
 
-  assert.match(token, /^[0-9a-f]{40}$/);
+  assert.match(token, /^stw_[A-Za-z0-9]{36}$/);
   assert.is(listed?.name, 'nightly export');
   assert.is(listed?.last_used.getTime(), app.clock.now().getTime());
   assert.is(listed?.last_address, '127.0.0.1');

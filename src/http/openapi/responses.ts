@@ -131,7 +131,7 @@ const codesOf = (endpoint: Endpoint): Set<ProblemCode> => {
   const { pathKeys, isPublic, role, reach, method, rest } = endpoint;
   const codes = new Set(COMMON_CODES);
   if (pathKeys.length > 0) for (const code of PATH_CODES) codes.add(code);
-  if (!isPublic) codes.add('unauthenticated');
+  if (!isPublic) codes.add('unauthenticated').add('insufficient-scope');
   if (method !== 'GET') codes.add('cross-site');
   if (isIdempotent(endpoint)) codes.add('csrf-failed');
   if (role) codes.add('forbidden');
@@ -191,6 +191,7 @@ const errorResponse = (status: number, codes: readonly ProblemCode[]): JsonSchem
 const errorHeadersOf = (status: number): JsonSchema => ({
   ...headerRefs('X-Request-Id'),
   ...(status === 401 && { 'WWW-Authenticate': { schema: { const: 'Token' } } }),
+  ...(status === 403 && { 'WWW-Authenticate': { schema: { type: 'string' } } }),
   ...((status === 429 || status === 503) && headerRefs('Retry-After')),
 });
 

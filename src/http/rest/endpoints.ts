@@ -3,7 +3,12 @@ import { forEachOpenApiProcedure, getInputOutputParsers, type OpenApiMethod } fr
 import { z } from 'zod';
 import type { Context } from '../../../routers/context.ts';
 import { appRouter } from '../../../routers/index.ts';
-import { matchedQueryOf, type ProcedureMeta, type RestMeta } from '../../../routers/procedure-meta.ts';
+import {
+  matchedQueryOf,
+  type ProcedureMeta,
+  type RestMeta,
+  scopeOf,
+} from '../../../routers/procedure-meta.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -26,6 +31,8 @@ export type Endpoint = {
   role: string | undefined;
   mayCall: ProcedureMeta['mayCall'];
   reach: ProcedureMeta['reach'];
+  /** The scope that a token with scopes needs. */
+  scope: string;
   tags: readonly string[];
   summary: string;
   description: string | undefined;
@@ -61,6 +68,7 @@ const procedureEndpoints = (): Endpoint[] => {
       role: meta.role,
       mayCall: meta.mayCall,
       reach: meta.reach,
+      scope: scopeOf(path, type),
       tags: meta.openapi.tags ?? [],
       summary: meta.openapi.summary ?? '',
       description: meta.openapi.description,

@@ -31,10 +31,17 @@ export const sendProblem = (reply: FastifyReply, error: unknown, errors?: Errors
 export const prepareProblem = (reply: FastifyReply, error: unknown): Problem => {
   const problem = problemOfHttpError(error);
   logFault(reply.request, problem);
-  if (problem.status === 401) reply.header('www-authenticate', 'Token');
+  const challenge = challengeOf(problem);
+  if (challenge !== null) reply.header('www-authenticate', challenge);
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   reply.code(problem.status);
   return problem;
+};
+
+/** `WWW-Authenticate` (RFC 6750 §3.1); null if other credentials would not help. */
+export const challengeOf = ({ status, scope }: Problem): string | null => {
+  if (scope !== undefined) return `Token error="insufficient_scope", scope="${scope}"`;
+  return status === 401 ? 'Token' : null;
 };
 
 const NON_FIELD_CODES: readonly ProblemCode[] = [

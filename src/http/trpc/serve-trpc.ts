@@ -13,6 +13,7 @@ import { logFault } from '../middleware/request-logger.ts';
 import { REST_ENDPOINTS } from '../rest/endpoints.ts';
 import { limitJsonComplexity } from '../rest/input.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
+import { challengeOf } from '../rest/problem-document.ts';
 import { isProtected, metaOf, proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
 
 type TrpcDeps = ContextDeps & { clock: Clock };
@@ -93,7 +94,8 @@ const refuseLongBatch = (url: string): void => {
 const headersFor = (errors: readonly TRPCError[], now: Date): Headers => {
   const headers = new Headers({ date: now.toUTCString() });
   const problems = errors.map(problemOf);
-  if (problems.some(({ status }) => status === 401)) headers.set('www-authenticate', 'Token');
+  for (const challenge of problems.map(challengeOf))
+    if (challenge !== null) headers.set('www-authenticate', challenge);
   const waits = problems.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   if (waits.length > 0) headers.set('retry-after', String(Math.max(...waits)));
   return headers;

@@ -40,7 +40,7 @@ export const serviceActor = (clientId: number | null): Actor => ({
   id: 0,
   email: '',
   credential: null,
-  scope: clientId === null ? EVERYWHERE : { only: clientId, hidden: [] },
+  scope: clientId === null ? EVERYWHERE : { ...EVERYWHERE, only: clientId },
 });
 
 /** The actor, or null if the credential is confined to a client: the account is outside of its scope. */

@@ -1,16 +1,81 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, condition } from '../../db/kysely.ts';
+import { scopeRequired } from '../../lib/problems.ts';
 import { CLIENT_ROLES, MEMBER, type Roles } from './permissions.ts';
 
+/** The nouns of the procedures: the first part of their names. */
+export const NOUNS = [
+  'access',
+  'accessViews',
+  'appPackages',
+  'apps',
+  'attention',
+  'audit',
+  'branding',
+  'clients',
+  'domains',
+  'environment',
+  'events',
+  'grants',
+  'groups',
+  'installationSso',
+  'invitations',
+  'mail',
+  'memberships',
+  'mfa',
+  'operations',
+  'passwords',
+  'profile',
+  'reminders',
+  'requests',
+  'roles',
+  'savedFilters',
+  'sessions',
+  'signingKeys',
+  'sites',
+  'sso',
+  'tickets',
+  'tokens',
+  'usage',
+  'users',
+  'webhooks',
+] as const;
+
+export type Noun = (typeof NOUNS)[number];
+
+/** What a token may do: read a noun, or change it. */
+export type ActionScope = `${Noun}:${'read' | 'write'}`;
+
+export const SCOPES = NOUNS.flatMap((noun) => [`${noun}:read`, `${noun}:write`] as const);
+
+/** Opens apps: by a launch, a ticket or forward authentication. */
+export const OPENS_APPS: ActionScope = 'tickets:write';
+
+/** The scope that a call of a procedure needs. Changes have `write`; it does not include `read`. */
+export const scopeOf = (procedure: string, type: 'query' | 'mutation' | 'subscription'): ActionScope => {
+  const noun = procedure.split('.')[0] as Noun; // a test compares the nouns with the router
+  return `${noun}:${type === 'mutation' ? 'write' : 'read'}`;
+};
+
 /**
- * The clients in which a credential counts. A scope can only narrow the person's access.
+ * Where and for what a credential counts. A scope can only narrow the person's access.
  * - `only`: the client to which the credential is confined, for example because its session began at the client's identity provider; null:
  * none
  * - `hidden`: clients of the person that require their own identity provider, with which this credential did not begin
+ * - `actions`: the scopes of a token; null: all
  */
-export type Scope = { readonly only: number | null; readonly hidden: readonly number[] };
+export type Scope = {
+  readonly only: number | null;
+  readonly hidden: readonly number[];
+  readonly actions: readonly string[] | null;
+};
 
-export const EVERYWHERE: Scope = { only: null, hidden: [] };
+export const EVERYWHERE: Scope = { only: null, hidden: [], actions: null };
+
+/** @throws Problem `insufficient-scope` */
+export const requireScope = ({ actions }: Scope, needed: ActionScope): void => {
+  if (actions !== null && !actions.includes(needed)) throw scopeRequired(needed);
+};
 
 /** Whether the memberships of the person in this client count. */
 export const isWithin = ({ only, hidden }: Scope, clientId: number): boolean =>
@@ -33,8 +98,13 @@ export const narrow = (roles: Roles, scope: Scope): Roles => ({
 /** SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`. A client's requirement does not apply to superusers. */
 export const scopeColumns = (table: 'api_tokens' | 'sessions') => {
   const connection = sql.ref(`${table}.connection_id`);
+  const isToken = table === 'api_tokens';
+  const own = isToken ? sql`api_tokens.client_id` : sql`null`;
   return [
-    sql<number | null>`(select c.client_id from sso_connections c where c.id = ${connection})`.as('only'),
+    sql<
+      number | null
+    >`coalesce(${own}, (select c.client_id from sso_connections c where c.id = ${connection}))`.as('only'),
+    sql<string[] | null>`${isToken ? sql`api_tokens.scopes` : sql`null::text[]`}`.as('actions'),
     sql<number[]>`case when not users.is_superuser then array(
       select m.client_id from memberships m join sso_connections c on c.client_id = m.client_id and c.is_active and c.is_required
       where m.user_id = users.id and c.id is distinct from ${connection} order by m.client_id) else '{}' end`.as(

@@ -3,17 +3,26 @@ import type { InferResult } from 'kysely';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { newToken } from '../../lib/ids.ts';
+import { newNamedToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireConfirmedSession } from '../access/actor.ts';
+import { type Actor, type Credential, requireConfirmedSession } from '../access/actor.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../accounts/user-locks.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { createAuthentication } from './authentication.ts';
-import { addToken, isCurrent, isOfScope, isTokenUnexpired, tokenDigest } from './credentials.ts';
+import {
+  addToken,
+  isCurrent,
+  isOfScope,
+  isTokenUnexpired,
+  type TokenLimits,
+  tokenDigest,
+  UNLIMITED,
+} from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 const KEY_BYTES = 32;
+const LOGIN_TOKEN_LENGTH = 40;
 
 /** API tokens, both named ones and tokens from logins: the actor's, and tokens of users whom the actor may change. */
 export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: UnitOfWork) => ({
@@ -27,10 +36,15 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
   },
 
   /**
-   * Creates a named token, for example for a script. Only this response contains its text.
-   * @throws Problem `invalid-input` on `name`, `reauthentication-required`, `unauthenticated`
+   * Creates a named token, for example for a script. Only this response contains its text. Its limits are at least as narrow as the limits of
+   * the actor's token.
+   * @throws Problem `invalid-input` on `name` and the limits, `reauthentication-required`, `unauthenticated`
    */
-  create: (actor: Actor, name: string): Promise<ApiTokenRow & { token: string }> =>
+  create: (
+    actor: Actor,
+    name: string,
+    requested: Partial<TokenLimits> = {},
+  ): Promise<ApiTokenRow & { token: string }> =>
     em.transactional(async (tx) => {
       requireConfirmedSession(actor, clock.now());
       // Concurrent requests count tokens one after another. A deactivation or password change must also revoke the new token.
@@ -42,9 +56,15 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
       if ((await valid.where('name', '<>', '').execute()).length >= MAX_NAMED_TOKENS) {
         throw invalid({ name: [`You already have ${MAX_NAMED_TOKENS} named tokens. Revoke one first.`] });
       }
-      const token = newToken();
+      const token = newNamedToken();
       const now = clock.now();
-      const added = { userId: actor.id, token, now, authenticatedAt: null, name, madeBy: actor.credential };
+      const limits = narrowest(await limitsOf(tx, actor.credential), { ...UNLIMITED, ...requested });
+      if (limits.expires_at && limits.expires_at <= now)
+        throw invalid({ expires_at: ['Must be in the future.'] });
+      if (requested.client_id != null && !(await isMember(tx, actor.id, requested.client_id)))
+        throw invalid({ client: [`You are not an active member of client ${requested.client_id}.`] });
+      const made = { userId: actor.id, token, now, authenticatedAt: null, name };
+      const added = { ...made, madeBy: actor.credential, limits };
       const { id } = await addToken(unit, tx, added);
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: ofUser(actor), clients, details: { id } };
@@ -66,16 +86,55 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
-        .where(isOfScope(actor))
+        .where(isOfScope(actor, 'token'))
         .returning('id')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // Otherwise, a token that the revoked one has replaced would stay valid for the rest of its minute.
       const replaced = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', owner.id);
-      await replaced.where('expires_at', 'is not', null).execute();
+      await replaced.where('replacement', 'is not', null).execute();
       const about = { actor, target: ofUser(owner), clients: owner.clientIds };
       await audit.record(tx, [{ action: 'token.revoke', ...about, details: { id } }]);
     }),
 });
+
+/** The limits of the token of a request. */
+const limitsOf = async (tx: Em, credential: Credential | null): Promise<TokenLimits> => {
+  if (credential?.kind !== 'token') return UNLIMITED;
+  return kysely(tx)
+    .selectFrom('api_tokens')
+    .select(['client_id', 'scopes', 'networks', 'expires_at'])
+    .where('id', '=', credential.id)
+    .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
+};
+
+/**
+ * The requested limits, or where none are requested, the limits of the token of the request.
+ * @throws Problem `invalid-input` on limits that are wider
+ */
+const narrowest = (own: TokenLimits, requested: TokenLimits): TokenLimits => {
+  const wider = requested.scopes?.filter((scope) => own.scopes?.includes(scope) === false) ?? [];
+  if (wider.length > 0) throw invalid({ scopes: [`Your token does not have ${wider.join(', ')}.`] });
+  if (own.client_id !== null && requested.client_id !== null && requested.client_id !== own.client_id)
+    throw invalid({ client: [`Your token is confined to client ${own.client_id}.`] });
+  if (own.networks && requested.networks && String(own.networks) !== String(requested.networks))
+    throw invalid({ networks: ['Your token is limited to networks: the new one gets the same.'] });
+  if (own.expires_at && requested.expires_at && requested.expires_at > own.expires_at)
+    throw invalid({
+      expires_at: [`Must not be after the end of your token, ${own.expires_at.toISOString()}.`],
+    });
+  return {
+    client_id: requested.client_id ?? own.client_id,
+    scopes: requested.scopes ?? own.scopes,
+    networks: requested.networks ?? own.networks,
+    expires_at: requested.expires_at ?? own.expires_at,
+  };
+};
+
+const isMember = async (tx: Em, userId: number, clientId: number): Promise<boolean> => {
+  const memberships = kysely(tx).selectFrom('memberships').select('user_id').where('user_id', '=', userId);
+  const active = memberships.where('client_id', '=', clientId).where('is_active_member', '=', true);
+  return (await active.executeTakeFirst()) !== undefined;
+};
 
 /** Tokens last used before this time have expired. */
 const idleCutoff = (now: Date, idleDays: number): Date =>
@@ -85,8 +144,9 @@ const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: nu
   kysely(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])
+    .select(['client_id as client', 'scopes', 'networks', 'expires_at'])
     .where('user_id', '=', userId)
-    .where(isOfScope(actor))
+    .where(isOfScope(actor, 'token'))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired(now))
     .orderBy('id', 'desc');
@@ -98,6 +158,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
   const { em, clock, audit } = unit;
 
   const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
+    const { client_id, scopes, networks, expires_at } = row;
+    const limits = { client_id, scopes, networks, expires_at };
     const key = randomBytes(KEY_BYTES);
     const replacement = replacementOf(token, key);
     const db = kysely(tx);
@@ -112,7 +174,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     await db.deleteFrom('api_tokens').where('user_id', '=', userId).where(isOver).execute();
     const authenticatedAt = row.authenticated_at;
     const madeBy = { kind: 'token', id, authenticatedAt } as const;
-    const added = { userId, token: replacement, now: clock.now(), authenticatedAt, name, madeBy };
+    const made = { userId, token: replacement, now: clock.now(), authenticatedAt, name };
+    const added = { ...made, madeBy, limits };
     const { id: newId } = await addToken(unit, tx, added);
     const about = ofOneself({ id: userId, email, clientIds: await clientIdsOf(tx, userId) });
     await audit.record(tx, [{ action: 'token.refresh', ...about, details: { id, new_id: newId } }]);
@@ -158,7 +221,8 @@ const lockToken = async (tx: Em, token: string, now: Date) => {
     .selectFrom('api_tokens')
     .innerJoin('users', 'users.id', 'api_tokens.user_id')
     .select(['api_tokens.id', 'api_tokens.user_id', 'api_tokens.name', 'users.email'])
-    .select(['api_tokens.replacement', 'api_tokens.authenticated_at'])
+    .select(['api_tokens.replacement', 'api_tokens.authenticated_at', 'api_tokens.client_id'])
+    .select(['api_tokens.scopes', 'api_tokens.networks', 'api_tokens.expires_at'])
     .where('digest', '=', tokenDigest(token))
     .where(isTokenUnexpired(now));
   const found = await tokens.executeTakeFirst();
@@ -168,6 +232,6 @@ const lockToken = async (tx: Em, token: string, now: Date) => {
 
 type TokenRow = NonNullable<Awaited<ReturnType<typeof lockToken>>>;
 
-/** The token that replaces another one. The database has neither, so that reading it reveals none. */
+/** The token that replaces another one, in the form of a login's token. The database has neither, so that reading it reveals none. */
 const replacementOf = (token: string, key: Uint8Array): string =>
-  createHmac('sha256', key).update(token).digest('hex').slice(0, token.length);
+  createHmac('sha256', key).update(token).digest('hex').slice(0, LOGIN_TOKEN_LENGTH);

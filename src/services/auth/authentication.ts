@@ -3,7 +3,8 @@ import type { Read } from '../../db/batched-reads.ts';
 import { compileOnce, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { isSecret } from '../../lib/ids.ts';
+import { isSecret, isToken } from '../../lib/ids.ts';
+import { isInNetworks } from '../../lib/ip-networks.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
@@ -15,17 +16,19 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { isTokenUnexpired, tokenDigest } from './credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './sessions.ts';
 
-const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
-
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'lookUpCredential'>;
 
 export type Authentication = ReturnType<typeof createAuthentication>;
 
-/** Authenticates credentials. Returns null if one is unknown or was idle for too long, or if its owner is inactive. */
+/**
+ * Authenticates credentials. Returns null if one is unknown, was idle for too long or is sent from a network that it does not list, or if its
+ * owner is inactive.
+ */
 export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Deps) => {
   const findValid = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
+    if (row.networks !== null && !isInNetworks(origin.address ?? '', row.networks)) return null;
     const idleMs = clock.now().getTime() - row.last_used.getTime();
     return idleDays > 0 && idleMs > idleDays * DAY_MS ? null : { row, idleMs };
   };
@@ -41,6 +44,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
       authenticated_at: authenticatedAt,
       methods,
       auth_time: authTime,
+      networks: ___,
       ...user
     } = valid.row;
     // Only a row of a session has the methods of its login.
@@ -54,11 +58,11 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
 
   return {
     findByToken: async (token: string): Promise<Actor | null> =>
-      TOKEN_PATTERN.test(token) ? findOwner('token', token, tokenIdleDays) : null,
+      isToken(token) ? findOwner('token', token, tokenIdleDays) : null,
 
     /** Whether `findByToken` would find its owner. Does not count as a use. */
     isValidToken: async (token: string): Promise<boolean> =>
-      TOKEN_PATTERN.test(token) && (await findValid('token', token, tokenIdleDays)) !== null,
+      isToken(token) && (await findValid('token', token, tokenIdleDays)) !== null,
 
     findBySession: async (secret: string): Promise<Actor | null> =>
       isSecret(secret) ? findOwner('session', secret, SESSION_IDLE_DAYS) : null,
@@ -101,6 +105,7 @@ const OWNERS = {
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(scopeColumns('api_tokens'))
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
+      .select('api_tokens.networks')
       .select(({ cast, lit }) => [
         'api_tokens.authenticated_at',
         cast<string[] | null>(lit(null), sql`text[]`).as('methods'),
@@ -113,6 +118,7 @@ const OWNERS = {
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(scopeColumns('sessions'))
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
+      .select(({ cast, lit }) => cast<string[] | null>(lit(null), sql`text[]`).as('networks'))
       .select(['sessions.authenticated_at', 'sessions.methods'])
       .select(({ fn }) =>
         fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
@@ -142,8 +148,8 @@ export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Pro
 type Owner = Roles & Scope & { id: number; email: string };
 
 /** The owner of a credential, with the roles that count in its scope. */
-const actorOf = ({ id, email, only, hidden, ...roles }: Owner, credential: Credential): Actor => {
-  const scope = { only, hidden };
+const actorOf = ({ id, email, only, hidden, actions, ...roles }: Owner, credential: Credential): Actor => {
+  const scope = { only, hidden, actions };
   return { id, email, ...narrow(roles, scope), credential, scope };
 };
 

@@ -16,7 +16,7 @@ import {
 } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-/** SQL: whether a token was not refreshed, or was refreshed less than a minute ago. */
+/** SQL: whether a token has not ended. One that was refreshed ends after a minute. */
 export const isTokenUnexpired = (now: Date): Condition =>
   condition`coalesce(api_tokens.expires_at > ${now}::timestamptz, true)`;
 
@@ -42,7 +42,18 @@ type NewToken = {
   name?: string;
   /** The credential by which the token is made; null: a password. */
   madeBy?: Credential | null;
+  limits?: TokenLimits;
 };
+
+/** What narrows a token. Null: nothing. */
+export type TokenLimits = {
+  client_id: number | null;
+  scopes: string[] | null;
+  networks: string[] | null;
+  expires_at: Date | null;
+};
+
+export const UNLIMITED: TokenLimits = { client_id: null, scopes: null, networks: null, expires_at: null };
 type NewSession = {
   userId: number;
   secret: string;
@@ -70,10 +81,11 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
  * SQL: the actor's rows of sessions or tokens that the credential may see. A credential that is confined to a client sees only rows with
  * the same confinement.
  */
-export const isOfScope = ({ scope }: Actor): Condition =>
-  scope.only === null
-    ? condition`true`
-    : condition`connection_id in (select id from sso_connections where client_id = ${scope.only})`;
+export const isOfScope = ({ scope }: Actor, kind: Credential['kind']): Condition => {
+  if (scope.only === null) return condition`true`;
+  const began = sql`connection_id in (select id from sso_connections where client_id = ${scope.only})`;
+  return kind === 'session' ? condition`${began}` : condition`(client_id = ${scope.only} or ${began})`;
+};
 
 /** SQL: the connection by which a credential began; null for others. Credentials that it creates have the same connection. */
 export const connectionOf = (credential: Credential | null): RawBuilder<number | null> =>
@@ -88,7 +100,7 @@ export const connectionOf = (credential: Credential | null): RawBuilder<number |
 export const addToken = async (
   { origin, staffSecondFactor }: Pick<UnitOfWork, 'origin' | 'staffSecondFactor'>,
   tx: Em,
-  { userId, token, now, authenticatedAt, name = '', madeBy = null }: NewToken,
+  { userId, token, now, authenticatedAt, name = '', madeBy = null, limits = UNLIMITED }: NewToken,
 ) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
@@ -101,12 +113,13 @@ export const addToken = async (
       last_address: origin.address ?? '',
       authenticated_at: authenticatedAt,
       connection_id: connectionOf(madeBy),
+      ...limits,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
   const older = sql`
     delete from api_tokens where id in (
-      select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
+      select id from api_tokens where user_id = ${userId} and name = '' and replacement is null
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
   return { id, state: await pruneAndCheck(tx, userId, older, staffSecondFactor) };
 };

@@ -125,7 +125,7 @@ export const createSessions = (unit: UnitOfWork) => {
           .deleteFrom('sessions')
           .where('user_id', '=', owner.id)
           .where('id', '=', id)
-          .where(isOfScope(actor))
+          .where(isOfScope(actor, 'session'))
           .returning('id')
           .executeTakeFirstOrThrow(() => notFound('session'));
         const about = { actor, target: ofUser(owner), clients: owner.clientIds };
@@ -175,7 +175,7 @@ const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
-    .where(isOfScope(actor))
+    .where(isOfScope(actor, 'session'))
     .where(isUsed(now))
     .where(isUnexpired(now))
     .orderBy('last_used', 'desc')

@@ -6,6 +6,7 @@ import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
+import { OPENS_APPS, requireScope } from '../access/scope.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   decideAccess,
@@ -83,6 +84,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       }
       const actor = await findActor();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
+      requireScope(actor.scope, OPENS_APPS);
       const found = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
       if (!found) throw refused();
       const user = { kind: 'user', userId: actor.id, scope: actor.scope, proof: proofOf(actor) } as const;

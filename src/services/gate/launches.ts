@@ -4,6 +4,7 @@ import { isSecret, newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
+import { EVERYWHERE, OPENS_APPS, requireScope } from '../access/scope.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -25,6 +26,7 @@ export const createLaunches = (unit: UnitOfWork) => {
      * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`, `second-factor-required`
      */
     launch: async (actor: Actor, { appSlug, stackSlug, state }: Launch): Promise<string> => {
+      requireScope(actor.scope, OPENS_APPS);
       const found = await appRows(em, actor, clock.now())
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
@@ -96,7 +98,7 @@ const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode):
   if (code.access_view_use_id !== null) return { ...app, kind: 'view', useId: code.access_view_use_id };
   const { user_id: userId, methods, auth_time: authTime, confined_to: only } = code;
   const proof = methods && authTime ? { methods, authTime } : null;
-  if (userId !== null) return { ...app, kind: 'user', userId, scope: { only, hidden: [] }, proof };
+  if (userId !== null) return { ...app, kind: 'user', userId, scope: { ...EVERYWHERE, only }, proof };
   throw new Error('a launch code has no subject'); // the table has a check
 };
 
