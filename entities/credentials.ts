@@ -42,6 +42,30 @@ export const ApiToken = defineEntity({
   },
 });
 
+/**
+ * A program with roles of its own. Its row of `users` gives it the id and the label that records name; that row is inactive, so that nothing
+ * that concerns people concerns it.
+ */
+export const ServiceAccount = defineEntity({
+  name: 'ServiceAccount',
+  tableName: 'service_accounts',
+  indexes: [uniqueIndex('service_accounts_name', 'service_accounts (coalesce(client_id, 0), lower(name))')],
+  properties: {
+    user: () => p.oneToOne(User).owner().primary().deleteRule('cascade').updateRule('no action'),
+    /** Null: the installation. */
+    client: () => p.manyToOne(Client).nullable().deleteRule('cascade').updateRule('no action'),
+    name: p.string().length(100),
+    description: p.string().length(500).default(''),
+    /** Names of roles: in the client, or in all clients. */
+    roles: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    /** What all of its tokens may do at most; null: all that its roles allow. */
+    scopes: p.array().columnType('text[]').nullable(),
+    isActive: p.boolean().default(true),
+    createdAt: instant(),
+    createdBy: p.integer().nullable(),
+  },
+});
+
 /** A browser session. Only the SHA-256 of its cookie is stored. */
 export const Session = defineEntity({
   name: 'Session',

@@ -1,4 +1,4 @@
-import type { Noun } from '../src/services/access/scope.ts';
+import type { Noun } from '../src/services/access/action-scopes.ts';
 import { accessRouter } from './access.ts';
 import { accessViewsRouter } from './access-views.ts';
 import { appPackagesRouter } from './app-packages.ts';
@@ -24,6 +24,7 @@ import { remindersRouter } from './reminders.ts';
 import { requestsRouter } from './requests.ts';
 import { rolesRouter } from './roles.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
+import { serviceAccountsRouter } from './service-accounts.ts';
 import { sessionsRouter } from './sessions.ts';
 import { signingKeysRouter } from './signing-keys.ts';
 import { sitesRouter } from './sites.ts';
@@ -37,6 +38,7 @@ import { webhooksRouter } from './webhooks.ts';
 
 export const appRouter = router({
   tokens: tokensRouter,
+  serviceAccounts: serviceAccountsRouter,
   sessions: sessionsRouter,
   mfa: mfaRouter,
   sso: ssoRouter,

@@ -1,7 +1,7 @@
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import { type ProblemCode, roleRequired } from '../src/lib/problems.ts';
+import { scopeOf } from '../src/services/access/action-scopes.ts';
 import type { Actor } from '../src/services/access/actor.ts';
-import { scopeOf } from '../src/services/access/scope.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
 /**

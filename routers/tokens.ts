@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseNetwork } from '../src/lib/ip-networks.ts';
-import { SCOPES } from '../src/services/access/scope.ts';
+import { SCOPES } from '../src/services/access/action-scopes.ts';
 import { routesOf } from './procedure-meta.ts';
 import { BodyInstant, Login, Name, OneTimeCode, OptionalInput } from './schemas/fields.ts';
 import { EmailKey, IdKey, LongIdKey } from './schemas/keys.ts';
@@ -31,7 +31,7 @@ const SentToken = z.object({ token: z.string().min(1, 'This field is required.')
 const IssuedToken = z.object({ token: z.string() });
 
 /** A token without its secret. */
-const TokenOutput = Output('Token', {
+export const TokenOutput = Output('Token', {
   id: z.int(),
   /** Empty for tokens that a login created. */
   name: z.string(),
@@ -58,8 +58,7 @@ const Network = z.string().transform((text, context) => {
 });
 
 /** What narrows a token. */
-const limits = {
-  client: IdKey.optional(),
+export const TOKEN_LIMITS = {
   scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
   networks: z.array(Network).min(1).max(MAX_NETWORKS).optional(),
   expires_at: BodyInstant.optional(),
@@ -130,7 +129,7 @@ export const tokensRouter = router({
     status: 201,
     example: { name: 'Nightly export' },
   })
-    .input(z.object({ name: Name(100), ...limits }))
+    .input(z.object({ name: Name(100), client: IdKey.optional(), ...TOKEN_LIMITS }))
     .output(TokenOutput.extend({ token: z.string() }))
     .mutation(({ ctx, input: { name, client, expires_at, scopes, networks } }) =>
       ctx.services.apiTokens.create(ctx.actor, name, {

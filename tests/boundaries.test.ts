@@ -23,7 +23,12 @@ const ARROWS: Record<string, string[]> = {
   'src/http': ['routers', 'src/db', 'src/lib', 'type src/services'],
   'src/client': ['src/lib', 'type routers'],
   // The roles and what they allow, which the console shows and asks.
-  console: ['src/services/access/permissions.ts', 'src/lib/bigint-json.ts', 'src/lib/exact-json.ts'],
+  console: [
+    'src/services/access/permissions.ts',
+    'src/services/access/action-scopes.ts',
+    'src/lib/bigint-json.ts',
+    'src/lib/exact-json.ts',
+  ],
 };
 
 /**

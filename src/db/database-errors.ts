@@ -18,6 +18,7 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   clients_site_id_unique: { site: ['This site has a client already.'] },
   clients_site_id_foreign: { site: ['No such site.'] },
   memberships_client_id_foreign: { client: ['No such client.'] },
+  service_accounts_name: { name: ['There is a service account of this name already.'] },
   api_tokens_user_id_name: { name: ['You have a token of this name already.'] },
   client_domains_client_id_domain_unique: { domain: ['This client has this domain already.'] },
   client_domains_verified: { domain: ['Another client has verified this domain.'] },

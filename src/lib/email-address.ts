@@ -60,8 +60,15 @@ export const Email = EmailAddress.toLowerCase().meta(EMAIL_JSON);
 /** The domain of the pseudonyms of erased people. Reserved for names that never resolve (RFC 2606). */
 export const ERASED_DOMAIN = 'erased.invalid';
 
+/** The domain of the addresses by which records name service accounts. */
+export const SERVICE_DOMAIN = 'service-account.invalid';
+
+export const isServiceAddress = (email: string): boolean => email.endsWith(`@${SERVICE_DOMAIN}`);
+
 /** Whether this is the pseudonym of an erased person, who has no access permanently. */
 export const isPseudonym = (email: string): boolean => email.endsWith(`@${ERASED_DOMAIN}`);
+
+const RESERVED_DOMAINS = [ERASED_DOMAIN, SERVICE_DOMAIN];
 
 /** The name and the address of `Acme Ops <ops@acme.test>` or `ops@acme.test`; null for other texts. */
 export const readMailbox = (text: string): { name: string; address: string } | null => {
@@ -84,8 +91,8 @@ export const canonicalMailbox = (text: string): string | null => {
 };
 
 /** The address of a new account or invitation. */
-export const NewEmail = Email.refine((email) => !isPseudonym(email), {
-  error: `Must not be an address at ${ERASED_DOMAIN}, which is reserved for erased people.`,
+export const NewEmail = Email.refine((email) => !isPseudonym(email) && !isServiceAddress(email), {
+  error: `Must not be an address at ${RESERVED_DOMAINS.join(' or ')}: these belong to erased people and service accounts.`,
 }).meta(EMAIL_JSON);
 
 const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/;
@@ -96,4 +103,7 @@ export const DomainName = z
   .trim()
   .max(253)
   .transform((text) => domainToASCII(text.replace(/^@/, '').replace(/\.$/, '')).toLowerCase())
-  .refine((domain) => DOMAIN.test(domain) && domain !== ERASED_DOMAIN, 'Must be a domain such as acme.com.');
+  .refine(
+    (domain) => DOMAIN.test(domain) && !RESERVED_DOMAINS.includes(domain),
+    'Must be a domain such as acme.com.',
+  );

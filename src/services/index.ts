@@ -15,6 +15,7 @@ import { createLogins } from './auth/logins.ts';
 import { createPasskeyEnrolment } from './auth/passkey-enrolment.ts';
 import { createPasskeys } from './auth/passkeys.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
+import { createServiceAccounts } from './auth/service-accounts.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createTotpEnrolment } from './auth/totp-enrolment.ts';
 import { createClients } from './clients/clients.ts';
@@ -99,6 +100,7 @@ const factories = {
   sessions: createSessions,
   apiTokens: createApiTokens,
   tokenRefresh: createTokenRefresh,
+  serviceAccounts: createServiceAccounts,
   secondFactors: createSecondFactors,
   totpEnrolment: createTotpEnrolment,
   passkeyEnrolment: createPasskeyEnrolment,

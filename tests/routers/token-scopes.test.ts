@@ -1,8 +1,9 @@
+import type { AnyTRPCProcedure } from '@trpc/server';
 import * as assert from 'uvu/assert';
 import { appRouter } from '../../routers/index.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { isToken } from '../../src/lib/ids.ts';
-import { NOUNS, SCOPES, scopeOf } from '../../src/services/access/scope.ts';
+import { NOUNS, SCOPES, scopeOf } from '../../src/services/access/action-scopes.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 
@@ -23,7 +24,7 @@ const statusOf = async (app: TestApp, token: string, line = 'GET /jb/users/') =>
   (await sendWith(app, token, line)).statusCode;
 
 scopes('are the nouns of the router, each for reading and changing', () => {
-  const procedures = Object.entries(appRouter._def.procedures);
+  const procedures = Object.entries(appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>);
   const needed = procedures.map(([name, { _def }]) => scopeOf(name, _def.type));
 
   assert.equal([...new Set(procedures.map(([name]) => name.split('.')[0]))].sort(), [...NOUNS].sort());

@@ -35,7 +35,7 @@ export const Tokens = () => {
       <Title order={2} size="h3">
         API tokens
       </Title>
-      <Text c="dimmed">A token gives a script the same access as yours.</Text>
+      <Text c="dimmed">A token gives a script your access, or less.</Text>
       <TokenForm />
       <ProblemAlert error={revoke.error} />
       <TokenTable

@@ -20,6 +20,21 @@ export const TokenTable = ({ pages, onRevoke, empty }: Props) => (
   />
 );
 
+const LimitsOf = ({ scopes, networks, expires_at: end }: Token) => {
+  const parts = [scopes?.join(', '), networks && `from ${networks.join(', ')}`].filter(Boolean).join(' · ');
+  if (parts === '' && !end) return '–';
+  return (
+    <>
+      {parts}
+      {end && (
+        <>
+          {parts !== '' && ' · '}ends <DateText date={end} />
+        </>
+      )}
+    </>
+  );
+};
+
 export const labelOf = ({ name }: Token): string => name || 'a token of a login';
 
 const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
@@ -33,6 +48,7 @@ const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
         </Text>
       ),
   },
+  { heading: 'Limits', width: '2fr', cell: (token) => <LimitsOf {...token} /> },
   { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
   { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
   { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address || '–' },

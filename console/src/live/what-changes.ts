@@ -35,6 +35,7 @@ const BY_NOUN: Record<string, readonly Refreshed[]> = {
   membership: MEMBERS,
   mfa: FACTORS,
   password: ['users', ...SESSIONS, 'tokens'],
+  service_account: ['serviceAccounts'],
   session: ['sessions.list', 'sessions.listByUser'],
   signing_key: ['signingKeys'],
   site: ['sites', 'clients'],

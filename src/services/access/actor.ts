@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { isPseudonym } from '../../lib/email-address.ts';
+import { isPseudonym, isServiceAddress } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
 import type { SessionProof } from './auth-methods.ts';
 import { can, clientsWhere, MEMBER, type Roles, rolesThatMay } from './permissions.ts';
@@ -97,12 +97,15 @@ export const isSharedUser = (
 
 const ERASED = { detail: 'This person has been erased: the account stays without access and data.' };
 
+const SERVICE_ACCOUNT = { detail: 'This is a service account: change it at /api/v1/jb/service-accounts/.' };
+
 /**
  * Why the actor has no authority over this user at all. No actor has authority over an erased person. The message names no role of the
  * user, because the actor may not know it.
  */
 export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
+  if (isServiceAddress(user.email)) return new Problem('forbidden', SERVICE_ACCOUNT);
   if (can(actor, 'administer')) return null;
   if (user.isSuperuser || user.isStaff) return roleRequired(rolesThatMay('administer'));
   return user.clientIds.some((id) => administersClient(actor, id))

@@ -83,6 +83,16 @@ export const rolesOf = (fields: RoleFields): Roles =>
     ...CLIENT_ROLES.map(({ role, field }) => [role, fields[field]]),
   ]) as Roles;
 
+/** The roles of a service account, from their names: in its client, or without one, in all clients. */
+export const namedRoles = (names: readonly string[], clientId: number | null): Roles =>
+  Object.fromEntries([
+    ...GLOBAL_ROLES.map(({ flag, name }) => [flag, clientId === null && names.includes(name)]),
+    ...CLIENT_ROLES.map(({ role, name }) => [
+      role,
+      clientId !== null && names.includes(name) ? [clientId] : [],
+    ]),
+  ]) as Roles;
+
 /** The roles in all clients that a user has, strongest first. */
 export const globalRolesOf = (user: Roles) => GLOBAL_ROLES.filter(({ flag }) => user[flag]);
 

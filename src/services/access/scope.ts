@@ -1,61 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, condition } from '../../db/kysely.ts';
 import { scopeRequired } from '../../lib/problems.ts';
+import type { ActionScope } from './action-scopes.ts';
 import { CLIENT_ROLES, MEMBER, type Roles } from './permissions.ts';
-
-/** The nouns of the procedures: the first part of their names. */
-export const NOUNS = [
-  'access',
-  'accessViews',
-  'appPackages',
-  'apps',
-  'attention',
-  'audit',
-  'branding',
-  'clients',
-  'domains',
-  'environment',
-  'events',
-  'grants',
-  'groups',
-  'installationSso',
-  'invitations',
-  'mail',
-  'memberships',
-  'mfa',
-  'operations',
-  'passwords',
-  'profile',
-  'reminders',
-  'requests',
-  'roles',
-  'savedFilters',
-  'sessions',
-  'signingKeys',
-  'sites',
-  'sso',
-  'tickets',
-  'tokens',
-  'usage',
-  'users',
-  'webhooks',
-] as const;
-
-export type Noun = (typeof NOUNS)[number];
-
-/** What a token may do: read a noun, or change it. */
-export type ActionScope = `${Noun}:${'read' | 'write'}`;
-
-export const SCOPES = NOUNS.flatMap((noun) => [`${noun}:read`, `${noun}:write`] as const);
-
-/** Opens apps: by a launch, a ticket or forward authentication. */
-export const OPENS_APPS: ActionScope = 'tickets:write';
-
-/** The scope that a call of a procedure needs. Changes have `write`; it does not include `read`. */
-export const scopeOf = (procedure: string, type: 'query' | 'mutation' | 'subscription'): ActionScope => {
-  const noun = procedure.split('.')[0] as Noun; // a test compares the nouns with the router
-  return `${noun}:${type === 'mutation' ? 'write' : 'read'}`;
-};
 
 /**
  * Where and for what a credential counts. A scope can only narrow the person's access.
@@ -95,11 +42,14 @@ export const narrow = (roles: Roles, scope: Scope): Roles => ({
   ),
 });
 
-/** SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`. A client's requirement does not apply to superusers. */
+/**
+ * SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`, and tokens also with `service_accounts as service`. A client's
+ * requirement does not apply to superusers.
+ */
 export const scopeColumns = (table: 'api_tokens' | 'sessions') => {
   const connection = sql.ref(`${table}.connection_id`);
   const isToken = table === 'api_tokens';
-  const own = isToken ? sql`api_tokens.client_id` : sql`null`;
+  const own = isToken ? sql`api_tokens.client_id, service.client_id` : sql`null`;
   return [
     sql<
       number | null

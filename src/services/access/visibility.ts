@@ -1,7 +1,7 @@
 import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { arrayOf, type Condition, condition } from '../../db/kysely.ts';
-import { ERASED_DOMAIN } from '../../lib/email-address.ts';
+import { ERASED_DOMAIN, SERVICE_DOMAIN } from '../../lib/email-address.ts';
 import { type Actor, canViewAll } from './actor.ts';
 import {
   type Action,
@@ -99,8 +99,12 @@ export const userVisibleTo = (viewer: Viewer, users = 'users'): Condition =>
     : sql`(${sql.ref(`${users}.id`)} = ${viewer.id} or exists (select from memberships m
         where m.user_id = ${sql.ref(`${users}.id`)} and ${clientVisibleTo(viewer, sql`m.client_id`)}))`;
 
-/** Rows of `users` who were not erased. Lists of a client contain only these. */
-export const isNotErased: Condition = sql`users.email not like ${sql.lit(`%@${ERASED_DOMAIN}`)}`;
+/** Rows of `users`, or of this alias, of service accounts. */
+export const isServiceAccount = (users = 'users'): Condition =>
+  condition`(${sql.ref(`${users}.email`)} like ${sql.lit(`%@${SERVICE_DOMAIN}`)})`;
+
+/** Rows of `users` that are people who were not erased. Lists of people contain only these. */
+export const isPerson: Condition = sql`(users.email not like ${sql.lit(`%@${ERASED_DOMAIN}`)} and not ${isServiceAccount()})`;
 
 /** Rows that link a user to a client, such as an app grant or a role: visible to that user and to viewers of the client. */
 export const userClientVisibleTo = (

@@ -71,8 +71,9 @@ export const lockSuperusers = async (tx: Em, actor: Actor | null): Promise<void>
     // Their invitations may be inserted meanwhile.
     .forNoKeyUpdate()
     .execute();
+  // A service account is none of them. If it has lost its role, its change is refused before the commit.
   const self = superusers.find(({ id }) => id === actor?.id);
-  if (actor?.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
+  if (self && !self.is_active) throw new Problem('unauthenticated');
 };
 
 /** Requires the lock of all superusers, so that the count is still correct at commit. @throws Problem `last-superuser` */

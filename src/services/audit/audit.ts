@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notifyListeners } from '../../db/notifications.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { ERASED_DOMAIN } from '../../lib/email-address.ts';
+import { ERASED_DOMAIN, SERVICE_DOMAIN } from '../../lib/email-address.ts';
 import { ACCOUNT_ACTIVITY, type AuditAction, type DetailsOf } from './event-types.ts';
 
 export type { AuditAction, DetailsOf } from './event-types.ts';
@@ -40,6 +40,7 @@ type TargetType =
   | 'domain'
   | 'group'
   | 'invitation'
+  | 'service-account'
   | 'signing-key'
   | 'site'
   | 'user'
@@ -86,6 +87,12 @@ export const ofDomain = ({ id, domain }: { id: number; domain: string }): Target
   type: 'domain',
   id,
   label: domain,
+});
+
+export const ofServiceAccount = ({ id, name }: { id: number; name: string }): Target => ({
+  type: 'service-account',
+  id,
+  label: name,
 });
 
 export const ofInvitation = ({ id, email }: Person): Target => ({ type: 'invitation', id, label: email });
@@ -147,7 +154,7 @@ export const createAudit = (origin: Origin, clock: Clock, common: Record<string,
       with recorded as (insert into audit_entries
         (occurred_at, request_id, address, action, actor_type, actor_id, actor_label, target_type, target_id, target_label, client_ids, details)
       select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
-        case when actor_id is not null then 'user' end, actor_id, ${labelOf('actor')},
+        case when actor.email like ${sql.lit(`%@${SERVICE_DOMAIN}`)} then 'service' when actor_id is not null then 'user' end, actor_id, ${labelOf('actor')},
         target_type, target_id, ${labelOf('target')},
         case when action = any(${ACCOUNT_ACTIVITY}::text[]) and case when target_type = 'user' then target.was_shared else actor.was_shared end
           then '{}' else clients end, details

@@ -20,7 +20,7 @@ import {
   UNLIMITED,
 } from './credentials.ts';
 
-const MAX_NAMED_TOKENS = 50;
+export const MAX_NAMED_TOKENS = 50;
 const KEY_BYTES = 32;
 const LOGIN_TOKEN_LENGTH = 40;
 
@@ -98,7 +98,7 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
 });
 
 /** The limits of the token of a request. */
-const limitsOf = async (tx: Em, credential: Credential | null): Promise<TokenLimits> => {
+export const limitsOf = async (tx: Em, credential: Credential | null): Promise<TokenLimits> => {
   if (credential?.kind !== 'token') return UNLIMITED;
   return kysely(tx)
     .selectFrom('api_tokens')
@@ -111,7 +111,7 @@ const limitsOf = async (tx: Em, credential: Credential | null): Promise<TokenLim
  * The requested limits, or where none are requested, the limits of the token of the request.
  * @throws Problem `invalid-input` on limits that are wider
  */
-const narrowest = (own: TokenLimits, requested: TokenLimits): TokenLimits => {
+export const narrowest = (own: TokenLimits, requested: TokenLimits): TokenLimits => {
   const wider = requested.scopes?.filter((scope) => own.scopes?.includes(scope) === false) ?? [];
   if (wider.length > 0) throw invalid({ scopes: [`Your token does not have ${wider.join(', ')}.`] });
   if (own.client_id !== null && requested.client_id !== null && requested.client_id !== own.client_id)
@@ -140,7 +140,7 @@ const isMember = async (tx: Em, userId: number, clientId: number): Promise<boole
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
+export const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
   kysely(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])

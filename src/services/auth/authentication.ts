@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { compileOnce, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { compileOnce, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, isToken } from '../../lib/ids.ts';
@@ -8,7 +8,7 @@ import { isInNetworks } from '../../lib/ip-networks.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
-import { canAllOf, type Roles } from '../access/permissions.ts';
+import { canAllOf, namedRoles, type Roles } from '../access/permissions.ts';
 import { narrow, type Scope, scopeColumns } from '../access/scope.ts';
 import { ROLE_COLUMNS } from '../access/visibility.ts';
 import { CREDENTIAL_TABLES } from '../accounts/access-ends.ts';
@@ -99,11 +99,22 @@ const activeUsers = (em: Em) =>
     .select(ROLE_COLUMNS)
     .where('users.is_active', '=', true);
 
+/** Tokens of active users and of active service accounts, with their owners. */
+const tokenOwners = (em: Em) =>
+  kysely(em)
+    .selectFrom('users')
+    .select(['users.id', 'users.email'])
+    .select(ROLE_COLUMNS)
+    .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
+    .leftJoin('service_accounts as service', 'service.user_id', 'users.id')
+    .select(scopeColumns('api_tokens'))
+    .select(['service.roles as service_roles', 'service.client_id as service_client'])
+    .select('service.scopes as service_scopes')
+    .where(condition`coalesce(service.is_active, users.is_active)`);
+
 const OWNERS = {
   token: (em: Em, now: Date, digests: readonly string[]) =>
-    activeUsers(em)
-      .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
-      .select(scopeColumns('api_tokens'))
+    tokenOwners(em)
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
       .select('api_tokens.networks')
       .select(({ cast, lit }) => [
@@ -118,7 +129,12 @@ const OWNERS = {
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(scopeColumns('sessions'))
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
-      .select(({ cast, lit }) => cast<string[] | null>(lit(null), sql`text[]`).as('networks'))
+      .select(({ cast, lit }) => [
+        cast<string[] | null>(lit(null), sql`text[]`).as('networks'),
+        cast<string[] | null>(lit(null), sql`text[]`).as('service_roles'),
+        cast<string[] | null>(lit(null), sql`text[]`).as('service_scopes'),
+        cast<number | null>(lit(null), 'integer').as('service_client'),
+      ])
       .select(['sessions.authenticated_at', 'sessions.methods'])
       .select(({ fn }) =>
         fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
@@ -135,23 +151,44 @@ export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Pro
     return row ? { ...row, credential, scope } : null;
   }
   const { kind, id: credentialId } = credential;
-  const owners = user.select(scopeColumns(CREDENTIAL_TABLES[kind]));
-  const row = await (kind === 'token'
-    ? owners
-        .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
-        .where('api_tokens.id', '=', credentialId)
-    : owners.innerJoin('sessions', 'sessions.user_id', 'users.id').where('sessions.id', '=', credentialId)
-  ).executeTakeFirst();
-  return row ? actorOf(row, credential) : null;
+  if (kind === 'token') {
+    const token = tokenOwners(em).where('users.id', '=', id).where('api_tokens.id', '=', credentialId);
+    const row = await token.executeTakeFirst();
+    return row ? actorOf(row, credential) : null;
+  }
+  const row = await user
+    .select(scopeColumns('sessions'))
+    .innerJoin('sessions', 'sessions.user_id', 'users.id')
+    .where('sessions.id', '=', credentialId)
+    .executeTakeFirst();
+  return row ? actorOf({ ...row, ...NO_SERVICE }, credential) : null;
 };
 
-type Owner = Roles & Scope & { id: number; email: string };
+/** What a service account adds to the owner of a token. */
+type Service = {
+  service_roles: string[] | null;
+  service_client: number | null;
+  service_scopes: string[] | null;
+};
+
+const NO_SERVICE: Service = { service_roles: null, service_client: null, service_scopes: null };
+
+type Owner = Roles & Scope & Service & { id: number; email: string };
 
 /** The owner of a credential, with the roles that count in its scope. */
-const actorOf = ({ id, email, only, hidden, actions, ...roles }: Owner, credential: Credential): Actor => {
-  const scope = { only, hidden, actions };
-  return { id, email, ...narrow(roles, scope), credential, scope };
+const actorOf = (
+  { id, email, only, hidden, actions, service_roles, service_client, service_scopes, ...roles }: Owner,
+  credential: Credential,
+): Actor => {
+  const isService = service_roles !== null;
+  const scope = { only, hidden, actions: isService ? inBoth(actions, service_scopes) : actions };
+  const held = isService ? namedRoles(service_roles, service_client) : roles;
+  return { id, email, ...narrow(held, scope), credential, scope };
 };
+
+/** The scopes that both lists have; null: all. */
+const inBoth = (some: readonly string[] | null, others: readonly string[] | null) =>
+  some && others ? some.filter((scope) => others.includes(scope)) : (some ?? others);
 
 /**
  * Reads the actor again at the end of a transaction, and keeps their access unchanged until it commits: during the request, the user may

@@ -4,7 +4,7 @@ import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import { isListedView, isNotErased } from '../access/visibility.ts';
+import { isListedView, isPerson } from '../access/visibility.ts';
 import { isEmpty, ofClient } from '../audit/audit.ts';
 import { editEntity } from '../audit/edits.ts';
 import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
@@ -110,7 +110,7 @@ const activeMembers = (em: Em, clientId: number) =>
     .where('m.client_id', '=', clientId)
     .where('m.is_active_member', '=', true)
     .where('users.is_active', '=', true)
-    .where(isNotErased);
+    .where(isPerson);
 
 /** Links that open an app as a person without a login. Under the policy, they ask for one. */
 const isUserViewOf = (clientId: number, now: Date) => condition`

@@ -8,7 +8,7 @@ import {
   appAccess,
   clientVisibleTo,
   groupsGiving,
-  isNotErased,
+  isPerson,
   liveGrants,
   strongestRole,
   userVisibleTo,
@@ -109,7 +109,7 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     const { client_id } = await requireViewableApp(em, actor, clock.now(), appId);
     const people = peopleOf(em, actor, { appId, clientId: client_id, now: clock.now() })
       .where(userVisibleTo(actor))
-      .where(isNotErased);
+      .where(isPerson);
     if (page.cursor === undefined) return readPage(people, 'users.email', page);
     const { email } = await cursorRow(people.where('users.email', '=', page.cursor));
     return readPage(people.where('users.email', '>', email), 'users.email', page);

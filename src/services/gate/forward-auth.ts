@@ -5,8 +5,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
+import { OPENS_APPS } from '../access/action-scopes.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
-import { OPENS_APPS, requireScope } from '../access/scope.ts';
+import { requireScope } from '../access/scope.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   decideAccess,

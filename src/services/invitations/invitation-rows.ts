@@ -6,7 +6,7 @@ import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientVisibleTo, hasGlobalRole, userVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, hasGlobalRole, isServiceAccount, userVisibleTo } from '../access/visibility.ts';
 import { addressKnownTo } from '../accounts/addresses.ts';
 import { type UserRow, userRows } from '../accounts/user-rows.ts';
 import type { MailRoute } from '../outbox/mail-status.ts';
@@ -104,7 +104,7 @@ export const withInviters = async <T extends { inviter_id: number; date_invited:
   const invitedAt = sql`(${times}::json ->> users.id::text)::timestamptz`;
   const inviters = await userRows(em, actor, now)
     .select([userVisibleTo(actor).as('is_seen'), addressKnownTo(actor, invitedAt).as('known_address')])
-    .select(hasGlobalRole().as('is_operator'))
+    .select(condition`(${hasGlobalRole()} or ${isServiceAccount()})`.as('is_operator'))
     .where(isAnyOf('users.id', ids, 'int'))
     .execute();
   const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));

@@ -5,7 +5,7 @@ import { countRows } from '../../db/pagination.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserUpdatable } from '../access/actor.ts';
-import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
+import { clientVisibleTo, isPerson } from '../access/visibility.ts';
 import { findUserId } from '../accounts/addresses.ts';
 import { lockUser } from '../accounts/user-locks.ts';
 import { ofUser, type Transaction } from '../audit/audit.ts';
@@ -135,7 +135,7 @@ const selectUsers = async (em: Em, actor: Actor, selection: Selection, now: Date
   const rows = await users
     .clearSelect()
     .select('users.email')
-    .where(isNotErased)
+    .where(isPerson)
     .limit(MAX_BULK_USERS + 1)
     .execute();
   const emails = rows.slice(0, MAX_BULK_USERS).map(({ email }) => email);

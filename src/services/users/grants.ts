@@ -7,7 +7,7 @@ import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
 import {
   clientVisibleTo,
-  isNotErased,
+  isPerson,
   liveGrants,
   userClientVisibleTo,
   userVisibleTo,
@@ -48,7 +48,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
     await requireViewableApp(em, actor, clock.now(), appId);
-    const grants = grantsOf(em, actor, clock.now(), appId).where(userVisibleTo(actor)).where(isNotErased);
+    const grants = grantsOf(em, actor, clock.now(), appId).where(userVisibleTo(actor)).where(isPerson);
     if (page.cursor === undefined) return readPage(grants, 'users.email', page);
     const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
     return readPage(grants.where('users.email', '>', email), 'users.email', page);

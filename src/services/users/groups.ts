@@ -7,7 +7,7 @@ import { arrayOf, condition, countIn, type Em, isAnyOf, kysely } from '../../db/
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { isNotErased } from '../access/visibility.ts';
+import { isPerson } from '../access/visibility.ts';
 import { type ActionOn, type DetailsOf, ofGroup } from '../audit/audit.ts';
 import { requireExpected } from '../audit/edits.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
@@ -215,7 +215,7 @@ const findContents = async (
       ),
     )
     .where(isMember)
-    .where(isNotErased)
+    .where(isPerson)
     .orderBy('users.id')
     .execute();
   const apps = await kysely(tx)

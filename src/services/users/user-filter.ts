@@ -7,6 +7,7 @@ import {
   accountVisibleTo,
   clientVisibleTo,
   hasClientRole,
+  isServiceAccount,
   userVisibleTo,
   type Viewer,
 } from '../access/visibility.ts';
@@ -82,7 +83,7 @@ export const usersMatching = async (em: Em, actor: Actor, filter: UserFilter, no
 };
 
 const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder<boolean>[] => {
-  const conditions: RawBuilder<boolean>[] = [];
+  const conditions: RawBuilder<boolean>[] = [condition`not ${isServiceAccount()}`];
   if (filter.is_active !== undefined)
     conditions.push(sql`${membershipColumns(viewer).is_active} = ${filter.is_active}`);
   if (filter.search !== undefined) conditions.push(hasWords(SEARCHED, filter.search));

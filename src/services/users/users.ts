@@ -9,7 +9,7 @@ import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
 import {
   appAccess,
   hasGlobalRole,
-  isNotErased,
+  isPerson,
   userClientVisibleTo,
   userVisibleTo,
   type Viewer,
@@ -189,7 +189,7 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
     const members = users
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
       .where('memberships.client_id', '=', client)
-      .where(isNotErased);
+      .where(isPerson);
     const isGranted = condition`exists (select from ${appAccess(now)} g
       where g.user_id = users.id and g.app_id = ${appId})`;
     return {
@@ -207,7 +207,7 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
       'granted.user_id',
       'users.id',
     )
-    .where(isNotErased);
+    .where(isPerson);
   return { users: asUsers(granted), key: 'granted' };
 };
 
