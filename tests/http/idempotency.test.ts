@@ -269,7 +269,7 @@ idempotency('stored responses are replayed over a streamed call', async ({ app }
   const payload = { 0: { json: { name: 'streamed' } } };
   const headers = { 'idempotency-key': 'streamed', 'trpc-accept': 'application/jsonl' };
   const send = () => app.send('POST !/trpc/tokens.createNamed?batch=1', { as: ADA, payload, headers });
-  const tokenIn = (body: string) => /"token":"([0-9a-f]{40})"/.exec(body)?.[1];
+  const tokenIn = (body: string) => /"token":"(stw_[A-Za-z0-9]{36})"/.exec(body)?.[1];
   const [first, repeat] = [await send(), await send()];
 
   assert.ok(tokenIn(first.body), first.body);
