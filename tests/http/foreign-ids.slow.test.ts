@@ -67,6 +67,8 @@ const BODIES: Record<string, unknown> = {
   'apps.previewMaintenance': { maintenance_message: '' },
   'access.update': { cells: [{ email: EDSGER, app_id: 'Hb7cW2ke', granted: true }] },
   'webhooks.create': { url: 'https://hooks.test/' },
+  'serviceAccounts.create': { name: 'Exports', client: 1 },
+  'serviceAccounts.createToken': { name: 'Host' },
   'webhooks.replay': { event: 1 },
   'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
 };
@@ -108,6 +110,8 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
   const provider = { name: 'Globex', issuer: 'https://login.globex.test', client_id: 'steward' };
   const connection = await app.as(GLOBEX).sso.create({ id: 2, ...provider });
   const domain = await app.as(GLOBEX).domains.add({ id: 2, domain: 'globex.test' });
+  const service = await app.as(GLOBEX).serviceAccounts.create({ name: 'Exports', client: 2 });
+  const serviceToken = await app.as(GLOBEX).serviceAccounts.createToken({ id: service.id, name: 'x' });
   const webhook = await app.as(GLOBEX).webhooks.create({ url: 'https://hooks.globex.test/', client: 2 });
   const identity = { connection_id: connection.id, user_id, subject: 'grace', email: GRACE, created_at: at };
   await addRows(app, 'external_identities', identity);
@@ -125,6 +129,8 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     domain_id: [String(domain.id), MISSING_ID],
     identity_id: [String(linked.id), MISSING_ID],
     'webhooks id': [String(webhook.id), MISSING_ID],
+    'accounts id': [String(service.id), MISSING_ID],
+    token_id: [String(serviceToken.id), MISSING_ID],
     'requests id': [String(request.id), MISSING_ID],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
@@ -213,6 +219,7 @@ const REFERENCES: [line: string, of: Pair, body?: unknown][] = [
   ['GET /jb/mails/?page=1&client=ID', CLIENT],
   ['GET /jb/audit/?page=1&client=ID', CLIENT],
   ['GET /jb/webhooks/?client=ID', CLIENT],
+  ['GET /jb/service-accounts/?client=ID', CLIENT],
   ['GET /jb/events/?client=ID', CLIENT],
   ['GET /jb/usage/report/?client=ID', CLIENT],
   ['GET /jb/usage/summary/?client=ID', CLIENT],
@@ -238,6 +245,7 @@ const REFERENCES: [line: string, of: Pair, body?: unknown][] = [
   ['POST /session/methods/', PERSON, { email: 'ID' }],
   ['POST /jb/access-requests/', FLEET, { app: 'ID' }],
   ['POST /jb/webhooks/', CLIENT, { url: 'https://hooks.test/', client: 'ID' }],
+  ['POST /jb/service-accounts/', CLIENT, { name: 'x', client: 'ID' }],
   ['POST /access_views/', SLUG, { app: 'ID' }],
   ['POST /access_views/', PERSON, { app: 'sales', user: 'ID' }],
   ['POST /jb/users/', CLIENT, { email: EDSGER, client: 'ID' }],

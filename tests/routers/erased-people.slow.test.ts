@@ -58,7 +58,7 @@ erased('is not invited, and no account gets a reserved address', async ({ app })
   ];
   for (const refused of refusals) {
     const fields = Object.values((await rejectsWith(refused(), 'invalid-input')).fields ?? {});
-    assert.match(String(fields), /reserved for erased people/);
+    assert.match(String(fields), /belong to erased people/);
   }
 });
 

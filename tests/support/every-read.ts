@@ -28,6 +28,11 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const email of [INVITED, 'two@guest.test']) {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
+  const { create, createToken } = root.serviceAccounts;
+  const service = await create({ name: 'Exports', client: 1 });
+  await create({ name: '=two', client: null });
+  serviceIds.id = String(service.id);
+  for (const name of ['=one', 'two']) await createToken({ id: service.id, name });
   for (const name of ['One', 'Two']) await root.groups.create({ id: 1, name, members: [ADA], apps: [SALES] });
   for (const name of ['One', 'Two'])
     await root.sso.create({ id: 1, name, issuer: 'https://login.acme.test', client_id: 'steward' });
@@ -103,12 +108,19 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
 /** Needs the cookie of a login that has to set up a second factor. */
 const OF_A_LOGIN = 'sessions.enrolment';
 
+/** The ids of `serviceAccounts`, which `fillLists` makes. */
+const serviceIds = { id: '1' };
+
 /** Every GET endpoint with a path to existing data. */
 export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>
   REST_ENDPOINTS.filter(
     ({ method, type, procedure }) => method === 'GET' && type === 'query' && procedure !== OF_A_LOGIN,
   ).map((endpoint) => {
-    const named = endpoint.procedure === 'invitations.pending' ? { ...ids, email: INVITED } : ids;
+    const named: Record<string, string> = {
+      ...ids,
+      ...(endpoint.procedure === 'invitations.pending' && { email: INVITED }),
+      ...(endpoint.procedure.startsWith('serviceAccounts.') && serviceIds),
+    };
     const path = restPath(endpoint.url).replaceAll(/:(\w+)/g, (_match, key: string) =>
       encodeURIComponent(named[key] ?? '1'),
     );

@@ -76,10 +76,11 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
         if (client !== null) await readManagedClient(tx, actor, client);
         else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
         requireGivable(actor, client, { roles, scopes });
-        const email = await freeAddress(tx, name);
+        const { id, email } = await newIdentity(tx, name);
         const label = { handle: email.slice(0, email.indexOf('@')), firstName: name };
         const times = { dateJoined: now, lastPasswordSet: now };
         const user = tx.create(User, {
+          id,
           email,
           ...label,
           ...times,
@@ -232,8 +233,8 @@ const requireGivable = (
     throw invalid({ scopes: [`Your token has only the scopes ${actions.join(', ')}.`] });
 };
 
-/** An address that names the account in records. The number makes it unique. */
-const freeAddress = async (tx: Em, name: string): Promise<string> => {
+/** The id of the account, and the address that names it in records, which the id makes unique. */
+const newIdentity = async (tx: Em, name: string): Promise<{ id: number; email: string }> => {
   const slug = name
     .normalize('NFKD')
     .toLowerCase()
@@ -241,7 +242,8 @@ const freeAddress = async (tx: Em, name: string): Promise<string> => {
     .replaceAll(/^-|-$/g, '')
     .slice(0, MAX_SLUG_LENGTH);
   const { rows } = await sql<{ id: number }>`select nextval('users_id_seq')::int as id`.execute(kysely(tx));
-  return `${slug || 'service'}-${rows[0]?.id}@${SERVICE_DOMAIN}`;
+  const id = rows[0]?.id ?? 0; // a sequence has one row
+  return { id, email: `${slug || 'service'}-${id}@${SERVICE_DOMAIN}` };
 };
 
 const accountRows = (em: Em, actor: Actor) =>

@@ -35,6 +35,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutSecondFactors(app)),
   ...(await aboutSingleSignOn(app)),
   ...(await aboutWebhooks(app)),
+  ...(await aboutServiceAccounts(app)),
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
@@ -284,6 +285,26 @@ const aboutSingleSignOnOfTheInstallation = async (
     { line: `GET ${domains}`, as: ROOT },
     { line: `POST ${domains}`, as: ROOT, body: { domain: 'ops.test' } },
     { line: `DELETE ${domains}${domain.id}/`, as: ROOT },
+  ];
+};
+
+const aboutServiceAccounts = async (app: TestApp): Promise<Row[]> => {
+  const { id } = await app.as(ACME).serviceAccounts.create({ name: 'Exports', client: 1 });
+  const token = await app.as(ACME).serviceAccounts.createToken({ id, name: 'Host 1' });
+  const account = `/jb/service-accounts/${id}/`;
+  return [
+    { line: 'GET /jb/service-accounts/', as: ACME },
+    {
+      line: 'POST /jb/service-accounts/',
+      as: ACME,
+      body: { name: 'Imports', client: 1, roles: ['client-admin'] },
+    },
+    { line: `GET ${account}`, as: ACME },
+    { line: `PATCH ${account}`, as: ACME, body: { description: 'Runs at night' } },
+    { line: `GET ${account}tokens/`, as: ACME },
+    { line: `POST ${account}tokens/`, as: ACME, body: { name: 'Host 2', networks: ['10.0.0.0/8'] } },
+    { line: `DELETE ${account}tokens/${token.id}/`, as: ACME },
+    { line: `DELETE ${account}`, as: ACME },
   ];
 };
 
