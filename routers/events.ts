@@ -1,8 +1,9 @@
 import { tracked } from '@trpc/server';
 import { z } from 'zod';
-import { roleRequired } from '../src/lib/problems.ts';
+import { roleRequired, scopeRequired } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import { can, rolesThatMay } from '../src/services/access/permissions.ts';
+import { hasScope } from '../src/services/access/scope.ts';
 import { EVENT_TYPES, type EventData } from '../src/services/audit/event-types.ts';
 import type { HeardEvent } from '../src/services/events/event-hub.ts';
 import { contentOf } from '../src/services/events/event-rows.ts';
@@ -120,6 +121,7 @@ export const eventsRouter = router({
         if (!actor) throw trpcErrorOf(ctx.unauthenticated());
         if (!READERS.some((action) => can(actor, action)))
           throw trpcErrorOf(roleRequired(rolesThatMay(...READERS)));
+        if (!hasScope(actor.scope, 'events:read')) throw trpcErrorOf(scopeRequired('events:read'));
         return actor;
       };
       const cursor = lastEventId ?? filter.cursor;

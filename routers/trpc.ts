@@ -6,7 +6,7 @@ import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
 import { scopeOf } from '../src/services/access/action-scopes.ts';
-import { type Actor, requireUnconfined } from '../src/services/access/actor.ts';
+import { type Actor, requireAccount, requireUnconfined } from '../src/services/access/actor.ts';
 import { type Action, can, rolesThatMay } from '../src/services/access/permissions.ts';
 import { requireScope } from '../src/services/access/scope.ts';
 import { confirmActor } from '../src/services/auth/authentication.ts';
@@ -109,7 +109,8 @@ const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () =>
       const actor = await ctx.findActor();
       if (!actor) throw ctx.unauthenticated();
       requireScope(actor.scope, scopeOf(path, type));
-      if (meta?.reach !== 'client') requireUnconfined(actor);
+      if (meta?.reach === 'account') requireAccount(actor);
+      else if (meta?.reach !== 'client') requireUnconfined(actor);
       if (!isAllowed(actor)) throw roleRequired(roles);
       const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.openServices());

@@ -73,6 +73,15 @@ const webhook = async (app: TestApp) => {
   return { id };
 };
 
+const service = async (app: TestApp, n: number) => {
+  const { id } = await app
+    .as(ROOT)
+    .serviceAccounts.create({ name: `service of ${n} ${++services}`, client: 1 });
+  return { id };
+};
+
+let services = 0;
+
 const closedApp = async (app: TestApp, n: number): Promise<string> => {
   const id = `lost${String(n).padStart(4, '0')}`;
   const columns = { client_id: 1, slug: id, label: `App ${n}`, created_at: app.clock.now() };
@@ -302,6 +311,14 @@ const INPUTS: Inputs = {
   'webhooks.rotateSecret': webhook,
   'webhooks.test': webhook,
   'webhooks.replay': async (app) => ({ ...(await webhook(app)), from: new Date(0) }),
+  'serviceAccounts.create': (_app, n) => ({ name: `service ${n}`, client: 1 }),
+  'serviceAccounts.update': async (app, n) => ({ ...(await service(app, n)), description: `Changed ${n}` }),
+  'serviceAccounts.remove': service,
+  'serviceAccounts.createToken': async (app, n) => ({ ...(await service(app, n)), name: 'Host' }),
+  'serviceAccounts.revokeToken': async (app, n) => {
+    const { id } = await service(app, n);
+    return { id, token_id: (await app.as(ROOT).serviceAccounts.createToken({ id, name: 'Host' })).id };
+  },
   'users.unlinkIdentity': async (app, n) => {
     const email = await member(app, n);
     const { connection_id } = await connection(app, n);

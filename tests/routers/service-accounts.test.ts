@@ -62,6 +62,10 @@ accounts('have no account: no profile, logins, tokens or password of their own',
     () => app.as(ROOT).users.deactivate({ email: address }),
   ])
     await rejectsWith(change(), 'forbidden');
+  await rejectsWith(
+    app.as(ROOT).users.erase({ email: address, confirm_email: address, confirmation: 'erase' }),
+    'not-found',
+  );
   await rejectsWith(app.as(ROOT).users.create({ email: `x${address}` }), 'invalid-input');
   await rejectsWith(app.as(null).tokens.create({ username: address, password: 'x' }), 'invalid-credentials');
   const emails = (await app.as(ROOT).users.list({})).map(({ email }) => email);

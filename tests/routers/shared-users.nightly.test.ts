@@ -296,6 +296,7 @@ const NAMES_NO_PERSON = Object.entries({
   reminders: 'update',
   requests: 'create withdraw',
   savedFilters: 'create remove replace',
+  serviceAccounts: 'create createToken remove revokeToken update',
   sessions: 'answerChallenge enrol confirm createByPasskey end methods revoke startPasskey',
   signingKeys: 'rotate',
   sites: 'create',

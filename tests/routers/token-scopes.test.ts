@@ -120,6 +120,29 @@ scopes('of a token that makes or refreshes another one are never exceeded', asyn
   assert.is(await statusOf(app, refreshed.token), 401);
 });
 
+scopes('are not widened by a client, a replay, a ticket or an invitation', async ({ app }) => {
+  const provider = { name: 'Acme', issuer: 'https://login.acme.test', client_id: 'steward' };
+  const shared = 'of-two@acme.test';
+  await app.as(ACME).users.create({ email: shared });
+  for (const id of [1, 2]) await app.as(ROOT).roles.setClientAdmin({ id, email: shared, is_admin: true });
+  const connection = await app.as(ACME).sso.create({ id: 1, ...provider });
+  await app.confine(shared, connection.id);
+  const confined = await rejectsWith(makeToken(app, shared, { client: 2 }), 'invalid-input');
+  assert.equal(confined.fields, { client: ['Your token is confined to client 1.'] });
+
+  const narrow = await makeToken(app, ACME, { scopes: ['tokens:write', 'apps:write'] });
+  const headers = { 'idempotency-key': 'guessed' };
+  const payload = { name: 'wide' };
+  await app.send('POST /jb/tokens/', { as: ACME, payload, headers });
+  const repeat = await app.send('POST /jb/tokens/', {
+    payload: { name: 'again' },
+    headers: { ...headers, authorization: `Token ${narrow}` },
+  });
+  assert.equal(repeat.json().scopes, ['tokens:write', 'apps:write']);
+  const ticket = await sendWith(app, narrow, 'POST /jb/apps/zylTKNVx/ticket/', {});
+  assert.is(ticket.json().type, 'urn:steward:problem:insufficient-scope');
+});
+
 scopes('belong to tokens with a prefix and a checksum, which scanners recognise', async ({ app }) => {
   await app.renewToken(ACME);
   const token = await makeToken(app, ACME, {});

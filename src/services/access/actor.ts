@@ -43,8 +43,9 @@ export const serviceActor = (clientId: number | null): Actor => ({
   scope: clientId === null ? EVERYWHERE : { ...EVERYWHERE, only: clientId },
 });
 
-/** The actor, or null if the credential is confined to a client: the account is outside of its scope. */
-export const unconfined = (actor: Actor | null): Actor | null => (actor?.scope.only === null ? actor : null);
+/** The actor, or null if the credential is limited to a client or to actions: the account is outside of its scope. */
+export const unconfined = (actor: Actor | null): Actor | null =>
+  actor?.scope.only === null && actor.scope.actions === null ? actor : null;
 
 /**
  * Refuses a confined credential access to the account of its person, and to data of all clients.
@@ -52,6 +53,19 @@ export const unconfined = (actor: Actor | null): Actor | null => (actor?.scope.o
  */
 export const requireUnconfined = ({ scope }: Actor): void => {
   if (scope.only !== null) throw new Problem('confined-session');
+};
+
+const NO_ACCOUNT = {
+  detail: 'This concerns the account of a person, which a service account does not have.',
+};
+
+/**
+ * Refuses what only people have: an account.
+ * @throws Problem `confined-session`
+ */
+export const requireAccount = (actor: Actor): void => {
+  if (isServiceAddress(actor.email)) throw new Problem('confined-session', NO_ACCOUNT);
+  requireUnconfined(actor);
 };
 
 /** What the login of a request has proven. A token proves nothing: its holder may not be its user. */

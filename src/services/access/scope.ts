@@ -19,19 +19,22 @@ export type Scope = {
 
 export const EVERYWHERE: Scope = { only: null, hidden: [], actions: null };
 
+export const hasScope = ({ actions }: Scope, needed: ActionScope): boolean =>
+  actions === null || actions.includes(needed);
+
 /** @throws Problem `insufficient-scope` */
-export const requireScope = ({ actions }: Scope, needed: ActionScope): void => {
-  if (actions !== null && !actions.includes(needed)) throw scopeRequired(needed);
+export const requireScope = (scope: Scope, needed: ActionScope): void => {
+  if (!hasScope(scope, needed)) throw scopeRequired(needed);
 };
 
 /** Whether the memberships of the person in this client count. */
 export const isWithin = ({ only, hidden }: Scope, clientId: number): boolean =>
-  only === null ? !hidden.includes(clientId) : only === clientId;
+  (only === null || only === clientId) && !hidden.includes(clientId);
 
 /** SQL: `isWithin`. */
 export const isInScope = ({ only, hidden }: Scope, clientId: RawBuilder<unknown>): Condition => {
-  if (only !== null) return condition`${clientId} = ${only}`;
-  return hidden.length === 0 ? condition`true` : condition`${clientId} <> all(${[...hidden]}::int[])`;
+  const isOnly = only === null ? condition`true` : condition`${clientId} = ${only}`;
+  return hidden.length === 0 ? isOnly : condition`(${isOnly} and ${clientId} <> all(${[...hidden]}::int[]))`;
 };
 
 /** The roles that count: roles in clients of the scope, and, unless the scope is confined to a client, roles in all clients. */

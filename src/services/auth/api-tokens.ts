@@ -6,6 +6,7 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newNamedToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, requireConfirmedSession } from '../access/actor.ts';
+import { isWithin } from '../access/scope.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../accounts/user-locks.ts';
 import { ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -58,11 +59,13 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
       }
       const token = newNamedToken();
       const now = clock.now();
-      const limits = narrowest(await limitsOf(tx, actor.credential), { ...UNLIMITED, ...requested });
+      const present = { ...(await limitsOf(tx, actor.credential)), client_id: actor.scope.only };
+      const limits = narrowest(present, { ...UNLIMITED, ...requested });
       if (limits.expires_at && limits.expires_at <= now)
         throw invalid({ expires_at: ['Must be in the future.'] });
-      if (requested.client_id != null && !(await isMember(tx, actor.id, requested.client_id)))
-        throw invalid({ client: [`You are not an active member of client ${requested.client_id}.`] });
+      const client = requested.client_id;
+      if (client != null && !(isWithin(actor.scope, client) && (await isMember(tx, actor.id, client))))
+        throw invalid({ client: [`You are not an active member of client ${client}.`] });
       const made = { userId: actor.id, token, now, authenticatedAt: null, name };
       const added = { ...made, madeBy: actor.credential, limits };
       const { id } = await addToken(unit, tx, added);
@@ -164,7 +167,8 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     const replacement = replacementOf(token, key);
     const db = kysely(tx);
     // The old token stays valid for requests that are already being sent with it.
-    const ending = { name: '', expires_at: new Date(clock.now().getTime() + MINUTE_MS) };
+    const inAMinute = new Date(clock.now().getTime() + MINUTE_MS);
+    const ending = { name: '', expires_at: expires_at && expires_at < inAMinute ? expires_at : inAMinute };
     await db
       .updateTable('api_tokens')
       .set({ ...ending, replacement: key })

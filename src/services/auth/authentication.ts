@@ -144,17 +144,25 @@ const OWNERS = {
 };
 
 /** Reads the actor's current roles and scope. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Promise<Actor | null> => {
+export const reloadActor = async (em: Em, { id, email, credential, scope }: Actor): Promise<Actor | null> => {
   const user = activeUsers(em).where('users.id', '=', id);
   if (!credential) {
     const row = await user.executeTakeFirst();
-    return row ? { ...row, credential, scope } : null;
+    if (row) return { ...row, credential, scope };
+    const service = await kysely(em)
+      .selectFrom('service_accounts')
+      .select(['roles', 'client_id'])
+      .where('user_id', '=', id)
+      .where('is_active', '=', true)
+      .executeTakeFirst();
+    return service ? { id, email, ...namedRoles(service.roles, service.client_id), credential, scope } : null;
   }
   const { kind, id: credentialId } = credential;
   if (kind === 'token') {
     const token = tokenOwners(em).where('users.id', '=', id).where('api_tokens.id', '=', credentialId);
     const row = await token.executeTakeFirst();
-    return row ? actorOf(row, credential) : null;
+    const current = row ? actorOf(row, credential) : null;
+    return current && hasScopesOf(current.scope, scope) ? current : null;
   }
   const row = await user
     .select(scopeColumns('sessions'))
@@ -163,6 +171,10 @@ export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Pro
     .executeTakeFirst();
   return row ? actorOf({ ...row, ...NO_SERVICE }, credential) : null;
 };
+
+/** Whether a scope still allows the actions of an earlier one. */
+const hasScopesOf = (now: Scope, earlier: Scope): boolean =>
+  now.actions === null || earlier.actions?.every((action) => now.actions?.includes(action)) === true;
 
 /** What a service account adds to the owner of a token. */
 type Service = {

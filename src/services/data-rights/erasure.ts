@@ -7,7 +7,7 @@ import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
+import { ERASED_DOMAIN, isPseudonym, isServiceAddress } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
@@ -54,6 +54,8 @@ export type LockedPerson = Awaited<ReturnType<typeof lockPerson>>;
  * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`
  */
 export const lockPerson = async (tx: Em, actor: Actor | null, email: string) => {
+  // A service account is removed, not erased.
+  if (isServiceAddress(email)) throw notFound('user');
   await lockSuperusers(tx, actor);
   const person = await kysely(tx)
     .selectFrom('users')

@@ -4,8 +4,10 @@ import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
+import { OPENS_APPS } from '../access/action-scopes.ts';
 import { type Actor, requireClientAdmin, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
+import { requireScope } from '../access/scope.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
@@ -72,6 +74,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
     /** @throws Problem `invalid-input`, `forbidden`, `reauthentication-required` */
     create: (actor: Actor, { app: slug, user }: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
+        requireScope(actor.scope, OPENS_APPS);
         requireConfirmedSession(actor, clock.now());
         const app = await requireAppToShare(tx, actor, clock.now(), slug);
         const subject = user

@@ -3,9 +3,8 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { OPENS_APPS } from '../access/action-scopes.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
-import { EVERYWHERE, requireScope } from '../access/scope.ts';
+import { EVERYWHERE } from '../access/scope.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -27,7 +26,6 @@ export const createLaunches = (unit: UnitOfWork) => {
      * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`, `second-factor-required`
      */
     launch: async (actor: Actor, { appSlug, stackSlug, state }: Launch): Promise<string> => {
-      requireScope(actor.scope, OPENS_APPS);
       const found = await appRows(em, actor, clock.now())
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));

@@ -1,3 +1,4 @@
+import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
@@ -124,14 +125,21 @@ export type Idempotency = ReturnType<typeof createIdempotency>;
 
 const hasKey = (request: Request): request is IdempotentRequest => request.idempotencyKey !== null;
 
+/** The key as it is stored: a token with scopes has keys of its own, because it must not get the responses of wider credentials. */
+const storedKey = ({ actor, idempotencyKey }: IdempotentRequest): string =>
+  actor.scope.actions === null
+    ? idempotencyKey.key
+    : digest('sha256', `${actor.scope.actions.toSorted().join()} ${idempotencyKey.key}`);
+
 /** Responses are sealed for their user, for the client to which the credential is confined, and for the key. */
-const contextOf = ({ actor, idempotencyKey }: IdempotentRequest): string =>
-  `${actor.id} ${actor.scope.only ?? ''} ${idempotencyKey.key}`;
+const contextOf = (request: IdempotentRequest): string =>
+  `${request.actor.id} ${request.actor.scope.only ?? ''} ${storedKey(request)}`;
 
 /** The row of a request's key. */
 const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: IdempotentRequest) => {
   const { actor, operation, input } = request;
-  const { key, onReplay } = request.idempotencyKey;
+  const { onReplay } = request.idempotencyKey;
+  const key = storedKey(request);
   /** 0: not confined. */
   const confinedTo = actor.scope.only ?? 0;
   const context = contextOf(request);

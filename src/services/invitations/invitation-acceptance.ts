@@ -4,6 +4,7 @@ import { clientIdsOf, type Em } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUnconfined } from '../access/actor.ts';
 import { BY_PASSWORD } from '../access/auth-methods.ts';
+import { requireScope } from '../access/scope.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { findConnectionFor } from '../clients/connection-lookup.ts';
@@ -102,6 +103,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       }
       if (invitation.needs_activation) throw new Problem('account-inactive');
       if (actor?.email !== invitation.email) throw new Problem('login-required');
+      requireScope(actor.scope, 'invitations:write');
       if (actor.scope.only !== invitation.client_id) requireUnconfined(actor);
       await acceptAs(input, actor);
       return { invitation, login: null };

@@ -4,7 +4,7 @@ import { Client, Site } from '../../../entities/client.ts';
 import { User } from '../../../entities/user.ts';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { isPseudonym } from '../../lib/email-address.ts';
+import { isPseudonym, isServiceAddress } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import { endUndo } from '../accounts/access-ends.ts';
@@ -57,6 +57,7 @@ export const lockBootstrap = (tx: Em) =>
  */
 const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | null, now: Date) => {
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
+  if (isServiceAddress(email)) throw invalid({ email: ['A service account is no person.'] });
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
   user.setRoles({ isSuperuser: true });
