@@ -82,7 +82,6 @@ export const serviceAccountsRouter = router({
     summary: 'Remove a service account',
     description: 'Ends its tokens. The audit trail keeps its name.',
     problems: ['reauthentication-required'],
-    mayRevokeOwnCredential: true,
   })
     .input(ById)
     .output(z.void())
@@ -117,7 +116,6 @@ export const serviceAccountsRouter = router({
 
   revokeToken: route(adminProcedure, 'DELETE', '/jb/service-accounts/{id}/tokens/{token_id}/', {
     summary: 'Revoke a token of a service account',
-    mayRevokeOwnCredential: true,
   })
     .input(ByToken)
     .output(z.void())
