@@ -71,7 +71,7 @@ export const lockSuperusers = async (tx: Em, actor: Actor | null): Promise<void>
     // Their invitations may be inserted meanwhile.
     .forNoKeyUpdate()
     .execute();
-  // A service account is none of them. If it has lost its role, its change is refused before the commit.
+  // A service account is not among them. If it has lost its role, its change is refused before the commit.
   const self = superusers.find(({ id }) => id === actor?.id);
   if (self && !self.is_active) throw new Problem('unauthenticated');
 };
