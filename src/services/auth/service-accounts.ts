@@ -2,7 +2,7 @@ import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { ServiceAccount } from '../../../entities/credentials.ts';
 import { User } from '../../../entities/user.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { SERVICE_DOMAIN } from '../../lib/email-address.ts';
 import { newNamedToken } from '../../lib/ids.ts';
@@ -56,6 +56,13 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
       .where('s.user_id', '=', id)
       .executeTakeFirstOrThrow(() => notFound('service account'));
 
+  /** Every change begins with it, so that it checks what no other change replaces before the commit. */
+  const findLocked = (tx: Em, actor: Actor, id: number): Promise<Row> =>
+    accountRows(tx, actor)
+      .where('s.user_id', '=', id)
+      .forUpdate('s')
+      .executeTakeFirstOrThrow(() => notFound('service account'));
+
   return {
     /** The accounts of clients that the actor manages; superusers also see those of the installation. */
     list: (actor: Actor, client: number | undefined, page: CursorPageRequest): Promise<Row[]> => {
@@ -107,13 +114,13 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
     update: (actor: Actor, id: number, changes: Changes): Promise<Row> =>
       em.transactional(async (tx) => {
         requireConfirmedSession(actor, clock.now());
-        const before = await find(tx, actor, id);
+        const before = await findLocked(tx, actor, id);
         // Nobody widens an account beyond themselves, nor changes one that exceeds them.
         requireGivable(actor, before.client, before);
-        requireGivable(actor, before.client, { ...before, ...definedOf(changes) });
-        const { is_active, name, ...rest } = changes;
-        const set = definedOf({ ...rest, name, is_active });
-        if (Object.keys(set).length === 0) return before;
+        const set = pickDefined(changes);
+        if (set === null) return before;
+        requireGivable(actor, before.client, { ...before, ...set });
+        const { name } = set;
         await kysely(tx).updateTable('service_accounts').set(set).where('user_id', '=', id).execute();
         if (name !== undefined)
           await kysely(tx).updateTable('users').set({ first_name: name }).where('id', '=', id).execute();
@@ -131,7 +138,7 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
     remove: (actor: Actor, id: number): Promise<void> =>
       em.transactional(async (tx) => {
         requireConfirmedSession(actor, clock.now());
-        const row = await find(tx, actor, id);
+        const row = await findLocked(tx, actor, id);
         await kysely(tx).deleteFrom('api_tokens').where('user_id', '=', id).execute();
         await kysely(tx).deleteFrom('service_accounts').where('user_id', '=', id).execute();
         await lockAccessChange(tx, id, actor);
@@ -157,14 +164,8 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
       em.transactional(async (tx) => {
         const now = clock.now();
         requireConfirmedSession(actor, now);
-        const row = await find(tx, actor, id);
+        const row = await findLocked(tx, actor, id);
         requireGivable(actor, row.client, row);
-        await kysely(tx)
-          .selectFrom('service_accounts')
-          .select('user_id')
-          .where('user_id', '=', id)
-          .forUpdate()
-          .execute();
         const existing = await tokenRows(tx, actor, id, now, tokenIdleDays).execute();
         if (existing.length >= MAX_NAMED_TOKENS)
           throw invalid({ name: [`It already has ${MAX_NAMED_TOKENS} tokens. Revoke one first.`] });
@@ -203,11 +204,6 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
       }),
   };
 };
-
-const definedOf = <T extends object>(values: T) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof T]?: Exclude<T[Name], undefined>;
-  };
 
 /** The names of the roles that an account of a client, or of the installation, can have. */
 const rolesFor = (client: number | null): string[] =>
