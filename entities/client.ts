@@ -75,20 +75,22 @@ export const Client = defineEntity({
 });
 
 /**
- * Membership of a user in a client, optionally as its admin. For a person of several clients, the admins of a client change this row
+ * Membership of a user in a client, optionally with roles. For a person of several clients, the admins of a client change this row
  * instead of the account.
  */
 export const MembershipSchema = defineEntity({
   name: 'Membership',
   tableName: 'memberships',
   indexes: [
-    index('memberships_admins', 'memberships (user_id, client_id) where is_admin'),
+    index('memberships_roles', "memberships (user_id, client_id) where is_admin or roles <> '{}'"),
     index('memberships_warned', 'memberships (client_id, user_id) where inactivity_warned_at is not null'),
   ],
   properties: {
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
+    /** Names of delegated roles. */
+    roles: p.array().columnType('text[]').defaultRaw(`'{}'`),
     /** A suspended member cannot open the apps of the client. An inactive user can open none. */
     isActive: p.boolean().default(true).fieldName('is_active_member'),
     /** What the apps of the client receive. For people without a client, they receive `extra` of the account. */

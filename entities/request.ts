@@ -26,6 +26,7 @@ export const IdempotentResponse = defineEntity({
     isSuperuser: p.boolean().default(false),
     isStaff: p.boolean().default(false),
     adminOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
+    clientRoles: p.json<Record<string, string[]>>().columnType('jsonb').defaultRaw(`'{}'`),
   },
 });
 

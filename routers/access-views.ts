@@ -10,7 +10,7 @@ import { EmailKey, INT4_MAX, Slug } from './schemas/keys.ts';
 import { listOf, pageNumberFields, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { appProcedure, router, viewerProcedure } from './trpc.ts';
 
 const AccessViewOutput = Output('AccessView', {
   id: z.int(),
@@ -245,7 +245,7 @@ export const accessViewsRouter = router({
       ctx.services.accessViews.get(ctx.actor, input.key).then(accessViewOutput(ctx)),
     ),
 
-  create: route(adminProcedure, 'POST', path, {
+  create: route(appProcedure, 'POST', path, {
     summary: 'Create an access view',
     description:
       'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace the data permissions of the user. Accepts JSON and forms.',
@@ -262,7 +262,7 @@ export const accessViewsRouter = router({
         .then(accessViewOutput(ctx)),
     ),
 
-  update: route(adminProcedure, 'PATCH', `${path}{key}/`, {
+  update: route(appProcedure, 'PATCH', `${path}{key}/`, {
     summary: 'Update an access view',
     description:
       'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. Deactivating the view needs no recent password.',
@@ -278,7 +278,7 @@ export const accessViewsRouter = router({
         .then(accessViewOutput(ctx)),
     ),
 
-  deactivate: route(adminProcedure, 'DELETE', `${path}{key}/`, {
+  deactivate: route(appProcedure, 'DELETE', `${path}{key}/`, {
     summary: 'Deactivate an access view',
     description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
     resourceQuery: 'accessViews.get',
@@ -302,7 +302,7 @@ export const accessViewsRouter = router({
     }),
 
   /** Each call creates a view, so over tRPC it is a mutation. Over REST it is a GET, as in the replaced service. */
-  embed: route(adminProcedure, 'GET', '/jb/apps/{app}/embed/{email}/', {
+  embed: route(appProcedure, 'GET', '/jb/apps/{app}/embed/{email}/', {
     summary: 'Get a URL that embeds an app once',
     description:
       'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',

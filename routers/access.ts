@@ -6,7 +6,7 @@ import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity, userConditions, userSort } from './schemas/users.ts';
-import { adminProcedure, memberProcedure, router, viewerProcedure } from './trpc.ts';
+import { grantProcedure, memberProcedure, peopleProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
 
@@ -163,7 +163,7 @@ export const accessRouter = router({
       ctx.services.screens.grid(ctx.actor, { ...filter, client }, limit),
     ),
 
-  listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/access/', {
+  listByUser: route(peopleProcedure, 'GET', '/jb/users/{email}/access/', {
     summary: 'List who granted the apps of a user, when, and until when',
     description: 'Null if neither the grant, the audit trail nor an accepted invitation says so.',
   })
@@ -197,7 +197,7 @@ export const accessRouter = router({
       ctx.services.accessExplanation.list(ctx.actor, input.app_id, toPageRequest(ctx, input)),
     ),
 
-  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/access/', {
+  update: route(grantProcedure, 'PATCH', '/jb/clients/{id}/access/', {
     summary: 'Change the access matrix of a client',
     description:
       'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',

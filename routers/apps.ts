@@ -18,7 +18,7 @@ import {
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder } from './schemas/row-encoder.ts';
 import { TicketOutput } from './tickets.ts';
-import { adminProcedure, memberProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
+import { appProcedure, memberProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 /** The fields of an app in reports and in lists of other nouns. */
 export const appIdentity = { id: z.string(), client: z.int(), slug: z.string(), label: z.string() };
@@ -217,7 +217,7 @@ export const appsRouter = router({
       url: await ctx.services.launches.launch(ctx.actor, { appSlug, stackSlug, state }),
     })),
 
-  previewMaintenance: route(adminProcedure, 'POST', '/jb/apps/{app_id}/maintenance-preview/', {
+  previewMaintenance: route(appProcedure, 'POST', '/jb/apps/{app_id}/maintenance-preview/', {
     summary: 'Preview the page of an app in maintenance',
     hasSecrets: true,
     description:
@@ -245,7 +245,7 @@ export const appsRouter = router({
       return { message: `Rolled back ${slug} to version ${version}` };
     }),
 
-  update: route(adminProcedure, 'PATCH', '/jb/apps/{app_id}/', {
+  update: route(appProcedure, 'PATCH', '/jb/apps/{app_id}/', {
     summary: 'Update an app',
     description:
       'Omitted fields stay unchanged. `is_requestable`, which `…/status/` returns, lets members of the client ask for the app.',
@@ -273,7 +273,7 @@ export const appsRouter = router({
       ctx.services.apps.update(ctx.actor, id, changes, expected),
     ),
 
-  clearCache: route(adminProcedure, 'DELETE', '/jb/apps/{app_id}/clear_cache/', {
+  clearCache: route(appProcedure, 'DELETE', '/jb/apps/{app_id}/clear_cache/', {
     summary: 'Announce that the cache of an app is to be cleared',
     description:
       'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',

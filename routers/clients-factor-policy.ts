@@ -5,7 +5,7 @@ import { ById, IdKey } from './schemas/keys.ts';
 import { PreviewLimit } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { adminProcedure, viewerProcedure } from './trpc.ts';
+import { settingsProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
 
@@ -50,7 +50,7 @@ export const factorPolicyProcedures = {
     .output(FactorPolicyOutput)
     .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id)),
 
-  updateFactorPolicy: route(adminProcedure, 'PATCH', '/jb/clients/{id}/factor-policy/', {
+  updateFactorPolicy: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/factor-policy/', {
     summary: 'Change who needs a second factor for a client',
     description:
       '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. `passkey` demands that it is a passkey. No session ends. Unless `factor_mails` is false, members without one are mailed, and reminded three days before the grace ends. Admins without a second factor cannot demand it at once.',
@@ -71,7 +71,7 @@ export const factorPolicyProcedures = {
       ctx.services.factorPolicies.update(ctx.actor, id, changes),
     ),
 
-  previewFactorPolicy: route(adminProcedure, 'GET', '/jb/clients/{id}/factor-policy/preview/', {
+  previewFactorPolicy: route(settingsProcedure, 'GET', '/jb/clients/{id}/factor-policy/preview/', {
     summary: 'Preview whom a policy for second factors would concern',
     description:
       'How many active members have what the policy demands, and who has not. Those who have set up no second factor by the end of the grace do so at their next login: nobody is locked out. For admins of single clients, people who also belong to other clients are listed whether they have one or not.',

@@ -19,7 +19,14 @@ import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lis
 import { Output } from './schemas/outputs.ts';
 import { ClientUserOutput, userEncoder, userFilter, userOutput } from './schemas/users.ts';
 import { SiteOutput } from './sites.ts';
-import { adminProcedure, memberProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+import {
+  memberProcedure,
+  peopleProcedure,
+  router,
+  settingsProcedure,
+  superuserProcedure,
+  viewerProcedure,
+} from './trpc.ts';
 
 /** What passwords may or must contain. */
 const passwordFlags = {
@@ -129,7 +136,7 @@ export const clientsRouter = router({
     .output(ClientOutput)
     .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id)),
 
-  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/', {
+  update: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/', {
     summary: 'Update a client',
     description: 'Its texts and its password policy. Omitted fields stay unchanged.',
     resourceQuery: 'clients.get',
@@ -186,7 +193,7 @@ export const clientsRouter = router({
       return invitations.map(invitationOutput(ctx));
     }),
 
-  invite: route(adminProcedure, 'POST', '/jb/clients/{id}/users/invitations/', {
+  invite: route(peopleProcedure, 'POST', '/jb/clients/{id}/users/invitations/', {
     summary: 'Invite a user to a client',
     problems: ['throttled'],
     example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
@@ -216,7 +223,7 @@ export const clientsRouter = router({
     .output(ClientGateOutput)
     .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id)),
 
-  updateGate: route(adminProcedure, 'PATCH', '/jb/clients/{id}/gate/', {
+  updateGate: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/gate/', {
     summary: 'Change who may open the apps of a client',
     description:
       'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',

@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { ById, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { DomainOutput, domainOutput } from './schemas/sso.ts';
-import { adminProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
+import { router, settingsProcedure, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');
 
@@ -22,7 +22,7 @@ export const domainsRouter = router({
       return rows.map(domainOutput);
     }),
 
-  add: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/', {
+  add: route(settingsProcedure, 'POST', '/jb/clients/{id}/domains/', {
     summary: 'Add a domain',
     description:
       'Of email addresses. Publish the TXT record of the response to prove that the client owns it, then verify it.',
@@ -36,7 +36,7 @@ export const domainsRouter = router({
       ctx.services.domains.add(ctx.actor, input.id, input.domain).then(domainOutput),
     ),
 
-  verify: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/verify/', {
+  verify: route(settingsProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/verify/', {
     summary: 'Verify a domain',
     description: 'Looks for the TXT record now. It is looked for once a day afterwards.',
     handlesIdempotency: true,
@@ -60,7 +60,7 @@ export const domainsRouter = router({
       ctx.services.domains.vouch(ctx.actor, input.id, input.domain_id).then(domainOutput),
     ),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/domains/{domain_id}/', {
+  remove: route(settingsProcedure, 'DELETE', '/jb/clients/{id}/domains/{domain_id}/', {
     summary: 'Remove a domain',
     description:
       'Its addresses do not lead to the connection any more. Known people can still log in with it.',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { NoInput } from './schemas/fields.ts';
-import { adminProcedure, router } from './trpc.ts';
+import { router, settingsProcedure } from './trpc.ts';
 
 export const environmentRouter = router({
-  read: routesOf('Environment')(adminProcedure, 'GET', '/jb/env/', {
+  read: routesOf('Environment')(settingsProcedure, 'GET', '/jb/env/', {
     summary: 'Get the running environment',
     responseTypes: ['text/json', 'application/json'],
     legacy: true,

@@ -6,7 +6,7 @@ import { AppKey, EmailKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { grantProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Grants');
 
@@ -59,7 +59,7 @@ export const grantsRouter = router({
     .output(z.array(EndingGrantOutput))
     .query(({ ctx, input }) => ctx.services.grants.listEnding(ctx.actor, input)),
 
-  extend: route(adminProcedure, 'POST', '/jb/grants/extend/', {
+  extend: route(grantProcedure, 'POST', '/jb/grants/extend/', {
     summary: 'Change the end of many grants',
     description:
       'Each in a separate transaction, by the rules of the request for one; `results` has one entry for each. `expires_at: null` removes the ends.',
@@ -83,7 +83,7 @@ export const grantsRouter = router({
       return { results: await ctx.services.grants.extend(ctx.actor, input.grants, input.expires_at) };
     }),
 
-  create: route(adminProcedure, 'POST', '/jb/apps/{app_id}/grants/', {
+  create: route(grantProcedure, 'POST', '/jb/apps/{app_id}/grants/', {
     summary: 'Grant an app to a user',
     description:
       'The user becomes a member of the client of the app. At `expires_at` the grant ends: the app does not open any more, and tickets do not outlive it.',
@@ -97,7 +97,7 @@ export const grantsRouter = router({
       ctx.services.grants.create(ctx.actor, appId, email, end),
     ),
 
-  update: route(adminProcedure, 'PATCH', '/jb/apps/{app_id}/grants/{email}/', {
+  update: route(grantProcedure, 'PATCH', '/jb/apps/{app_id}/grants/{email}/', {
     summary: 'Change the end of a grant',
     description: 'Omitted fields stay unchanged. `expires_at: null` removes the end.',
     problems,
@@ -109,7 +109,7 @@ export const grantsRouter = router({
       ctx.services.grants.update(ctx.actor, appId, email, changes),
     ),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/apps/{app_id}/grants/{email}/', {
+  remove: route(grantProcedure, 'DELETE', '/jb/apps/{app_id}/grants/{email}/', {
     summary: 'Revoke a grant',
     problems,
   })

@@ -5,7 +5,7 @@ import { AppIds, ById, distinct, EmailKey, IdCursor, IdKey } from './schemas/key
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { peopleProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Groups');
 
@@ -56,7 +56,7 @@ export const groupsRouter = router({
     .output(GroupDetailOutput)
     .query(({ ctx, input }) => ctx.services.groups.get(ctx.actor, input.id, input.group_id)),
 
-  create: route(adminProcedure, 'POST', '/jb/clients/{id}/groups/', {
+  create: route(peopleProcedure, 'POST', '/jb/clients/{id}/groups/', {
     summary: 'Create a group',
     description: 'Members of the client who have all apps of the group, in addition to their own.',
     status: 201,
@@ -66,7 +66,7 @@ export const groupsRouter = router({
     .output(GroupDetailOutput)
     .mutation(({ ctx, input: { id, ...group } }) => ctx.services.groups.create(ctx.actor, id, group)),
 
-  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/groups/{group_id}/', {
+  update: route(peopleProcedure, 'PATCH', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Change a group',
     description:
       'Omitted fields stay unchanged. `members` and `apps` replace the members and apps of the group.',
@@ -85,7 +85,7 @@ export const groupsRouter = router({
     .query(({ ctx, input }) => ctx.services.screens.group(ctx.actor, input.id, input.group_id)),
 
   /** Adds and removes single members, so that it does not overwrite changes of others. For screens, which may be open for long. */
-  edit: adminProcedure
+  edit: peopleProcedure
     .input(
       ByGroup.extend({
         name: fields.name.optional(),
@@ -100,7 +100,7 @@ export const groupsRouter = router({
       ctx.services.groups.update(ctx.actor, id, groupId, changes),
     ),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/groups/{group_id}/', {
+  remove: route(peopleProcedure, 'DELETE', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Remove a group',
     description: 'Its members lose the apps that only this group gives them.',
   })

@@ -23,7 +23,7 @@ import { ById, EmailKey, Id, IdCursor, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, listOf, Search, toPageRequest } from './schemas/lists.ts';
 import { Instant } from './schemas/outputs.ts';
 import { userOutput } from './schemas/users.ts';
-import { adminProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
+import { credentialProcedure, peopleProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Invitations');
 
@@ -87,7 +87,7 @@ export const invitationsRouter = router({
     .output(InvitationDetailsOutput)
     .query(({ ctx, input }) => ctx.services.invitations.get(ctx.actor, input.id).then(invitationOutput(ctx))),
 
-  resend: route(adminProcedure, 'POST', '/jb/invitations/{id}/resend/', {
+  resend: route(credentialProcedure, 'POST', '/jb/invitations/{id}/resend/', {
     summary: 'Resend an invitation',
     problems: ['invitation-closed', 'throttled'],
   })
@@ -97,7 +97,7 @@ export const invitationsRouter = router({
       ctx.services.invitations.resend(ctx.actor, input.id).then(invitationOutput(ctx)),
     ),
 
-  revoke: route(adminProcedure, 'POST', '/jb/invitations/{id}/revoke/', {
+  revoke: route(peopleProcedure, 'POST', '/jb/invitations/{id}/revoke/', {
     summary: 'Revoke an invitation',
     description: 'Its link becomes invalid.',
     problems: ['invitation-closed'],
@@ -108,7 +108,7 @@ export const invitationsRouter = router({
       ctx.services.invitations.revoke(ctx.actor, input.id).then(invitationOutput(ctx)),
     ),
 
-  bulkUpdate: route(adminProcedure, 'POST', '/jb/invitations/bulk/', {
+  bulkUpdate: route(peopleProcedure, 'POST', '/jb/invitations/bulk/', {
     summary: 'Resend or revoke many invitations',
     description:
       'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request and sends no mail twice; without one, it sends the mails again.',
@@ -128,7 +128,7 @@ export const invitationsRouter = router({
     }),
 
   /** A mutation, because the audit trail records who copied the link. */
-  copyLink: route(adminProcedure, 'POST', '/jb/invitations/{id}/link/', {
+  copyLink: route(peopleProcedure, 'POST', '/jb/invitations/{id}/link/', {
     summary: 'Get the link of an invitation',
     hasSecrets: true,
     description:
@@ -213,7 +213,7 @@ export const invitationsRouter = router({
       return invitations.map(invitationOutput(ctx));
     }),
 
-  create: route(adminProcedure, 'POST', '/jb/users/invitations/', {
+  create: route(peopleProcedure, 'POST', '/jb/users/invitations/', {
     summary: 'Invite one or more users',
     description:
       'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. The invitee joins the `groups`, and the grants of `initial_apps` end at `apps_expire_at`. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
@@ -254,7 +254,7 @@ export const invitationsRouter = router({
       ctx.services.invitations.pending(ctx.actor, email, client).then(invitationOutput(ctx)),
     ),
 
-  update: route(adminProcedure, 'PATCH', '/jb/users/invitations/{email}/', {
+  update: route(peopleProcedure, 'PATCH', '/jb/users/invitations/{email}/', {
     summary: 'Update a pending invitation',
     description:
       'By the invited email address. If several clients have invited it, `client` selects the invitation.',

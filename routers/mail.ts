@@ -9,7 +9,7 @@ import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts
 import { EmailKey, Id, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { credentialProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Mails', { hasSecrets: true });
 
@@ -136,7 +136,7 @@ export const mailRouter = router({
     .output(MailDetailsOutput)
     .query(({ ctx, input }) => ctx.services.mails.get(ctx.actor, input.id).then(mailDetailsOutput)),
 
-  retry: route(adminProcedure, 'POST', '/jb/mails/{id}/retry/', {
+  retry: route(credentialProcedure, 'POST', '/jb/mails/{id}/retry/', {
     summary: 'Send a mail now',
     description: 'Retries a mail that failed or is waiting.',
   })

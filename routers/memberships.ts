@@ -1,24 +1,19 @@
 import { z } from 'zod';
-import { CLIENT_ROLES, type ClientRole } from '../src/services/access/permissions.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Extra } from './schemas/fields.ts';
 import { ByEmail, EmailKey, IdKey } from './schemas/keys.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, memberProcedure, router } from './trpc.ts';
+import { memberProcedure, peopleProcedure, router } from './trpc.ts';
 
 const route = routesOf('Memberships');
-
-/** Whether the membership gives each role. */
-const hasRoles = Object.fromEntries(CLIENT_ROLES.map(({ column }) => [column, z.boolean()])) as Record<
-  ClientRole['column'],
-  z.ZodBoolean
->;
 
 const MembershipOutput = Output('Membership', {
   /** Id of the client. */
   client: z.int(),
   client_name: z.string(),
-  ...hasRoles,
+  is_admin: z.boolean(),
+  /** Names of delegated roles. */
+  roles: z.array(z.string()),
   /** False if the user is suspended in this client. An inactive account cannot open apps in either case. */
   is_active: z.boolean(),
   /** Free-form data for the apps of the client. */
@@ -41,7 +36,7 @@ export const membershipsRouter = router({
     .output(z.array(MembershipOutput))
     .query(({ ctx, input }) => ctx.services.memberships.list(ctx.actor, input.email)),
 
-  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/users/{email}/', {
+  update: route(peopleProcedure, 'PATCH', '/jb/clients/{id}/users/{email}/', {
     summary: 'Change a membership',
     description:
       'Changes what counts in this client and nothing elsewhere, also of people who belong to no other client. `is_active: false` suspends the member: their apps of the client are revoked and their launches end.',
@@ -60,7 +55,7 @@ export const membershipsRouter = router({
       ctx.services.memberships.update(ctx.actor, id, email, changes),
     ),
 
-  previewRemoval: route(adminProcedure, 'GET', '/jb/clients/{id}/users/{email}/removal/', {
+  previewRemoval: route(peopleProcedure, 'GET', '/jb/clients/{id}/users/{email}/removal/', {
     summary: 'Show what the removal of a member would end',
     description: 'Changes nothing.',
     problems: ['client-admin-locked', 'self-modification'],
@@ -80,7 +75,7 @@ export const membershipsRouter = router({
     )
     .query(({ ctx, input }) => ctx.services.memberships.previewRemoval(ctx.actor, input.id, input.email)),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/users/{email}/', {
+  remove: route(peopleProcedure, 'DELETE', '/jb/clients/{id}/users/{email}/', {
     summary: 'Remove a member from a client',
     description:
       'Ends the membership, revokes the apps of the client and ends their launches. A user who belongs to no other client, and is neither staff nor superuser, is deactivated.',

@@ -12,7 +12,7 @@ import { Expiry, Reason } from './schemas/fields.ts';
 import { AppIds, EmailKey, Id, Slug } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { userBodyConditions } from './schemas/users.ts';
-import { adminProcedure, router } from './trpc.ts';
+import { accessProcedure, router } from './trpc.ts';
 
 /** Why a row of a bulk request was not changed. */
 export const RowProblemOutput = Output('RowProblem', { code: z.string(), detail: z.string() });
@@ -139,7 +139,7 @@ const UndoOutput = Output('Undo', {
 const route = routesOf('Users');
 
 export const operationsRouter = router({
-  undo: route(adminProcedure, 'POST', '/jb/operations/{id}/undo/', {
+  undo: route(accessProcedure, 'POST', '/jb/operations/{id}/undo/', {
     summary: 'Undo a change of many users',
     description:
       'Your own bulk update or change of the access matrix, within ten minutes. Reverts changes that are still in place; `skipped` lists the others. Each request reverts the changes of up to 1,000 users and reports the total of all requests so far: repeat it until `is_finished` is true, or if it was interrupted. Reactivated users must log in again.',

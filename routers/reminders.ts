@@ -4,7 +4,7 @@ import { ById, IdKey } from './schemas/keys.ts';
 import { PreviewLimit } from './schemas/lists.ts';
 import { Instant, integers, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { router, settingsProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
 
@@ -86,7 +86,7 @@ export const remindersRouter = router({
     .output(RemindersOutput)
     .query(({ ctx, input }) => ctx.services.reminders.get(ctx.actor, input.id)),
 
-  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/reminders/', {
+  update: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/reminders/', {
     summary: 'Change what a client reminds of',
     description:
       'All of it is off at first; 0 days turn it off. Mails are enqueued within an hour, each once. Other days of inactivity begin again: nobody is suspended who was not warned by the present ones. See the preview before.',
@@ -99,7 +99,7 @@ export const remindersRouter = router({
       ctx.services.reminders.update(ctx.actor, id, changes, expected),
     ),
 
-  preview: route(adminProcedure, 'GET', '/jb/clients/{id}/reminders/preview/', {
+  preview: route(settingsProcedure, 'GET', '/jb/clients/{id}/reminders/preview/', {
     summary: 'Preview what a client would remind of',
     description:
       'Who would get which mail in the next run, and whose membership would be suspended, by the stored settings, or by those in the query. Nothing is sent.',

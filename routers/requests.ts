@@ -7,7 +7,7 @@ import { AppKey, ById, EmailKey, Id, IdCursor } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { adminProcedure, memberProcedure, router } from './trpc.ts';
+import { grantProcedure, memberProcedure, router } from './trpc.ts';
 
 const route = routesOf('Access requests');
 
@@ -108,7 +108,7 @@ export const requestsRouter = router({
     .output(AccessRequestOutput)
     .mutation(({ ctx, input }) => ctx.services.accessRequests.withdraw(ctx.actor, input.id)),
 
-  approve: route(adminProcedure, 'POST', '/jb/access-requests/{id}/approve/', {
+  approve: route(grantProcedure, 'POST', '/jb/access-requests/{id}/approve/', {
     summary: 'Approve a request for an app',
     description:
       'Grants the app and informs the person by email. Without `expires_at`, the grant lasts as long as the person has asked for; null: without an end. No one decides their own requests.',
@@ -121,7 +121,7 @@ export const requestsRouter = router({
       ctx.services.accessRequests.approve(ctx.actor, id, approval),
     ),
 
-  deny: route(adminProcedure, 'POST', '/jb/access-requests/{id}/deny/', {
+  deny: route(grantProcedure, 'POST', '/jb/access-requests/{id}/deny/', {
     summary: 'Deny a request for an app',
     description: 'Informs the person by email, with the `reason`.',
     problems: decisionProblems,

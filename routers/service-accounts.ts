@@ -6,7 +6,7 @@ import { ById, Id, IdCursor, IdKey, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { TOKEN_LIMITS, TokenOutput } from './tokens.ts';
-import { adminProcedure, router } from './trpc.ts';
+import { router, settingsProcedure } from './trpc.ts';
 
 const route = routesOf('Service accounts', { hasSecrets: true });
 
@@ -38,7 +38,7 @@ const fields = {
 const ByToken = z.object({ id: IdKey, token_id: LongIdKey });
 
 export const serviceAccountsRouter = router({
-  list: route(adminProcedure, 'GET', '/jb/service-accounts/', {
+  list: route(settingsProcedure, 'GET', '/jb/service-accounts/', {
     summary: 'List service accounts',
     description:
       'Those of clients that you administer. Superusers also see those of the installation, which have no `client`.',
@@ -49,7 +49,7 @@ export const serviceAccountsRouter = router({
       ctx.services.serviceAccounts.list(ctx.actor, input.client, toPageRequest(ctx, input)),
     ),
 
-  create: route(adminProcedure, 'POST', '/jb/service-accounts/', {
+  create: route(settingsProcedure, 'POST', '/jb/service-accounts/', {
     summary: 'Create a service account',
     description:
       'For a program. It acts by its tokens, with the roles and scopes given here; you must have them yourself.',
@@ -61,12 +61,12 @@ export const serviceAccountsRouter = router({
     .output(ServiceAccountOutput)
     .mutation(({ ctx, input }) => ctx.services.serviceAccounts.create(ctx.actor, input)),
 
-  get: route(adminProcedure, 'GET', '/jb/service-accounts/{id}/', { summary: 'Get a service account' })
+  get: route(settingsProcedure, 'GET', '/jb/service-accounts/{id}/', { summary: 'Get a service account' })
     .input(ById)
     .output(ServiceAccountOutput)
     .query(({ ctx, input }) => ctx.services.serviceAccounts.get(ctx.actor, input.id)),
 
-  update: route(adminProcedure, 'PATCH', '/jb/service-accounts/{id}/', {
+  update: route(settingsProcedure, 'PATCH', '/jb/service-accounts/{id}/', {
     summary: 'Change a service account',
     description: 'Takes effect with the next request of each token. `is_active: false` refuses all of them.',
     problems: ['reauthentication-required'],
@@ -78,7 +78,7 @@ export const serviceAccountsRouter = router({
       ctx.services.serviceAccounts.update(ctx.actor, id, changes),
     ),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/service-accounts/{id}/', {
+  remove: route(settingsProcedure, 'DELETE', '/jb/service-accounts/{id}/', {
     summary: 'Remove a service account',
     description: 'Ends its tokens. The audit trail keeps its name.',
     problems: ['reauthentication-required'],
@@ -87,7 +87,7 @@ export const serviceAccountsRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.serviceAccounts.remove(ctx.actor, input.id)),
 
-  tokens: route(adminProcedure, 'GET', '/jb/service-accounts/{id}/tokens/', {
+  tokens: route(settingsProcedure, 'GET', '/jb/service-accounts/{id}/tokens/', {
     summary: 'List the tokens of a service account',
   })
     .input(z.object({ id: IdKey, ...pagingFields(LongIdKey) }))
@@ -96,7 +96,7 @@ export const serviceAccountsRouter = router({
       ctx.services.serviceAccounts.listTokens(ctx.actor, input.id, toPageRequest(ctx, input)),
     ),
 
-  createToken: route(adminProcedure, 'POST', '/jb/service-accounts/{id}/tokens/', {
+  createToken: route(settingsProcedure, 'POST', '/jb/service-accounts/{id}/tokens/', {
     summary: 'Create a token of a service account',
     description: 'The token is only shown in this response.',
     problems: ['reauthentication-required'],
@@ -114,7 +114,7 @@ export const serviceAccountsRouter = router({
       }),
     ),
 
-  revokeToken: route(adminProcedure, 'DELETE', '/jb/service-accounts/{id}/tokens/{token_id}/', {
+  revokeToken: route(settingsProcedure, 'DELETE', '/jb/service-accounts/{id}/tokens/{token_id}/', {
     summary: 'Revoke a token of a service account',
   })
     .input(ByToken)

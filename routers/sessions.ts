@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { proofOf } from '../src/services/access/actor.ts';
-import { roleFields } from '../src/services/access/permissions.ts';
+import { roleFieldsOf } from '../src/services/access/permissions.ts';
 import { logoutUrl, startUrl } from '../src/services/sso/connections.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Login, NoInput, OptionalInput } from './schemas/fields.ts';
@@ -9,7 +9,7 @@ import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { factorFields, factorIn, loginProcedures } from './sessions-logins.ts';
-import { adminProcedure, memberProcedure, router, visitorProcedure } from './trpc.ts';
+import { credentialProcedure, memberProcedure, router, visitorProcedure } from './trpc.ts';
 
 const route = routesOf('Sessions', { hasSecrets: true });
 
@@ -22,13 +22,13 @@ const SessionOutput = Output('Session', {
   is_current: z.boolean(),
 });
 
-/** Roles in single clients, as ids of clients. */
-const RolesOutput = z.object(
-  roleFields(
-    () => z.boolean(),
-    () => z.array(z.int()),
-  ),
-);
+/** `admin_of`: ids of clients. `client_roles`: by the id of a client, the names of delegated roles. */
+const RolesOutput = z.object({
+  is_superuser: z.boolean(),
+  is_staff: z.boolean(),
+  admin_of: z.array(z.int()).readonly(),
+  client_roles: z.record(z.string(), z.array(z.string()).readonly()),
+});
 
 /**
  * `required_from`: null if the user has what is required; in the past if the next login requires it. `needs_passkey`: whether a passkey is
@@ -90,10 +90,7 @@ export const sessionsRouter = router({
       ]);
       return {
         user: userOutput(ctx)(user),
-        roles: roleFields(
-          ({ flag }) => actor[flag],
-          ({ role }) => [...actor[role]],
-        ),
+        roles: roleFieldsOf(actor),
         app_url: appUrl,
         sends_mail: services.mails.isSending(),
         methods: [...(proofOf(actor)?.methods ?? [])],
@@ -154,7 +151,7 @@ export const sessionsRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
 
-  listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/sessions/', {
+  listByUser: route(credentialProcedure, 'GET', '/jb/users/{email}/sessions/', {
     summary: 'List the sessions of a user',
     description:
       'The browsers in which the user is logged in, last used first. For those who may change this user.',
@@ -164,7 +161,7 @@ export const sessionsRouter = router({
     .output(z.array(SessionOutput))
     .query(({ ctx, input }) => ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input), input.email)),
 
-  revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/{id}/', {
+  revokeForUser: route(credentialProcedure, 'DELETE', '/jb/users/{email}/sessions/{id}/', {
     summary: 'Revoke a session of a user',
     description: 'For those who may change this user.',
     problems: ['shared-user'],
@@ -174,7 +171,7 @@ export const sessionsRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id, input.email)),
 
-  revokeAll: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/', {
+  revokeAll: route(credentialProcedure, 'DELETE', '/jb/users/{email}/sessions/', {
     summary: 'Revoke all sessions of a user',
     description: 'Revokes all sessions and tokens. The user may log in again.',
     problems: ['shared-user'],

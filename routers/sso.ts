@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { ById, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { ConnectionOutput, connectionChanges, connectionFields, connectionOutput } from './schemas/sso.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { router, settingsProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');
 
@@ -22,7 +22,7 @@ export const ssoRouter = router({
       return rows.map(connectionOutput(ctx));
     }),
 
-  create: route(adminProcedure, 'POST', '/jb/clients/{id}/sso/', {
+  create: route(settingsProcedure, 'POST', '/jb/clients/{id}/sso/', {
     summary: 'Create a connection',
     description:
       'With an identity provider that speaks OpenID Connect. It is not active before a test. Enter its `redirect_uri` at the provider. No response contains the `client_secret`.',
@@ -41,7 +41,7 @@ export const ssoRouter = router({
       ctx.services.connections.create(ctx.actor, id, connection).then(connectionOutput(ctx)),
     ),
 
-  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/sso/{connection_id}/', {
+  update: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/sso/{connection_id}/', {
     summary: 'Change a connection',
     description:
       'Omitted fields stay unchanged. Another `issuer` or `client_id` deactivates it until the next test. With `is_required`, memberships of the client count only in its sessions, except for superusers.',
@@ -54,7 +54,7 @@ export const ssoRouter = router({
       ctx.services.connections.update(ctx.actor, id, connectionId, changes).then(connectionOutput(ctx)),
     ),
 
-  test: route(adminProcedure, 'POST', '/jb/clients/{id}/sso/{connection_id}/test/', {
+  test: route(settingsProcedure, 'POST', '/jb/clients/{id}/sso/{connection_id}/test/', {
     handlesIdempotency: true,
     summary: 'Test a connection',
     hasSecrets: true,
@@ -69,7 +69,7 @@ export const ssoRouter = router({
       return { url: `${startUrl(ctx.baseUrl, input.connection_id)}?test=1` };
     }),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/sso/{connection_id}/', {
+  remove: route(settingsProcedure, 'DELETE', '/jb/clients/{id}/sso/{connection_id}/', {
     summary: 'Remove a connection',
     description:
       'Ends its sessions, and the tokens that were made in them. Its people log in with passwords, or set one.',

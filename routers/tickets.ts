@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { OptionalInput, Text } from './schemas/fields.ts';
 import { AppKey, EmailKey } from './schemas/keys.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
+import { allowedTo, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Tickets', { hasSecrets: true });
 
@@ -72,7 +72,7 @@ export const ticketsRouter = router({
       return claims ? { active: true, ...claims } : { active: false };
     }),
 
-  revoke: route(adminProcedure, 'POST', '/jb/tickets/revoke/', {
+  revoke: route(allowedTo('client', 'manage-apps', 'manage-credentials'), 'POST', '/jb/tickets/revoke/', {
     summary: 'Revoke tickets',
     description:
       'Revokes the tickets of an access view (its id, as in the ticket, or its key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',

@@ -6,7 +6,7 @@ import { BodyInstant, Login, Name, OneTimeCode, OptionalInput } from './schemas/
 import { EmailKey, IdKey, LongIdKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, memberProcedure, publicProcedure, router } from './trpc.ts';
+import { credentialProcedure, memberProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Token', { hasSecrets: true });
 
@@ -148,7 +148,7 @@ export const tokensRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),
 
-  listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/tokens/', {
+  listByUser: route(credentialProcedure, 'GET', '/jb/users/{email}/tokens/', {
     summary: 'List the tokens of a user',
     description:
       'When each token was created and last used, but not the token itself. For those who may change this user.',
@@ -160,7 +160,7 @@ export const tokensRouter = router({
       ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input), input.email),
     ),
 
-  revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/tokens/{id}/', {
+  revokeForUser: route(credentialProcedure, 'DELETE', '/jb/users/{email}/tokens/{id}/', {
     summary: 'Revoke a token of a user',
     description: 'For those who may change this user.',
     problems: ['shared-user'],

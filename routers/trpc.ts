@@ -155,10 +155,15 @@ export const allowedTo = (reach: Reach, ...actions: readonly Action[]) => {
   return procedureFor(reach, mayCall, role).meta({ role, mayCall });
 };
 
-/** Lists users, clients and usage: client admins (own clients), staff and superusers. */
+/** Lists users, clients and usage. */
 export const viewerProcedure = allowedTo('client', 'view');
-/** Makes changes, and reads data that only callers who make these changes may see: client admins (own clients) and superusers. */
-export const adminProcedure = allowedTo('client', 'manage');
+/** These make changes, and read data that only callers who make these changes may see. `Action` tells what each is for. */
+export const peopleProcedure = allowedTo('client', 'manage-people');
+export const grantProcedure = allowedTo('client', 'manage-grants');
+export const accessProcedure = allowedTo('client', 'manage-people', 'manage-grants');
+export const credentialProcedure = allowedTo('client', 'manage-credentials');
+export const appProcedure = allowedTo('client', 'manage-apps');
+export const settingsProcedure = allowedTo('client', 'configure');
 /** Fetches and loads apps: staff and superusers. */
 export const staffProcedure = allowedTo('installation', 'operate');
 export const superuserProcedure = allowedTo('installation', 'administer');

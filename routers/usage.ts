@@ -20,7 +20,7 @@ import { AppKey, EmailKey } from './schemas/keys.ts';
 import { type PagingInput, pageNumberFields, pagesOf, parsePages, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
-import { router, viewerProcedure } from './trpc.ts';
+import { allowedTo, router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
 
 const UsageEntryOutput = Output('UsageEntry', {
@@ -221,7 +221,7 @@ export const usageRouter = router({
 
   ...usageReportProcedures,
 
-  record: route(viewerProcedure, 'POST', '/jb/apps/{app_id}/usage/', {
+  record: route(allowedTo('client', 'operate', 'manage-apps'), 'POST', '/jb/apps/{app_id}/usage/', {
     summary: 'Record usage',
     description:
       'Takes one entry or an array of entries, and records all of them or none. An entry with an `id` is recorded once, even if it is sent again.',

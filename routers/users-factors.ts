@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { Reason } from './schemas/fields.ts';
 import { EmailKey } from './schemas/keys.ts';
-import { adminProcedure } from './trpc.ts';
+import { credentialProcedure } from './trpc.ts';
 
 const route = routesOf('Second factors', { hasSecrets: true });
 
 export const factorProcedures = {
-  resetFactors: route(adminProcedure, 'POST', '/jb/users/{email}/mfa/reset/', {
+  resetFactors: route(credentialProcedure, 'POST', '/jb/users/{email}/mfa/reset/', {
     summary: 'Reset the second factors of a user',
     description:
       'For users who have lost them: removes all second factors and recovery codes, ends all sessions, and informs the user by email. They log in with their password alone until they enrol again. For those who may change this user. The `reason` is recorded in the audit trail.',

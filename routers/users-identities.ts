@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { ByEmail, EmailKey, IdKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure } from './trpc.ts';
+import { credentialProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');
 
@@ -21,7 +21,7 @@ const IdentityOutput = Output('ExternalIdentity', {
 });
 
 export const identityProcedures = {
-  identities: route(adminProcedure, 'GET', '/jb/users/{email}/identities/', {
+  identities: route(credentialProcedure, 'GET', '/jb/users/{email}/identities/', {
     summary: 'List the external identities of a user',
     description: 'At which identity providers they log in, of the clients that you administer.',
   })
@@ -29,7 +29,7 @@ export const identityProcedures = {
     .output(z.array(IdentityOutput))
     .query(({ ctx, input }) => ctx.services.identities.list(ctx.actor, input.email)),
 
-  unlinkIdentity: route(adminProcedure, 'DELETE', '/jb/users/{email}/identities/{identity_id}/', {
+  unlinkIdentity: route(credentialProcedure, 'DELETE', '/jb/users/{email}/identities/{identity_id}/', {
     summary: 'Unlink an external identity',
     description:
       'Of a client that you administer. Ends the sessions that began with it. The next login with the provider connects the account again.',

@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { ByEmail, EmailKey } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { PendingEmail } from './schemas/users.ts';
-import { adminProcedure, viewerProcedure } from './trpc.ts';
+import { peopleProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
@@ -91,7 +91,7 @@ export const personProcedures = {
       ctx.services.screens.activity(ctx.actor, email, cursor, limit),
     ),
 
-  previewOffboarding: route(adminProcedure, 'GET', '/jb/users/{email}/offboarding/', {
+  previewOffboarding: route(peopleProcedure, 'GET', '/jb/users/{email}/offboarding/', {
     summary: 'Show what the offboarding of a user would end',
     description:
       'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person whose account several clients share, only what they have in your clients.',
@@ -101,7 +101,7 @@ export const personProcedures = {
     .output(OffboardingOutput)
     .query(({ ctx, input }) => ctx.services.offboardingPreview.read(ctx.actor, input.email)),
 
-  cancelEmailChange: route(adminProcedure, 'DELETE', '/jb/users/{email}/email/', {
+  cancelEmailChange: route(peopleProcedure, 'DELETE', '/jb/users/{email}/email/', {
     summary: 'Cancel a change of the email address of a user',
     description:
       'Ends the link that was mailed to the new address, no matter who requested it. Without a change that waits for it, it changes nothing.',

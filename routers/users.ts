@@ -23,7 +23,14 @@ import {
   userOutput,
   userSort,
 } from './schemas/users.ts';
-import { adminProcedure, memberProcedure, router, viewerProcedure } from './trpc.ts';
+import {
+  accessProcedure,
+  allowedTo,
+  memberProcedure,
+  peopleProcedure,
+  router,
+  viewerProcedure,
+} from './trpc.ts';
 import { dataRightsProcedures } from './users-data-rights.ts';
 import { factorProcedures } from './users-factors.ts';
 import { identityProcedures } from './users-identities.ts';
@@ -171,7 +178,7 @@ export const usersRouter = router({
     .output(UserPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.roles.readPermissions(ctx.actor, input.email)),
 
-  preview: route(adminProcedure, 'GET', '/jb/users/{email}/home/', {
+  preview: route(peopleProcedure, 'GET', '/jb/users/{email}/home/', {
     summary: 'Show what a user sees on the home page',
     hasSecrets: true,
     description:
@@ -184,7 +191,7 @@ export const usersRouter = router({
       return { is_active, apps: apps.map((app) => ({ ...app, client: app.client_id })) };
     }),
 
-  create: route(adminProcedure, 'POST', '/jb/users/', {
+  create: route(peopleProcedure, 'POST', '/jb/users/', {
     summary: 'Create a user',
     description:
       'The user joins the clients of the `apps`, and `client`: by default the only client that you administer. The new user of a superuser may belong to no client. With `send_email`, a link to set a password is mailed.',
@@ -207,7 +214,7 @@ export const usersRouter = router({
     .output(UserOutput)
     .mutation(({ ctx, input }) => ctx.services.userCreation.create(ctx.actor, input).then(userOutput(ctx))),
 
-  update: route(adminProcedure, 'PATCH', '/jb/users/{email}/', {
+  update: route(accessProcedure, 'PATCH', '/jb/users/{email}/', {
     summary: 'Update a user',
     description:
       'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. `extra` and `is_demo_user` are set in the memberships of your clients; a superuser sets them in all memberships and in the account. For users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` of the memberships in your clients; `is_active: false` also revokes the apps of your clients.',
@@ -227,7 +234,7 @@ export const usersRouter = router({
       ctx.services.userUpdates.update(ctx.actor, email, changes).then(userOutput(ctx)),
     ),
 
-  changeEmail: route(adminProcedure, 'POST', '/jb/users/{email}/email/', {
+  changeEmail: route(peopleProcedure, 'POST', '/jb/users/{email}/email/', {
     summary: 'Change the email address of a user',
     description:
       'By a superuser, it takes effect at once; taken addresses count as in `POST /jb/users/`. By a client admin, it takes effect when the link that is mailed to the new address is confirmed. The old address then gets a mail that says so. For your own address, request a change.',
@@ -243,7 +250,7 @@ export const usersRouter = router({
       ctx.services.emailChanges.changeForUser(ctx.actor, input.email, input.new_email).then(userOutput(ctx)),
     ),
 
-  deactivate: route(adminProcedure, 'DELETE', '/jb/users/{email}/', {
+  deactivate: route(peopleProcedure, 'DELETE', '/jb/users/{email}/', {
     summary: 'Deactivate a user',
     description:
       'Ends all sessions and tokens of the user immediately. Of a user whose account several clients share, suspends the membership in yours: their apps there are revoked. Repeating it changes nothing.',
@@ -255,14 +262,19 @@ export const usersRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.userUpdates.deactivate(ctx.actor, input.email)),
 
-  bulkUpdate: route(adminProcedure, 'POST', '/jb/users/bulk/', {
-    summary: 'Change many users',
-    description:
-      'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `offboard` ends all that the users have, by the rules of `DELETE /jb/users/{email}/`. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again. If the response was lost, the audit trail names the `operation` of each change, which can be undone.',
-    problems: ['undo-expired', 'not-found'],
-    handlesIdempotency: true,
-    example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
-  })
+  bulkUpdate: route(
+    allowedTo('client', 'manage-people', 'manage-grants', 'manage-credentials'),
+    'POST',
+    '/jb/users/bulk/',
+    {
+      summary: 'Change many users',
+      description:
+        'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `offboard` ends all that the users have, by the rules of `DELETE /jb/users/{email}/`. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again. If the response was lost, the audit trail names the `operation` of each change, which can be undone.',
+      problems: ['undo-expired', 'not-found'],
+      handlesIdempotency: true,
+      example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
+    },
+  )
     .input(BulkInput)
     .output(BulkResultOutput)
     .mutation(async ({ ctx, input }) => {

@@ -7,7 +7,7 @@ import { BodyInstant, changesOf, OptionalInput, Text } from './schemas/fields.ts
 import { ById, distinct, Id, IdCursor, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
-import { adminProcedure, router } from './trpc.ts';
+import { router, settingsProcedure } from './trpc.ts';
 
 /** The URL of a webhook may contain a secret, too. */
 const route = routesOf('Webhooks', { hasSecrets: true });
@@ -96,7 +96,7 @@ const fields = {
 };
 
 export const webhooksRouter = router({
-  list: route(adminProcedure, 'GET', '/jb/webhooks/', {
+  list: route(settingsProcedure, 'GET', '/jb/webhooks/', {
     summary: 'List webhooks',
     description:
       'The webhooks of clients that you administer. Superusers also see the webhooks of the installation, which have no `client`. `cursor` is the id of the last webhook of the previous page.',
@@ -105,14 +105,14 @@ export const webhooksRouter = router({
     .output(z.array(WebhookOutput))
     .query(({ ctx, input }) => ctx.services.webhooks.list(ctx.actor, input, toPageRequest(ctx, input))),
 
-  get: route(adminProcedure, 'GET', '/jb/webhooks/{id}/', {
+  get: route(settingsProcedure, 'GET', '/jb/webhooks/{id}/', {
     summary: 'Get a webhook',
   })
     .input(ById)
     .output(WebhookOutput)
     .query(({ ctx, input }) => ctx.services.webhooks.get(ctx.actor, input.id)),
 
-  create: route(adminProcedure, 'POST', '/jb/webhooks/', {
+  create: route(settingsProcedure, 'POST', '/jb/webhooks/', {
     summary: 'Create a webhook',
     description:
       'Sends events to `url`, in the format of Standard Webhooks: the events of a client, as `events.list` shows them to an admin of this client alone; for superusers, without `client`, the events of the whole installation. The `secret` of the response signs them.',
@@ -124,7 +124,7 @@ export const webhooksRouter = router({
     .output(CreatedWebhookOutput)
     .mutation(({ ctx, input }) => ctx.services.webhooks.create(ctx.actor, input)),
 
-  update: route(adminProcedure, 'PATCH', '/jb/webhooks/{id}/', {
+  update: route(settingsProcedure, 'PATCH', '/jb/webhooks/{id}/', {
     summary: 'Update a webhook',
     description:
       'An inactive one hears nothing, and what waits for it is given up: replay it later. Activate one that the service has disabled with `is_active`.',
@@ -135,7 +135,7 @@ export const webhooksRouter = router({
     .output(WebhookOutput)
     .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.webhooks.update(ctx.actor, id, changes)),
 
-  remove: route(adminProcedure, 'DELETE', '/jb/webhooks/{id}/', {
+  remove: route(settingsProcedure, 'DELETE', '/jb/webhooks/{id}/', {
     summary: 'Remove a webhook',
     description: 'With its deliveries.',
     problems: ['reauthentication-required'],
@@ -144,7 +144,7 @@ export const webhooksRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.webhooks.remove(ctx.actor, input.id)),
 
-  rotateSecret: route(adminProcedure, 'POST', '/jb/webhooks/{id}/secret/', {
+  rotateSecret: route(settingsProcedure, 'POST', '/jb/webhooks/{id}/secret/', {
     summary: 'Rotate the secret of a webhook',
     description: 'For 24 hours, deliveries have two signatures: by the new secret and by the previous one.',
     problems: ['reauthentication-required'],
@@ -153,7 +153,7 @@ export const webhooksRouter = router({
     .output(RotatedSecretOutput)
     .mutation(({ ctx, input }) => ctx.services.webhooks.rotateSecret(ctx.actor, input.id)),
 
-  deliveries: route(adminProcedure, 'GET', '/jb/webhooks/{id}/deliveries/', {
+  deliveries: route(settingsProcedure, 'GET', '/jb/webhooks/{id}/deliveries/', {
     summary: 'List the deliveries of a webhook',
     description:
       'Newest events first, for seven days after they were delivered or given up. `cursor` is the `event` of the last delivery of the previous page.',
@@ -169,7 +169,7 @@ export const webhooksRouter = router({
       ctx.services.webhookDeliveries.list(ctx.actor, input.id, input, toPageRequest(ctx, input)),
     ),
 
-  test: route(adminProcedure, 'POST', '/jb/webhooks/{id}/test/', {
+  test: route(settingsProcedure, 'POST', '/jb/webhooks/{id}/test/', {
     summary: 'Test a webhook',
     description:
       'Sends an event `webhook.test` at once, and returns the response, for which it waits four seconds. It is not retried, and an `Idempotency-Key` has no effect.',
@@ -180,7 +180,7 @@ export const webhooksRouter = router({
     .output(AttemptOutput)
     .mutation(({ ctx, input }) => ctx.services.webhookDeliveries.test(ctx.actor, input.id)),
 
-  replay: route(adminProcedure, 'POST', '/jb/webhooks/{id}/replay/', {
+  replay: route(settingsProcedure, 'POST', '/jb/webhooks/{id}/replay/', {
     summary: 'Replay events',
     description:
       'Delivers an `event` again, or all events of changes since `from`, at most 10,000: those that the webhook hears, whether they were delivered or not. They have the same ids as before.',

@@ -87,6 +87,7 @@ const PROBLEMS = {
     'This user belongs, or has belonged, to several clients. Change what counts in your clients; only the person and superusers change the account.',
   ],
   'self-modification': [403, 'Cannot modify yourself', 'You cannot remove your own access.'],
+  'last-client-admin': [403, 'Last client admin', 'At least one active admin must remain in the client.'],
   'last-superuser': [403, 'Last superuser', 'At least one active superuser must remain.'],
   'not-found': [404, 'Not found', 'Not found.'],
   'invalid-link': [

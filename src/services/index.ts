@@ -57,6 +57,7 @@ import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createAccessRequests } from './users/access-requests.ts';
+import { createClientRoles } from './users/client-roles.ts';
 import { createEmailChanges } from './users/email-changes.ts';
 import { createEmailLinks } from './users/email-links.ts';
 import { createGrants } from './users/grants.ts';
@@ -128,6 +129,7 @@ const factories = {
   grants: createGrants,
   groups: createGroups,
   accessRequests: createAccessRequests,
+  clientRoles: createClientRoles,
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,

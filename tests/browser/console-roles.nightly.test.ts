@@ -3,7 +3,7 @@ import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { KINDS, type Roles } from '../../console/src/layout/roles.ts';
 import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
-import { CLIENT_ROLES, GLOBAL_ROLES } from '../../src/services/access/permissions.ts';
+import { GLOBAL_ROLES } from '../../src/services/access/permissions.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { invite, mailTo } from '../support/mails.ts';
@@ -18,12 +18,12 @@ const addUser = async (app: TestApp, kind: string, held: Roles): Promise<string>
   const email = `${kind.replaceAll(' ', '-')}@acme.test`;
   await app.as(ROOT).users.create({ email, client: 1, apps: [SALES], send_email: false });
   const inAll = GLOBAL_ROLES.map(({ column }) => sql`${sql.ref(column)} = ${held[column]}`);
-  const inOne = CLIENT_ROLES.map(({ column, field }) => sql`${sql.ref(column)} = ${held[field].includes(1)}`);
   await sql`
     update users set password_hash = (select password_hash from users where email = ${ADA}), ${sql.join(inAll)}
     where email = ${email}`.execute(app.db());
   await sql`
-    update memberships set ${sql.join(inOne)} from users
+    update memberships set is_admin = ${held.admin_of.includes(1)}, roles = ${[...(held.client_roles[1] ?? [])]}
+    from users
     where users.id = user_id and email = ${email}`.execute(app.db());
   return email;
 };

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { CLIENT_ROLES, labelOf } from '../../src/services/access/permissions.ts';
+import { CLIENT_ADMIN, CLIENT_ROLES, labelOf } from '../../src/services/access/permissions.ts';
 import { userId } from '../support/access-views.ts';
 import { fieldOf } from '../support/lists.ts';
 import { addMember } from '../support/members.ts';
@@ -168,11 +168,14 @@ for (const role of CLIENT_ROLES) {
   /** A member of both clients who has the role in the first. */
   const addHolder = async (app: TestApp) => {
     const email = await addMember(app, [SALES, FLEET], ROOT);
-    await setRows(app, 'memberships', await keyOf(app, email), { [role.column]: true });
+    const roles = role.name === CLIENT_ADMIN ? { is_admin: true } : { roles: [role.name] };
+    await setRows(app, 'memberships', await keyOf(app, email), roles);
     return email;
   };
-  const hasRole = async (app: TestApp, email: string) =>
-    (await rowOf(app, 'memberships', await keyOf(app, email)))[role.column];
+  const hasRole = async (app: TestApp, email: string) => {
+    const { is_admin, roles } = await rowOf(app, 'memberships', await keyOf(app, email));
+    return role.name === CLIENT_ADMIN ? is_admin : roles.includes(role.name);
+  };
   const offboard = async (app: TestApp, email: string) =>
     (await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'offboard' })).operation;
   const title = `${labelOf(role)}:`;
@@ -188,8 +191,13 @@ for (const role of CLIENT_ROLES) {
     await app.as(ACME).operations.undo({ id: operation });
     assert.is(await hasRole(app, email), true);
     const entries = await app.as(ACME).audit.list({ target: email });
-    const ofRole = entries.filter(({ action }) => action === role.given || action === role.ended);
-    assert.equal(fieldOf(ofRole, 'action'), [role.given, role.ended]);
+    const ofRole = entries.flatMap(({ action, details }) =>
+      action === 'membership.set-roles' ? details.roles : [],
+    );
+    assert.equal(ofRole, [
+      { from: [], to: [role.name] },
+      { from: [role.name], to: [] },
+    ]);
   });
 
   clients(`roles ${title} a suspension ends it for good`, async ({ app }) => {

@@ -32,7 +32,7 @@ const claimsOf = async (app: TestApp, email: string, app_id: string) =>
 memberships('are listed for superusers, and for client admins those in their clients', async ({ app }) => {
   const email = await addShared(app);
 
-  const flags = { is_admin: false, is_active: true, is_demo_user: false };
+  const flags = { is_admin: false, roles: [], is_active: true, is_demo_user: false };
   const all = await app.as(ROOT).memberships.list({ email });
   assert.equal(
     all.map(({ joined_at, ...membership }) => membership),

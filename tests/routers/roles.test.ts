@@ -53,7 +53,15 @@ roles('keeps one superuser if two revoke each other concurrently', async ({ app 
 /** What the base procedures of routers require. */
 const REQUIRED: Action[][] = [
   ['view'],
-  ['manage'],
+  ['manage-people'],
+  ['manage-grants'],
+  ['manage-people', 'manage-grants'],
+  ['manage-credentials'],
+  ['manage-people', 'manage-grants', 'manage-credentials'],
+  ['manage-apps'],
+  ['manage-apps', 'manage-credentials'],
+  ['operate', 'manage-apps'],
+  ['configure'],
   ['operate'],
   ['read-audit', 'poll-events'],
   ['administer'],

@@ -1,6 +1,6 @@
 import { keepPreviousData } from '@tanstack/react-query';
 import { type Outputs, queryClient, sessionQuery, trpc } from '../api.ts';
-import { administers, canAdminister, type Roles } from '../layout/roles.ts';
+import { mayDo, type Roles } from '../layout/roles.ts';
 import type { AccessFilter } from './access-filter.ts';
 
 const PAGE_SIZE = 100;
@@ -19,7 +19,7 @@ type Client = Outputs['clients']['list'][number];
 
 /** Among the clients whose matrix the user may change: the one in the address, or else the first. */
 export const clientToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
-  const clients = all.filter(({ id }) => administers(roles, id));
+  const clients = all.filter(({ id }) => mayDo(roles, 'manage-grants', id));
   return clients.find(({ id }) => id === filter.client) ?? clients[0];
 };
 
@@ -32,7 +32,7 @@ const WAIT_MS = 150;
  */
 export const prefetchAccess = async (filter: AccessFilter): Promise<void> => {
   const session = queryClient.getQueryData(sessionQuery.queryKey);
-  if (!session || !canAdminister(session.roles)) return;
+  if (!session || !mayDo(session.roles, 'manage-grants')) return;
   await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
   const all = queryClient.getQueryData(trpc.clients.list.queryKey({})) ?? [];
   const client = clientToShow(all, session.roles, filter);

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { Question } from './explain-dialog.tsx';
 import { useAccessRefresh } from './use-access-refresh.ts';
@@ -61,8 +61,7 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
     },
     onSettled: refresh,
   });
-  const isAdmin = administers(roles, app.client);
-  const mayChangeApps = isAdmin && may?.can_update_apps === true;
+  const mayUpdate = may?.can_update_apps === true;
   const buttonFor = (what: 'account' | 'membership', label: string): ReactNode => (
     <Button
       variant="default"
@@ -74,7 +73,7 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
     </Button>
   );
   const grant = {
-    isAllowed: mayChangeApps,
+    isAllowed: mayUpdate && mayDo(roles, 'manage-grants', app.client),
     action: onGrant && (
       <Button variant="default" size="xs" onClick={onGrant}>
         Grant the app
@@ -88,7 +87,7 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
       isSaid: true,
     },
     'member-suspended': {
-      isAllowed: mayChangeApps,
+      isAllowed: mayUpdate && mayDo(roles, 'manage-people', app.client),
       action: buttonFor('membership', 'Reactivate the membership'),
       isSaid: true,
     },
@@ -108,7 +107,7 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
       ),
     },
     'in-maintenance': {
-      isAllowed: isAdmin,
+      isAllowed: mayDo(roles, 'manage-apps', app.client),
       action: (
         <Link className="action-link" to="/apps/$id" params={{ id: app.id }}>
           Maintenance of {app.label}

@@ -8,7 +8,7 @@ import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canAdminister, canOperate } from '../layout/roles.ts';
+import { canOperate, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
@@ -79,7 +79,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
           </>
         }
         menu={
-          canAdminister(roles) && (
+          mayDo(roles, 'read-audit') && (
             <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ target: app.slug }} />}>
               History
             </Menu.Item>

@@ -7,7 +7,7 @@ import { trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { FetchForm } from './fetch-form.tsx';
 import { usePackageChanges } from './use-package-changes.ts';
@@ -48,7 +48,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         <Title order={2} size="h3">
           Versions
         </Title>
-        {canAdminister(useSession().roles) && (
+        {mayDo(useSession().roles, 'read-audit') && (
           <Link className="action-link" to="/audit" search={{ target: slug, action: 'app.load-package' }}>
             What each load has changed
           </Link>

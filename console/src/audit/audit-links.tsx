@@ -23,8 +23,7 @@ export const TargetLink = ({ entry: { action, target, details, clients } }: { en
       </Link>
     );
   const [client] = clients;
-  // The target of `client.add-admin` is a person.
-  if (action.startsWith('client.') && !/\.(add|remove)-/.test(action) && client !== undefined)
+  if (action.startsWith('client.') && client !== undefined)
     return (
       <Link className="text-link" to="/clients/$id" params={{ id: String(client) }}>
         {target}

@@ -6,7 +6,7 @@ import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { SignInTab } from '../sso/sign-in-tab.tsx';
 import { WebhooksTab } from '../webhooks/webhooks-tab.tsx';
@@ -28,7 +28,7 @@ export const ClientScreen = () => {
   const navigate = route.useNavigate();
   const { roles } = useSession();
   const { tab: asked = 'texts' } = route.useSearch();
-  const props = { client, isReadOnly: !administers(roles, id) };
+  const props = { client, isReadOnly: !mayDo(roles, 'configure', id) };
   const tabs: ScreenTab<Tab>[] = [
     { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
     { value: 'passwords', label: 'Passwords', panel: <PasswordPolicy {...props} />, isKept: true },

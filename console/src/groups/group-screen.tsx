@@ -10,7 +10,7 @@ import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { notify } from '../components/toasts.ts';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { AppsModal } from '../people/apps-modal.tsx';
 import { BulkResults } from '../people/bulk-results.tsx';
@@ -31,7 +31,7 @@ export const GroupScreen = () => {
   const ids = { id: Number(params.client), group_id: Number(params.group) };
   const group = useSuspenseQuery(trpc.groups.screen.queryOptions(ids)).data;
   const clientName = useClientName();
-  const mayChange = administers(useSession().roles, group.client);
+  const mayChange = mayDo(useSession().roles, 'manage-people', group.client);
   const [isGranting, granting] = useDisclosure();
   const [isRemoving, removing] = useDisclosure();
   const bulk = useBulkUpdate();

@@ -11,7 +11,7 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { Tags } from '../components/tags.tsx';
 import type { Column } from '../components/virtual-table.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { NewGroup } from './new-group.tsx';
 
@@ -35,7 +35,7 @@ export const GroupsScreen = () => {
         <EmptyState title="There are no clients yet">Create one first.</EmptyState>
       </>
     );
-  const mayChange = administers(roles, client.id);
+  const mayChange = mayDo(roles, 'manage-people', client.id);
   return (
     <>
       <ScreenHeader

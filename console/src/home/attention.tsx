@@ -18,7 +18,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { notify } from '../components/toasts.ts';
 import { DAYS_OF } from '../idle/idle-filter.ts';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import classes from './home.module.css';
@@ -204,7 +204,7 @@ const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_i
     },
     onError: (error) => notify(messageOf(error), { isFailure: true }),
   });
-  return count > items.length || !canAdminister(roles) ? (
+  return count > items.length || !mayDo(roles, 'manage-credentials') ? (
     <ReviewLink to="/invitations" search={{ status: 'pending' }} aria-label="Review pending invitations">
       Review
     </ReviewLink>

@@ -7,7 +7,7 @@ import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 
@@ -50,7 +50,7 @@ export const EndingGrants = () => {
   const ending = useQuery(trpc.grants.listEnding.queryOptions({ ends_before: inTwoWeeks() }));
   const { mutate, isPending, error } = useExtendGrants();
   if (!ending.data || ending.data.length === 0) return <ProblemAlert error={ending.error} />;
-  const mine = ending.data.filter(({ client }) => administers(roles, client));
+  const mine = ending.data.filter(({ client }) => mayDo(roles, 'manage-grants', client));
   const end = newEnd();
   const label = `to ${shortDateOf(end)}`;
   const extend = (grants: readonly Ending[]): void =>

@@ -5,7 +5,7 @@ import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canAdminister, canOperate, canView } from '../layout/roles.ts';
+import { canOperate, canView, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { OwnRequests } from '../requests/own-requests.tsx';
@@ -37,7 +37,7 @@ export const HomeScreen = () => {
           </Title>
           <MailNotice />
           <Stack className={classes.attention ?? ''}>
-            {canAdminister(roles) && <PendingRequests />}
+            {mayDo(roles, 'manage-grants') && <PendingRequests />}
             <EndingGrants />
             <AttentionList />
           </Stack>

@@ -14,7 +14,7 @@ import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
-import { administers, canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailLink } from '../mails/mail-link.tsx';
 import { MailNotice } from '../mails/mail-notice.tsx';
@@ -41,7 +41,7 @@ export const InvitationsScreen = () => {
   const nameOfClient = useClientName();
   const hasSeveralClients = useClients().length > 1;
   const { roles } = useSession();
-  const isAdmin = canAdminister(roles);
+  const isAdmin = mayDo(roles, 'manage-people');
   const { menuOf, panels } = useInvitationActions();
   const selection = useInvitationSelection(JSON.stringify(filter));
   const { bar, results } = useInvitationBulkBar(selection);
@@ -59,7 +59,7 @@ export const InvitationsScreen = () => {
     ),
   );
   const canChange = (invitation: Invitation): boolean =>
-    isOpen(invitation) && administers(roles, invitation.client);
+    isOpen(invitation) && mayDo(roles, 'manage-people', invitation.client);
   const canRetry = (invitation: Invitation): boolean =>
     canChange(invitation) && invitation.mail?.status === 'failed';
   const selectAll = async (isWanted = canChange): Promise<void> => {
@@ -114,7 +114,7 @@ export const InvitationsScreen = () => {
             : undefined,
           nameOfClient: hasSeveralClients ? nameOfClient : undefined,
           menuOf: isAdmin
-            ? (invitation) => (administers(roles, invitation.client) ? menuOf(invitation) : null)
+            ? (invitation) => (mayDo(roles, 'manage-people', invitation.client) ? menuOf(invitation) : null)
             : undefined,
           hasReasons: invitations.data?.pages.flat().some(({ mail }) => reasonOf(mail) !== '') ?? false,
         })}

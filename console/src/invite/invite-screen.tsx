@@ -3,7 +3,7 @@ import { getRouteApi, useRouterState } from '@tanstack/react-router';
 import { useClients } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { InviteForm } from './invite-form.tsx';
@@ -22,7 +22,7 @@ declare module '@tanstack/react-router' {
 /** Invites people: first the list, then the outcome of each invitation, which has its own address. */
 export const InviteScreen = () => {
   const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => administers(roles, id));
+  const clients = useClients().filter(({ id }) => mayDo(roles, 'manage-people', id));
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const clientId = (clients.find(({ id }) => id === search.client) ?? clients[0])?.id;

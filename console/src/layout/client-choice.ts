@@ -2,7 +2,7 @@ import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { administers, canView, type Roles } from './roles.ts';
+import { canView, mayDo, type Roles } from './roles.ts';
 import { screenAt } from './screens.ts';
 import { useSession } from './use-session.ts';
 
@@ -22,7 +22,7 @@ const useRememberedClient = (clients: readonly Client[]) => {
 
 /** The clients to choose from on a screen that shows one at a time. Access shows only clients that the user administers. */
 const clientsOf = (to: string | undefined, clients: readonly Client[], roles: Roles) =>
-  to === '/access' ? clients.filter(({ id }) => administers(roles, id)) : clients;
+  to === '/access' ? clients.filter(({ id }) => mayDo(roles, 'manage-grants', id)) : clients;
 
 /**
  * The client whose data lists show. It is in their address, and is carried over to the next list. A list that was opened by a link shows

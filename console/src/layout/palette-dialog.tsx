@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
 import { FocusReturn } from '../components/focus-return.tsx';
 import classes from './palette.module.css';
-import { canAdminister } from './roles.ts';
+import { mayDo } from './roles.ts';
 import { type Action, type ActionGroup, usePaletteActions } from './use-palette-actions.ts';
 import { useSession } from './use-session.ts';
 
@@ -143,7 +143,7 @@ const NothingFound = ({ search, onClose }: { search: string; onClose: () => void
   return (
     <>
       <Text>Nothing matches “{search}”. Try another name or email address.</Text>
-      {canAdminister(roles) && (
+      {mayDo(roles, 'manage-people') && (
         <Link className="text-link" to="/invite" onClick={onClose}>
           Invite people
         </Link>

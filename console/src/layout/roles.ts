@@ -1,13 +1,15 @@
 import {
   type Action,
+  CLIENT_ADMIN,
   CLIENT_ROLES,
-  type ClientRole,
   can,
   clientsWhere,
   GLOBAL_ROLES,
   labelOf,
+  MEMBER,
+  namedRoles,
   type RoleFields,
-  roleFields,
+  roleFieldsOf,
   rolesOf,
 } from '../../../src/services/access/permissions.ts';
 
@@ -16,48 +18,43 @@ export { CLIENT_ROLES, labelOf as roleLabel };
 /** The roles of a user, as in the session. */
 export type Roles = RoleFields;
 
-const mayDo = (action: Action) => (roles: Roles) => can(rolesOf(roles), action);
+/** Whether the user may do this, in this client or in any. */
+export const mayDo = (roles: Roles, action: Action, client?: number): boolean =>
+  can(rolesOf(roles), action, client);
+
+export const whoMay = (action: Action) => (roles: Roles) => mayDo(roles, action);
 
 /** Who may see lists of people. */
-export const canView = mayDo('view');
+export const canView = whoMay('view');
 
 /** Whether the user sees all clients and people. */
 export const canViewAll = (roles: Roles): boolean => clientsWhere(rolesOf(roles), 'view') === 'all';
 
-/** Who may change people, apps and clients. */
-export const canAdminister = mayDo('manage');
-
-/** Whether the user may change data of a client. */
-export const administers = (roles: Roles, client: number): boolean => can(rolesOf(roles), 'manage', client);
-
-export const canReadAudit = mayDo('read-audit');
+export const canReadAudit = whoMay('read-audit');
 
 /** Who may listen to events. */
-export const canHearEvents = (roles: Roles): boolean =>
-  canReadAudit(roles) || can(rolesOf(roles), 'poll-events');
+export const canHearEvents = (roles: Roles): boolean => canReadAudit(roles) || mayDo(roles, 'poll-events');
 
 /** Who may fetch and load app packages. */
-export const canOperate = mayDo('operate');
+export const canOperate = whoMay('operate');
 
 /** Whether the user may change data of all clients. */
-export const isSuperuser = mayDo('administer');
+export const isSuperuser = whoMay('administer');
 
 /** Strongest first. */
 export const ROLES = [...GLOBAL_ROLES, ...CLIENT_ROLES];
 
-/** The roles of a user with only this role, or with none. */
-const holderOf = (held?: (typeof ROLES)[number]): Roles =>
-  roleFields(
-    (role) => role === held,
-    (role) => (role === held ? [1] : []),
-  );
-
 /** The kinds of users, from the fewest rights to all. */
-export const KINDS = new Map([
-  ['members', holderOf()],
-  ...ROLES.toReversed().map((role) => [role.plural, holderOf(role)] as const),
+export const KINDS = new Map<string, Roles>([
+  ['members', roleFieldsOf(MEMBER)],
+  ...CLIENT_ROLES.toReversed().map(
+    ({ name, plural }) => [plural, roleFieldsOf(namedRoles([name], 1))] as const,
+  ),
+  ...GLOBAL_ROLES.toReversed().map(
+    ({ name, plural }) => [plural, roleFieldsOf(namedRoles([name], null))] as const,
+  ),
 ]);
 
 /** The roles that a membership gives in its client. */
-export const membershipRoles = (membership: Record<ClientRole['column'], boolean>) =>
-  CLIENT_ROLES.filter(({ column }) => membership[column]);
+export const membershipRoles = ({ is_admin, roles }: { is_admin: boolean; roles: readonly string[] }) =>
+  CLIENT_ROLES.filter(({ name }) => (name === CLIENT_ADMIN ? is_admin : roles.includes(name)));

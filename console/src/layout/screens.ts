@@ -1,4 +1,4 @@
-import { canAdminister, canReadAudit, canView, isSuperuser, KINDS, type Roles } from './roles.ts';
+import { canReadAudit, canView, isSuperuser, KINDS, type Roles, whoMay } from './roles.ts';
 
 export type Screen = {
   /** The path in the router. */
@@ -16,16 +16,16 @@ const NAVIGATION = [
   { to: '/', section: '', label: 'Home', isFor: everyone },
   { to: '/people', section: 'People', label: 'People', isFor: canView, clients: 'some' },
   { to: '/groups', section: 'People', label: 'Groups', isFor: canView, clients: 'one' },
-  { to: '/invite', section: 'People', label: 'Invite', isFor: canAdminister, clients: 'one' },
+  { to: '/invite', section: 'People', label: 'Invite', isFor: whoMay('manage-people'), clients: 'one' },
   { to: '/invitations', section: 'People', label: 'Invitations', isFor: canView, clients: 'some' },
-  { to: '/access', section: 'People', label: 'Access', isFor: canAdminister, clients: 'one' },
+  { to: '/access', section: 'People', label: 'Access', isFor: whoMay('manage-grants'), clients: 'one' },
   { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView, clients: 'some' },
   { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView, clients: 'some' },
   { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView, clients: 'some' },
   { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canReadAudit, clients: 'some' },
   { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
   { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView, clients: 'some' },
-  { to: '/webhooks', section: 'Settings', label: 'Webhooks', isFor: canAdminister, clients: 'some' },
+  { to: '/webhooks', section: 'Settings', label: 'Webhooks', isFor: whoMay('configure'), clients: 'some' },
   { to: '/keys', section: 'Settings', label: 'Signing keys', isFor: isSuperuser },
   { to: '/account', section: 'Settings', label: 'Account', isFor: everyone },
 ] as const satisfies (Screen & { section: string })[];
@@ -39,7 +39,7 @@ const DETAILS = [
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
-  { to: '/webhooks/$id', label: 'Webhook', isFor: canAdminister },
+  { to: '/webhooks/$id', label: 'Webhook', isFor: whoMay('configure') },
 ] as const satisfies Screen[];
 
 export const SCREENS = [...NAVIGATION, ...DETAILS];

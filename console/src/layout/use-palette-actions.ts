@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { nameOf } from '../people/name-of.ts';
 import { useClientChoice } from './client-choice.ts';
 import { logOut } from './log-out.ts';
-import { canAdminister, canView } from './roles.ts';
+import { canView, mayDo } from './roles.ts';
 import { screensFor } from './screens.ts';
 import { useFound } from './use-found.ts';
 import { useSession } from './use-session.ts';
@@ -61,7 +61,7 @@ export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSe
     onClick: () => void navigate({ to, search: 'clients' in screen ? { client: remembered } : {} }),
   }));
   const commands = [
-    ...(canAdminister(roles)
+    ...(mayDo(roles, 'manage-people')
       ? [{ label: 'Invite people', onClick: () => void navigate({ to: '/invite' }) }]
       : []),
     { label: 'Change your password', onClick: () => void navigate({ to: '/account' }) },

@@ -1,5 +1,5 @@
 import { Notice } from '../components/notice.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
 /** While the service has no mail server: explains that mails stay in the queue, and who can change that. */
@@ -22,7 +22,7 @@ export const MailHint = () => {
       {roles.is_superuser
         ? 'The setting SMTP_URL names one.'
         : 'Ask the operator of this service to set one up.'}
-      {canAdminister(roles) &&
+      {mayDo(roles, 'manage-people') &&
         ' Until then, “Show the link” in the actions of an invitation shows what you can pass on yourself.'}
     </>
   );

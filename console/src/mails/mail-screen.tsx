@@ -12,7 +12,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { ScreenTabs } from '../components/screen-tabs.tsx';
 import { notify } from '../components/toasts.ts';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailFrame } from './mail-frame.tsx';
 import { MailNotice } from './mail-notice.tsx';
@@ -41,7 +41,7 @@ export const MailScreen = () => {
         title={mail.subject}
         lead={`To ${mail.recipient}`}
         menu={
-          canAdminister(useSession().roles) && (
+          mayDo(useSession().roles, 'manage-credentials') && (
             <Menu.Item onClick={() => void navigate({ to: '/audit', search: { target: mail.recipient } })}>
               History of the recipient
             </Menu.Item>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
 /** With more apps than fit into the window, there is a search. */
@@ -69,7 +69,7 @@ export const AppChecklist = (props: Props) => {
 /** The client whose apps are offered, and the choice of another one among those that the user administers. */
 export const useClientChoice = (initial: number | undefined, onChoose: () => void) => {
   const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => administers(roles, id));
+  const clients = useClients().filter(({ id }) => mayDo(roles, 'manage-grants', id));
   const [client, setClient] = useState(clients.find(({ id }) => id === initial)?.id ?? clients[0]?.id);
   const field = clients.length > 1 && (
     <Select

@@ -4,7 +4,7 @@ import { trpc } from '../api.ts';
 import { capitalized } from '../components/detail-words.ts';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
-import { canAdminister, ROLES } from '../layout/roles.ts';
+import { mayDo, ROLES } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { type PeopleFilter, peopleFilter } from './people-filter.ts';
 
@@ -92,7 +92,7 @@ const textOf = (value: number | boolean | undefined): string | undefined =>
 
 /** For users who may change accounts: others must not know about second factors. */
 const FactorChip = ({ filter, onChange }: Props) =>
-  canAdminister(useSession().roles) && (
+  mayDo(useSession().roles, 'manage-credentials') && (
     <FilterChip
       label="Second factor"
       choices={FACTORS}

@@ -8,7 +8,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowCount } from '../components/row-count.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { ColumnMenu, useColumns } from './column-menu.tsx';
 import { CsvItem } from './csv-item.tsx';
@@ -29,7 +29,7 @@ export const PeopleScreen = () => {
   const columns = useColumns();
   const { sort, ...list } = filter;
   const selection = useSelection(JSON.stringify(list));
-  const isAdmin = canAdminister(useSession().roles);
+  const isAdmin = mayDo(useSession().roles, 'manage-people');
   const change = useCallback(
     (changes: Partial<PeopleFilter>): void =>
       void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true }),

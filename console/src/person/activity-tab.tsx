@@ -5,7 +5,7 @@ import { trpc } from '../api.ts';
 import { labelOf } from '../audit/audit-actions.ts';
 import { DateText, dayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import classes from './person.module.css';
 import { UsageComparison } from './usage-comparison.tsx';
@@ -15,7 +15,7 @@ export const ActivityTab = ({ email }: { email: string }) => (
   <Stack>
     <UsageComparison email={email} />
     <ActiveDays email={email} />
-    {canAdminister(useSession().roles) && <OwnActions email={email} />}
+    {mayDo(useSession().roles, 'read-audit') && <OwnActions email={email} />}
   </Stack>
 );
 

@@ -8,7 +8,7 @@ import { shortDateOf, timeText } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import { offerUndo } from '../people/undo-offer.ts';
@@ -67,7 +67,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
             <Button variant="default" size="xs" aria-label={`Why? ${app.label}`} onClick={() => explain(app)}>
               Why?
             </Button>
-            {!isReadOnly && app.grant && administers(roles, app.client) && (
+            {!isReadOnly && app.grant && mayDo(roles, 'manage-grants', app.client) && (
               <AppMenu
                 app={app}
                 isEnding={end.isPending}

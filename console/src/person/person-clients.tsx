@@ -10,7 +10,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
-import { administers, canViewAll, membershipRoles, roleLabel } from '../layout/roles.ts';
+import { canViewAll, mayDo, membershipRoles, roleLabel } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { Membership, PersonState } from './person-state.ts';
 import { RemoveMemberModal } from './remove-member-modal.tsx';
@@ -87,7 +87,7 @@ const useChanges = (email: string, memberships: Membership[]) => {
   );
   const finishRemoval = async ({ client, client_name }: Membership): Promise<void> => {
     const others = memberships.filter((other) => other.client !== client);
-    const staysVisible = canViewAll(roles) || others.some((other) => administers(roles, other.client));
+    const staysVisible = canViewAll(roles) || others.some((other) => mayDo(roles, 'view', other.client));
     await (staysVisible ? refresh() : forget());
     // If the user no longer sees the person, nothing about the person can be read.
     if (!staysVisible) await navigate({ to: '/people', search: {} });
@@ -107,7 +107,7 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
   return (
     <Stack gap={4} flex="1 1 16rem" miw={0}>
       <Group gap="sm">
-        {canViewAll(roles) || administers(roles, client) ? (
+        {canViewAll(roles) || mayDo(roles, 'view', client) ? (
           <Link className="text-link" to="/clients/$id" params={{ id: String(client) }}>
             {client_name}
           </Link>
@@ -166,7 +166,7 @@ type ActionsProps = {
 const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsProps) => {
   const { client, client_name: name, is_active, is_admin } = membership;
   const { roles } = useSession();
-  if (!administers(roles, client) || !may.can_deactivate) return null;
+  if (!mayDo(roles, 'manage-people', client) || !may.can_deactivate) return null;
   return (
     <Group gap="xs">
       {may.can_update_apps && !isInactive && (

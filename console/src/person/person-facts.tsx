@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { shortDateOf } from '../components/date-text.tsx';
 import { FactList } from '../components/fact-list.tsx';
-import { administers, canViewAll } from '../layout/roles.ts';
+import { canViewAll, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import classes from './person.module.css';
 import type { PersonData } from './use-person.ts';
@@ -16,7 +16,7 @@ export const PersonFacts = ({ data }: { data: PersonData }) => {
   const clients = memberships.map(({ client, client_name: name }) => ({
     id: client,
     name:
-      canViewAll(roles) || administers(roles, client) ? (
+      canViewAll(roles) || mayDo(roles, 'view', client) ? (
         <Link to="/clients/$id" params={{ id: String(client) }}>
           {name}
         </Link>

@@ -9,7 +9,7 @@ import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RemoveButton } from '../components/remove-button.tsx';
 import { notify } from '../components/toasts.ts';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import type { PersonAccess, PersonGroup } from './use-person-access.ts';
@@ -28,7 +28,7 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
   const edit = useGroupEdit();
   const nameOfGroup = useGroupName(groups);
   const joined = groups.filter(({ is_member }) => is_member);
-  const others = groups.filter((group) => !group.is_member && administers(roles, group.client));
+  const others = groups.filter((group) => !group.is_member && mayDo(roles, 'manage-people', group.client));
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const lost = toLeave ? apps.filter((app) => isOnlyBy(app, toLeave)) : [];
   return (
@@ -52,7 +52,7 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
                     : `Gives ${listOf.format(group.apps.map(labelOf))}`}
                 </Text>
               </Stack>
-              {administers(roles, group.client) && (
+              {mayDo(roles, 'manage-people', group.client) && (
                 <RemoveButton label={`Remove from ${group.name}`} onClick={() => setToLeave(group)} />
               )}
             </Group>

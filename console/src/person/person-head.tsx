@@ -7,7 +7,7 @@ import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -53,7 +53,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
           </Stack>
         </Group>
         <Group gap="sm">
-          {canAdminister(roles) && !isSelf && (
+          {mayDo(roles, 'manage-people') && !isSelf && (
             <HomePreview
               email={person.email}
               name={name}

@@ -3,7 +3,7 @@ import { type ReactNode, useDeferredValue, useState } from 'react';
 import type { Outputs } from '../api.ts';
 import { Notice } from '../components/notice.tsx';
 import { ScreenTabs } from '../components/screen-tabs.tsx';
-import { canAdminister, canViewAll } from '../layout/roles.ts';
+import { canReadAudit, canViewAll, mayDo, type Roles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { AccessTab } from './access-tab.tsx';
 import { ActivityTab } from './activity-tab.tsx';
@@ -56,11 +56,11 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
   const { person, may, memberships } = data;
   const { email } = person;
   const { roles, user } = useSession();
-  const isAdmin = canAdminister(roles);
+  const isManager = mayDo(roles, 'manage-people') || mayDo(roles, 'manage-grants');
   const seesAccount = canViewAll(roles) || email === user.email;
   const state = stateOf(person, memberships, seesAccount);
   const changes = changesOf(may, seesAccount);
-  const clients = clientNames(memberships.filter(({ client }) => roles.admin_of.includes(client)));
+  const clients = clientNames(memberships.filter(({ client }) => mayDo(roles, 'manage-people', client)));
   const navigate = route.useNavigate();
   const { tab: asked } = route.useSearch();
   // The name and the facts are painted before the apps are rendered.
@@ -75,7 +75,7 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
     security: <SecurityTab data={data} isActive={state !== 'inactive'} />,
     history: <PersonHistory email={email} />,
   };
-  const tabs = tabsFor(may, isAdmin, roles.is_superuser);
+  const tabs = tabsFor(may, roles);
   const tab = tabs.find((one) => one === asked) ?? 'access';
   return (
     <>
@@ -97,7 +97,7 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
           })
         }
       >
-        {isAdmin && !may.can_update && (tab === 'access' || tab === 'profile') && (
+        {isManager && !may.can_update && (tab === 'access' || tab === 'profile') && (
           <Notice>
             {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
           </Notice>
@@ -116,12 +116,8 @@ const LABELS: Record<Tab, string> = {
   history: 'History',
 };
 
-const tabsFor = (
-  may: Outputs['users']['permissions'],
-  isAdmin: boolean,
-  isSuperuser: boolean,
-): readonly Tab[] => [
+const tabsFor = (may: Outputs['users']['permissions'], roles: Roles): readonly Tab[] => [
   ...(['access', 'profile', 'activity', 'mails'] as const),
-  ...(may.can_revoke || isSuperuser ? (['security'] as const) : []),
-  ...(isAdmin ? (['history'] as const) : []),
+  ...(may.can_revoke || roles.is_superuser ? (['security'] as const) : []),
+  ...(canReadAudit(roles) ? (['history'] as const) : []),
 ];

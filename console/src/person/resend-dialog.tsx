@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { useClientName } from '../components/client-select.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { usePersonMails } from './use-person.ts';
 
@@ -15,7 +15,8 @@ export const useResendable = (email: string): Invitation | undefined => {
   return entries
     .flatMap(({ invitation }) => invitation ?? [])
     .find(
-      ({ status, client }) => (status === 'pending' || status === 'expired') && administers(roles, client),
+      ({ status, client }) =>
+        (status === 'pending' || status === 'expired') && mayDo(roles, 'manage-credentials', client),
     );
 };
 

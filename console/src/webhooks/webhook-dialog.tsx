@@ -9,7 +9,7 @@ import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { administers } from '../layout/roles.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { EventType } from '../live/what-changes.ts';
 import { TYPE_CHOICES } from './type-choices.ts';
@@ -143,7 +143,7 @@ const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
 /** The clients, or the installation, whose events a webhook of the user can send. */
 const useOwners = () => {
   const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => administers(roles, id));
+  const clients = useClients().filter(({ id }) => mayDo(roles, 'configure', id));
   return [
     ...(roles.is_superuser ? [{ value: INSTALLATION, label: 'The whole installation' }] : []),
     ...clients.map(({ id, name }) => ({ value: String(id), label: name })),

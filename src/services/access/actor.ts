@@ -2,7 +2,19 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { isPseudonym, isServiceAddress } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
 import type { SessionProof } from './auth-methods.ts';
-import { can, clientsWhere, MEMBER, type Roles, rolesThatMay } from './permissions.ts';
+import {
+  type Action,
+  adminOf,
+  CLIENT_ADMIN,
+  can,
+  canAllOf,
+  clientsWhere,
+  clientsWithRole,
+  MEMBER,
+  type Roles,
+  rolesIn,
+  rolesThatMay,
+} from './permissions.ts';
 import { EVERYWHERE, type Scope } from './scope.ts';
 
 /** The token or session that authenticates a call. */
@@ -35,8 +47,7 @@ export type Actor = Roles & {
  * actor may see. For its actions, the audit trail records no actor.
  */
 export const serviceActor = (clientId: number | null): Actor => ({
-  ...MEMBER,
-  ...(clientId === null ? { isSuperuser: true } : { adminOf: [clientId] }),
+  ...(clientId === null ? { ...MEMBER, isSuperuser: true } : adminOf(clientId)),
   id: 0,
   email: '',
   credential: null,
@@ -76,23 +87,22 @@ export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') =
 
 /** Whether the user sees the values of accounts. People with a role in single clients see the values of memberships there instead. */
 export const seesAccounts = (user: Roles): boolean => {
-  const clients = clientsWhere(user, canViewAll(user) ? 'manage' : 'view');
+  const clients = clientsWhere(user, canViewAll(user) ? 'manage-people' : 'view');
   return clients === 'all' || clients.length === 0;
 };
 
-/** The default client of a new user or invitation: the actor's client, if the actor administers exactly one. */
-export const soleAdminClient = (actor: Actor): number | undefined =>
-  actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;
-
-export const administersClient = (user: Roles, clientId: number): boolean => can(user, 'manage', clientId);
+/** The client in which a role of the actor allows this, if there is exactly one. Roles in all clients do not count. */
+export const soleClient = ({ inClients }: Roles, action: Action): number | undefined => {
+  const clients = clientsWhere({ ...MEMBER, inClients }, action);
+  return clients.length === 1 ? Number(clients[0]) : undefined;
+};
 
 /**
- * Requires a role that may change a client and its apps and members. Call it only for a client that the actor may see.
+ * Requires a role that allows the action in a client. Call it only for a client that the actor may see.
  * @throws Problem `forbidden`
  */
-export const requireClientAdmin = (actor: Actor, clientId: number): void => {
-  if (!administersClient(actor, clientId))
-    throw roleRequired(`client admin of client ${clientId}, or superuser`);
+export const requireIn = (actor: Actor, action: Action, clientId: number): void => {
+  if (!can(actor, action, clientId)) throw roleRequired(`${rolesThatMay(action)}, in client ${clientId}`);
 };
 
 /** @throws Problem `forbidden` */
@@ -113,42 +123,56 @@ const ERASED = { detail: 'This person has been erased: the account stays without
 
 const SERVICE_ACCOUNT = { detail: 'This is a service account: change it at /api/v1/jb/service-accounts/.' };
 
+const MORE_RIGHTS = { detail: 'This person may do more than you in a client that you share.' };
+
 /**
- * Why the actor has no authority over this user at all. No actor has authority over an erased person. The message names no role of the
- * user, because the actor may not know it.
+ * Why the actor may do none of the actions to this user. No actor has authority over an erased person, or over a person with more rights.
+ * The message names no role of the user, because the actor may not know it.
  */
-export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+const strangerRefusal = (actor: Actor, user: TargetRoles, ...actions: readonly Action[]): Problem | null => {
   if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
   if (isServiceAddress(user.email)) return new Problem('forbidden', SERVICE_ACCOUNT);
   if (can(actor, 'administer')) return null;
   if (user.isSuperuser || user.isStaff) return roleRequired(rolesThatMay('administer'));
-  return user.clientIds.some((id) => administersClient(actor, id))
-    ? null
-    : roleRequired('client admin of a client of this user, or superuser');
+  const clients = user.clientIds.filter((id) => actions.some((action) => can(actor, action, id)));
+  if (clients.length === 0) return roleRequired(`${rolesThatMay(...actions)}, in a client of this user`);
+  const rights = rolesIn(user, (id) => clients.includes(id));
+  return canAllOf(actor, rights) ? null : new Problem('forbidden', MORE_RIGHTS);
 };
 
-/**
- * Why the actor may not change the account of this user or see its logins, for example because other clients share it. Null if they may.
- */
-export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+const withoutShared = (actor: Actor, user: TargetRoles, action: Action): Problem | null => {
   // The own account belongs to no client.
   if (user.id === actor.id && actor.scope.only !== null) return new Problem('confined-session');
-  return strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
+  return (
+    strangerRefusal(actor, user, action) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null)
+  );
 };
+
+/** Why the actor may not end the access of this user (for a shared user: to the actor's clients); null if they may. */
+export const accessRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  strangerRefusal(actor, user, 'manage-people');
+
+/**
+ * Why the actor may not reset the credentials of this user or see its logins, for example because other clients share it. Null if they may.
+ */
+export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  withoutShared(actor, user, 'manage-credentials');
 
 /** Why the actor may not change the account of this user, including its address; null if they may. */
 export const accountUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  userAdminRefusal(actor, user) ?? clientAdminRefusal(actor, user);
+  withoutShared(actor, user, 'manage-people') ?? clientAdminRefusal(actor, user);
 
-/** Why the actor may not grant and revoke apps of the actor's clients; null if they may. */
+/** Why the actor may not change this user, or grant and revoke apps, in the actor's clients; null if they may. */
 export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   (user.id === actor.id && actor.scope.only !== null ? new Problem('confined-session') : null) ??
-  strangerRefusal(actor, user) ??
+  strangerRefusal(actor, user, 'manage-people', 'manage-grants') ??
   clientAdminRefusal(actor, user);
 
-/** Ignores roles in clients that the actor does not administer: a refusal would reveal them. */
-const clientAdminRefusal = (actor: Actor, { adminOf }: TargetRoles): Problem | null =>
-  adminOf.some((id) => administersClient(actor, id)) ? new Problem('client-admin-locked') : null;
+/** Ignores roles in clients that the actor does not see: a refusal would reveal them. */
+const clientAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  clientsWithRole(user, CLIENT_ADMIN).some((id) => can(actor, 'view', id))
+    ? new Problem('client-admin-locked')
+    : null;
 
 /** Returns a function that throws the refusal, if any. */
 export const requirementOf =
@@ -162,7 +186,7 @@ export const requirementOf =
  * Requires that the actor may end the access of this user (for a shared user: the access to the actor's clients).
  * @throws Problem `forbidden`
  */
-export const requireAccessAdmin = requirementOf(strangerRefusal);
+export const requireAccessAdmin = requirementOf(accessRefusal);
 
 /** @throws Problem `forbidden`, `shared-user` */
 export const requireUserAdmin = requirementOf(userAdminRefusal);
@@ -172,6 +196,12 @@ export const requireUserAdmin = requirementOf(userAdminRefusal);
  * @throws Problem `forbidden`, `client-admin-locked`
  */
 export const requireUserUpdatable = requirementOf(userUpdateRefusal);
+
+/**
+ * Requires that the actor may give this user roles in the actor's clients.
+ * @throws Problem `forbidden`
+ */
+export const requireRoleAdmin = requirementOf((actor, user) => strangerRefusal(actor, user, 'configure'));
 
 const MAX_CONFIRMATION_AGE_MS = 15 * MINUTE_MS;
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Condition, condition } from '../../db/kysely.ts';
 import { scopeRequired } from '../../lib/problems.ts';
 import type { ActionScope } from './action-scopes.ts';
-import { CLIENT_ROLES, MEMBER, type Roles } from './permissions.ts';
+import { MEMBER, type Roles, rolesIn } from './permissions.ts';
 
 /**
  * Where and for what a credential counts. A scope can only narrow the person's access.
@@ -40,9 +40,7 @@ export const isInScope = ({ only, hidden }: Scope, clientId: RawBuilder<unknown>
 /** The roles that count: roles in clients of the scope, and, unless the scope is confined to a client, roles in all clients. */
 export const narrow = (roles: Roles, scope: Scope): Roles => ({
   ...(scope.only === null ? roles : MEMBER),
-  ...Object.fromEntries(
-    CLIENT_ROLES.map(({ role }) => [role, roles[role].filter((id) => isWithin(scope, id))]),
-  ),
+  inClients: rolesIn(roles, (id) => isWithin(scope, id)).inClients,
 });
 
 /**

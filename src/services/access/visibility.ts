@@ -5,6 +5,7 @@ import { ERASED_DOMAIN, SERVICE_DOMAIN } from '../../lib/email-address.ts';
 import { type Actor, canViewAll } from './actor.ts';
 import {
   type Action,
+  CLIENT_ADMIN,
   CLIENT_ROLES,
   type ClientRole,
   can,
@@ -13,6 +14,7 @@ import {
   MEMBER,
   opensApps,
   type Roles,
+  rolesWithin,
 } from './permissions.ts';
 import { EVERYWHERE, isInScope } from './scope.ts';
 
@@ -27,7 +29,11 @@ export const VIEWS_ALL: Viewer = { ...MEMBER, id: 0, isStaff: true, scope: EVERY
 const ALWAYS: Condition = sql`true`;
 
 /** Rows of a client in which the user may do at least one of the actions: `can`, in SQL. */
-const isAllowedIn = (clientId: RawBuilder<number>, user: Roles, ...actions: readonly Action[]): Condition => {
+export const isAllowedIn = (
+  clientId: RawBuilder<number>,
+  user: Roles,
+  ...actions: readonly Action[]
+): Condition => {
   const clients = clientsWhere(user, ...actions);
   if (clients === 'all') return ALWAYS;
   return clients.length === 0 ? sql`false` : isOneOf(clientId, clients);
@@ -37,10 +43,6 @@ const isAllowedIn = (clientId: RawBuilder<number>, user: Roles, ...actions: read
 export const clientVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>
   isAllowedIn(clientId, viewer, 'view');
 
-/** Rows of a client that the manager may change. */
-export const clientManagedBy = (manager: Roles, clientId: RawBuilder<number>): Condition =>
-  isAllowedIn(clientId, manager, 'manage');
-
 /** The ids of all clients of a row of `users`. */
 export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
   .selectFrom('memberships as m')
@@ -48,13 +50,45 @@ export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
   .whereRef('m.user_id', '=', 'users.id')
   .orderBy('m.client_id');
 
+/** SQL: the names of the roles of a membership. */
+export const roleNames = (memberships: string) => sql<
+  string[]
+>`case when ${sql.ref(`${memberships}.is_admin`)}
+  then array_prepend(${sql.lit(CLIENT_ADMIN)}, ${sql.ref(`${memberships}.roles`)}) else ${sql.ref(`${memberships}.roles`)} end`;
+
+/** SQL: whether a membership has a role. Is the condition of an index. */
+export const hasRoles = (memberships: string): Condition =>
+  condition`(${sql.ref(`${memberships}.is_admin`)} or ${sql.ref(`${memberships}.roles`)} <> '{}')`;
+
+/** SQL: whether a membership has this role. */
+export const hasRole = (role: string, memberships: string): Condition =>
+  role === CLIENT_ADMIN
+    ? condition`${sql.ref(`${memberships}.is_admin`)}`
+    : condition`${sql.lit(role)} = any(${sql.ref(`${memberships}.roles`)})`;
+
 /** The role columns of `users`, for a select. */
 export const ROLE_COLUMNS = [
   ...GLOBAL_ROLES.map(({ flag, column }) => condition`${sql.ref(`users.${column}`)}`.as(flag)),
-  ...CLIENT_ROLES.map(({ role, column }) =>
-    arrayOf(CLIENTS_OF_USER.where(({ ref }) => ref(`m.${column}`))).as(role),
-  ),
+  sql<Roles['inClients']>`(select coalesce(json_object_agg(m.client_id, ${roleNames('m')}), '{}')
+    from memberships m where m.user_id = users.id and ${hasRoles('m')})`.as('inClients'),
 ] as const;
+
+/**
+ * SQL: whether the roles of a membership allow nothing in its client that the actor may not do there: `canAllOf`. Nobody acts on an account,
+ * or as a person, with more rights.
+ */
+export const isWithinRights = (actor: Roles, memberships: string): Condition => {
+  if (can(actor, 'administer')) return ALWAYS;
+  const clients = Map.groupBy(Object.entries(actor.inClients), ([, names]) => rolesWithin(names).join(' '));
+  const within = [...clients].map(
+    ([names, held]) =>
+      sql`${isOneOf(
+        sql.ref(`${memberships}.client_id`),
+        held.map(([id]) => Number(id)),
+      )} and ${roleNames(memberships)} <@ ${names.split(' ')}::text[]`,
+  );
+  return condition`(${sql.join([sql`not ${hasRoles(memberships)}`, ...within], sql` or `)})`;
+};
 
 /** SQL: whether a row of `users`, or of this alias, has a role in all clients. */
 export const hasGlobalRole = (users = 'users'): Condition =>
@@ -63,14 +97,14 @@ export const hasGlobalRole = (users = 'users'): Condition =>
     sql` or `,
   )})`;
 
+const OPENING_CLIENT_ROLES = CLIENT_ROLES.filter(opensApps);
+
 /** SQL: whether a membership has a role that opens all apps of its client. */
 export const isAppOpeningMember = (memberships = 'memberships'): Condition =>
   condition`(${sql.join(
-    OPENING_CLIENT_ROLES.map(({ column }) => sql.ref(`${memberships}.${column}`)),
+    OPENING_CLIENT_ROLES.map(({ name }) => hasRole(name, memberships)),
     sql` or `,
   )})`;
-
-const OPENING_CLIENT_ROLES = CLIENT_ROLES.filter(opensApps);
 
 /** SQL: whether a user opens, by a role, all apps of the client of a membership; the membership may be missing. */
 export const opensByRole = (users = 'users', memberships = 'memberships'): Condition =>
@@ -79,10 +113,10 @@ export const opensByRole = (users = 'users', memberships = 'memberships'): Condi
 /** SQL: the names of the roles that make `opensByRole` true, strongest first. */
 export const openingRoles = (users = 'users', memberships = 'memberships') => {
   const roles = [
-    ...GLOBAL_ROLES.map(({ name, column }) => ({ name, has: `${users}.${column}` })),
-    ...OPENING_CLIENT_ROLES.map(({ name, column }) => ({ name, has: `${memberships}.${column}` })),
+    ...GLOBAL_ROLES.map(({ name, column }) => ({ name, has: sql.ref(`${users}.${column}`) })),
+    ...OPENING_CLIENT_ROLES.map(({ name }) => ({ name, has: hasRole(name, memberships) })),
   ];
-  const names = roles.map(({ name, has }) => sql`case when ${sql.ref(has)} then ${sql.lit(name)} end`);
+  const names = roles.map(({ name, has }) => sql`case when ${has} then ${sql.lit(name)} end`);
   return sql<string[]>`array_remove(array[${sql.join(names)}], null)`;
 };
 
@@ -115,8 +149,8 @@ export const userClientVisibleTo = (
   sql`(${userId} = ${viewer.id} and ${isInScope(viewer.scope, clientId)} or ${clientVisibleTo(viewer, clientId)})`;
 
 /** Rows of `users` who have the role in the client, or, without a client, in any client that the viewer may see. */
-export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?: number): Condition => sql`
-  exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)}
+export const hasClientRole = (viewer: Viewer, { name }: ClientRole, clientId?: number): Condition => sql`
+  exists (select from memberships m where m.user_id = users.id and ${hasRole(name, 'm')}
     and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 
@@ -126,12 +160,13 @@ export const accountVisibleTo = (viewer: Viewer): Condition =>
     ? ALWAYS
     : condition`(users.id = ${viewer.id} or not users.was_shared
         and exists (select from memberships m where m.user_id = users.id
-          and ${clientManagedBy(viewer, sql`m.client_id`)}))`;
+          and ${isAllowedIn(sql`m.client_id`, viewer, 'manage-credentials')} and ${isWithinRights(viewer, 'm')}))`;
 
 /** Rows of `users` whose apps the manager may change, like `users.update`: members of a client of the manager. */
 export const userAppsManagedBy = (manager: Roles): Condition => sql`
   (not exists (select from memberships m
-      where m.user_id = users.id and m.is_admin and ${clientManagedBy(manager, sql`m.client_id`)})
+      where m.user_id = users.id and ${isAllowedIn(sql`m.client_id`, manager, 'manage-grants')}
+        and (m.is_admin or not ${isWithinRights(manager, 'm')}))
     and ${can(manager, 'administer') ? ALWAYS : sql`not ${hasGlobalRole()}`})`;
 
 /** SQL: a table of the grants that count at this time. Expired grants may still be stored. */
@@ -193,15 +228,18 @@ export const accessViewVisibleTo = (viewer: Viewer): Condition =>
 
 /**
  * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys the manager may see. A key opens the app as the
- * user of the view. So only superusers manage views of superusers and staff, and views that superusers made for users who have lost such a
- * role since. An inactive view of a user who has left the client is exempt: it must not reveal the user's present role.
+ * user of the view, who must not have more rights. So only superusers manage views of superusers and staff, and views that superusers made
+ * for users who have lost such a role since. An inactive view of a user who has left the client is exempt: it must not reveal the user's present role.
  */
 export const accessViewManagedBy = (manager: Roles): Condition =>
   can(manager, 'administer')
     ? ALWAYS
-    : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
-        where u.id = access_views.user_id and ${hasGlobalRole('u')} and (access_views.is_active or exists (
-          select from memberships m where m.user_id = u.id and m.client_id = apps.client_id))))`;
+    : sql`(${isAllowedIn(sql`apps.client_id`, manager, 'manage-apps')} and not access_views.by_superuser
+        and not exists (select from users u where u.id = access_views.user_id and ${hasGlobalRole('u')}
+          and (access_views.is_active or exists (
+            select from memberships m where m.user_id = u.id and m.client_id = apps.client_id)))
+        and not exists (select from memberships m where m.user_id = access_views.user_id
+          and m.client_id = apps.client_id and not ${isWithinRights(manager, 'm')}))`;
 
 /** SQL: whether lists show an access view: not one-time views, and not expired ones. */
 export const isListedView = (now: Date): Condition =>

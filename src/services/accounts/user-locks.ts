@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -75,6 +76,15 @@ export const lockSuperusers = async (tx: Em, actor: Actor | null): Promise<void>
   const self = superusers.find(({ id }) => id === actor?.id);
   if (self && !self.is_active) throw new Problem('unauthenticated');
 };
+
+/**
+ * Locks the admins of a client, because the last one must not be suspended or lose the role. Locks users in the order of their ids, with a
+ * member who may be no admin any more: locking that member afterwards could deadlock.
+ */
+export const lockAdmins = (tx: Em, client: number, memberId: number | null = null) =>
+  sql`
+    select from users where id in (select user_id from memberships where client_id = ${client} and is_admin)
+      or id = ${memberId} order by id for update`.execute(kysely(tx));
 
 /** Requires the lock of all superusers, so that the count is still correct at commit. @throws Problem `last-superuser` */
 export const requireAnotherSuperuser = async (tx: Em, { id }: Pick<User, 'id'>): Promise<void> => {

@@ -8,7 +8,7 @@ import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
 import {
   appAccess,
   CLIENTS_OF_USER,
-  clientManagedBy,
+  isAllowedIn,
   userClientVisibleTo,
   userVisibleTo,
   type Viewer,
@@ -27,7 +27,7 @@ type Users = Selectable<Database['users']>;
  * client.
  */
 export const membershipOrder = (viewer: Viewer) =>
-  sql`not ${clientManagedBy(viewer, sql`m.client_id`)}, not m.is_active_member, m.client_id`;
+  sql`not ${isAllowedIn(sql`m.client_id`, viewer, 'manage-people')}, not m.is_active_member, m.client_id`;
 
 /** SQL: the fields of a membership that `membershipColumns` reads. Viewers who see the account need only the data. */
 export const membershipFields = (viewer: Viewer, membership: RawBuilder<unknown>) => {

@@ -3,6 +3,7 @@ import { condition, type Em, hasWords, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { rolesThatMay } from '../access/permissions.ts';
 import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
 /** `cursor` is the id of the last app or stack, or the hash of the last filter, of the previous page. */
@@ -69,7 +70,7 @@ export const requireViewableApp = async (em: Em, actor: Actor, now: Date, id: st
 
 const requireViewable = (row: AppRow | undefined): AppRow => {
   if (!row) throw notFound('app');
-  if (!row.shows_usage) throw roleRequired(`client admin of client ${row.client_id}, staff or superuser`);
+  if (!row.shows_usage) throw roleRequired(`${rolesThatMay('view')}, in client ${row.client_id}`);
   return row;
 };
 

@@ -12,7 +12,8 @@ import {
   reportCount,
 } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { appVisibleTo, clientVisibleTo } from '../access/visibility.ts';
 import { isEmpty, ofApp } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../audit/edits.ts';
@@ -124,7 +125,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     /** What the actor may do with an app. @throws Problem `not-found` */
     getPermissions: async (actor: Actor, id: string) => {
       const { client_id: client } = await appRow(em, actor, clock.now(), id);
-      return { can_update: administersClient(actor, client) };
+      return { can_update: can(actor, 'manage-apps', client) };
     },
 
     /**
@@ -167,7 +168,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
           .where('apps.id', '=', id)
           .forNoKeyUpdate('apps')
           .executeTakeFirstOrThrow(() => notFound('app'));
-        requireClientAdmin(actor, app.client_id);
+        requireIn(actor, 'manage-apps', app.client_id);
         requireExpected(app, expected);
         const details = editEntity(tx, App, await tx.findOneOrFail(App, id), changes);
         await tx.flush();
@@ -183,7 +184,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     clearCache: (actor: Actor, id: string): Promise<void> =>
       em.transactional(async (tx) => {
         const app = await appRow(tx, actor, clock.now(), id);
-        requireClientAdmin(actor, app.client_id);
+        requireIn(actor, 'manage-apps', app.client_id);
         const about = { target: ofApp(app), clients: [app.client_id] };
         await audit.record(tx, [{ action: 'app.clear-cache', actor, ...about, details: { app_id: id } }]);
       }),

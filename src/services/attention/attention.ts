@@ -1,6 +1,6 @@
 import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS, midnightBefore } from '../../lib/clock.ts';
-import { type Actor, canViewAll, soleAdminClient } from '../access/actor.ts';
+import { type Actor, canViewAll, soleClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
@@ -52,7 +52,7 @@ export const createAttention = (unit: UnitOfWork) => ({
 
 /** The members of one client are found faster than the users whom its admin may see; they are the same people. */
 const scopeOf = (actor: Actor): { client?: number } => {
-  const client = canViewAll(actor) ? undefined : soleAdminClient(actor);
+  const client = canViewAll(actor) ? undefined : soleClient(actor, 'view');
   return client === undefined ? {} : { client };
 };
 

@@ -5,7 +5,6 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { ClientRole } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 
 /** How long an operation can be continued and undone, in minutes. */
@@ -120,7 +119,7 @@ export const findDone = async (em: Em, actor: Actor, operationId: string, emails
 };
 
 /** The key of a role in a client, for the parts that an offboarding has ended. */
-export const clientRoleKey = ({ name }: ClientRole, clientId: number): string => `${name}:${clientId}`;
+export const clientRoleKey = (name: string, clientId: number): string => `${name}:${clientId}`;
 
 /** The client of such a key. */
 export const clientOfRole = (key: string): number => Number(key.slice(key.lastIndexOf(':') + 1));

@@ -58,7 +58,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, policy: FactorPolicy, graceDays: number, limit: number) => {
-    const client = await readManagedClient(em, actor, id);
+    const client = await readManagedClient(em, actor, id, 'configure');
     const now = clock.now();
     const since = policySince(client.factor_policy_since, client.factor_policy, policy, now) ?? now;
     const isShared = condition`users.was_shared`;

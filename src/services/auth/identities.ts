@@ -3,7 +3,7 @@ import { ExternalIdentity } from '../../../entities/sso.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
-import { clientManagedBy, clientVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, isAllowedIn } from '../access/visibility.ts';
 import { endConnectionAccess } from '../accounts/access-ends.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
@@ -35,7 +35,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
       const row = await identityRows(tx)
         .where('i.id', '=', id)
         .where('i.user_id', '=', user.id)
-        .where(clientManagedBy(actor, sql`c.client_id`))
+        .where(isAllowedIn(sql`c.client_id`, actor, 'manage-credentials'))
         .executeTakeFirstOrThrow(() => notFound('identity'));
       await tx.remove(tx.getReference(ExternalIdentity, id)).flush();
       await endConnectionAccess(tx, row.connection, [user.id]);

@@ -17,7 +17,7 @@ import {
   namedRoles,
   rolesThatMay,
 } from '../access/permissions.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { profileColorOf } from '../accounts/new-accounts.ts';
 import { type ActionOn, diffColumns, ofServiceAccount } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
@@ -80,7 +80,7 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
       em.transactional(async (tx) => {
         const now = clock.now();
         requireConfirmedSession(actor, now);
-        if (client !== null) await readManagedClient(tx, actor, client);
+        if (client !== null) await readManagedClient(tx, actor, client, 'configure');
         else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
         requireGivable(actor, client, { roles, scopes });
         const { id, email } = await newIdentity(tx, name);
@@ -252,7 +252,7 @@ const accountRows = (em: Em, actor: Actor) =>
     .where(
       can(actor, 'administer')
         ? condition`true`
-        : condition`(s.client_id is not null and ${clientManagedBy(actor, sql`s.client_id`)})`,
+        : condition`(s.client_id is not null and ${isAllowedIn(sql`s.client_id`, actor, 'configure')})`,
     )
     .orderBy('s.user_id');
 

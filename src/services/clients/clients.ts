@@ -3,8 +3,8 @@ import { Client, Site } from '../../../entities/client.ts';
 import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
+import { type Action, can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty, ofClient } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../audit/edits.ts';
@@ -121,15 +121,23 @@ export const readClient = (em: Em, actor: Actor, id: number): Promise<ClientRow>
     .where('clients.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('client'));
 
-/** @throws Problem `not-found`, `forbidden` */
-export const readManagedClient = async (em: Em, actor: Actor, id: number): Promise<ClientRow> => {
+/**
+ * A client in which the actor may do this.
+ * @throws Problem `not-found`, `forbidden`
+ */
+export const readManagedClient = async (
+  em: Em,
+  actor: Actor,
+  id: number,
+  action: Action,
+): Promise<ClientRow> => {
   const client = await readClient(em, actor, id);
-  requireClientAdmin(actor, id);
+  requireIn(actor, action, id);
   return client;
 };
 
 /**
- * Locks a client that the actor may change, for no key update: rows that refer to it, such as members and usage, can still be added.
+ * Locks a client that the actor may configure, for no key update: rows that refer to it, such as members and usage, can still be added.
  * @throws Problem `not-found`, `forbidden`
  */
 export const lockClient = async (tx: Em, actor: Actor, id: number) => {
@@ -137,6 +145,6 @@ export const lockClient = async (tx: Em, actor: Actor, id: number) => {
     .where('clients.id', '=', id)
     .forNoKeyUpdate('clients')
     .executeTakeFirstOrThrow(() => notFound('client'));
-  requireClientAdmin(actor, id);
+  requireIn(actor, 'configure', id);
   return { row, client: await tx.findOneOrFail(Client, id, { refresh: true }) };
 };

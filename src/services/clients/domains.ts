@@ -9,7 +9,7 @@ import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
-import { type Actor, administersClient, requireConfirmedSession } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { type ActionOn, ofDomain } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -27,11 +27,11 @@ export const clientsOf = (clientId: number | null): number[] => (clientId === nu
 
 /** Whether the actor manages the connections and domains of a client, or of the installation. */
 export const managesConnections = (actor: Actor, clientId: number | null): boolean =>
-  clientId === null ? can(actor, 'administer') : administersClient(actor, clientId);
+  clientId === null ? can(actor, 'administer') : can(actor, 'configure', clientId);
 
 /** @throws Problem `not-found`, `forbidden`, `reauthentication-required` */
 export const requireManager = async (em: Em, actor: Actor, clientId: number | null, now: Date) => {
-  if (clientId !== null) await readManagedClient(em, actor, clientId);
+  if (clientId !== null) await readManagedClient(em, actor, clientId, 'configure');
   else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
   requireConfirmedSession(actor, now);
 };

@@ -4,6 +4,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { CLIENT_ADMIN, clientsWithRole } from '../access/permissions.ts';
 import { siteVisibleTo } from '../access/visibility.ts';
 import { ofSite } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -76,7 +77,7 @@ export const createEnvironment = ({ em, environment: defaults }: UnitOfWork) => 
     const own = await kysely(em)
       .selectFrom('clients')
       .select('upload_bucket_name')
-      .where(isAnyOf('id', actor.adminOf, 'int'))
+      .where(isAnyOf('id', clientsWithRole(actor, CLIENT_ADMIN), 'int'))
       .where('upload_bucket_name', 'is not', null)
       .orderBy('id')
       .limit(1)

@@ -1,6 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { CLIENT_ROLES } from '../access/permissions.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
@@ -91,7 +90,7 @@ export const EXPORT_PARTS = {
       .selectFrom('memberships as m')
       .innerJoin('clients', 'clients.id', 'm.client_id')
       .select(['m.client_id', 'clients.name as client'])
-      .select(CLIENT_ROLES.map(({ column }) => `m.${column}` as const))
+      .select(['m.is_admin', 'm.roles'])
       .select(['m.is_active_member as is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
       .where('m.user_id', '=', person.id),
   ),

@@ -2,7 +2,8 @@ import { type NotNull, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, administersClient, canViewAll, requireAccessAdmin } from '../access/actor.ts';
+import { type Actor, canViewAll, requireAccessAdmin } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { EVERYWHERE, isWithin } from '../access/scope.ts';
 import {
   appAccess,
@@ -125,7 +126,7 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     requireAccessAdmin(actor, person);
     const user = kysely(em).selectFrom('users').select('is_active').where('id', '=', person.id);
     const { is_active } = await user.executeTakeFirstOrThrow();
-    const clients = person.clientIds.filter((id) => administersClient(actor, id));
+    const clients = person.clientIds.filter((id) => can(actor, 'manage-people', id));
     await audit.record(em, [{ action: 'user.preview', actor, target: ofUser(person), clients }]);
     // For people who see all apps of all clients, the home page shows only the granted ones.
     const isOwn = canViewAll(person)
@@ -168,7 +169,7 @@ type Explained = Opening & { is_member_active: boolean | null };
 
 const isVisible = (actor: Actor, { user_id, client_id, is_member_active }: Explained): boolean =>
   canViewAll(actor) ||
-  administersClient(actor, client_id) ||
+  can(actor, 'view', client_id) ||
   (user_id === actor.id && is_member_active !== null && isWithin(actor.scope, client_id));
 
 const rolePaths = ({ roles }: Opening): AccessPath[] =>

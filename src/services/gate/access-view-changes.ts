@@ -1,14 +1,14 @@
 import type { InsertObject, Selectable } from 'kysely';
 import { AccessView } from '../../../entities/access-view.ts';
 import type { Database } from '../../../entities/index.ts';
-import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
+import { condition, type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { OPENS_APPS } from '../access/action-scopes.ts';
-import { type Actor, requireClientAdmin, requireConfirmedSession } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession, requireIn } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { requireScope } from '../access/scope.ts';
-import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
+import { accessViewFoundBy, isWithinRights, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
 import { editEntity } from '../audit/edits.ts';
@@ -58,7 +58,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
       .forNoKeyUpdate('access_views')
       .executeTakeFirstOrThrow(() => notFound('access view'));
     if (!view.is_managed) {
-      requireClientAdmin(actor, view.client_id);
+      requireIn(actor, 'manage-apps', view.client_id);
       // States no reason: the user of the view is or was a superuser or staff, and the actor must not learn this.
       throw roleRequired(rolesThatMay('administer'));
     }
@@ -172,7 +172,7 @@ const requireAppToShare = async (em: Em, actor: Actor, now: Date, slug: string |
   if (slug === undefined) throw invalid({ app: ['This field is required.'] });
   const app = await appRows(em, actor, now).where('apps.slug', '=', slug).executeTakeFirst();
   if (!app) throw invalid({ app: [`No app that you manage has the slug ${slug}.`] });
-  requireClientAdmin(actor, app.client_id);
+  requireIn(actor, 'manage-apps', app.client_id);
   return app;
 };
 
@@ -182,6 +182,7 @@ export const SUBJECT_FAULTS = {
   inactive: 'This user is deactivated.',
   'not-granted': 'This user cannot open the app.',
   privileged: 'Only superusers can create access views of superusers and staff.',
+  exceeds: 'This person may do more than you in the client.',
 };
 
 /**
@@ -197,6 +198,7 @@ export const findSubject = async (
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)
     .where(userVisibleTo(actor))
+    .select(condition`coalesce(${isWithinRights(actor, 'memberships')}, true)`.as('is_within_rights'))
     .forShare('users')
     .executeTakeFirst();
   if (!opening || opening.user_id === null) return { fault: 'unknown' };
@@ -205,6 +207,7 @@ export const findSubject = async (
   if (access === 'not-granted') return { fault: 'not-granted' };
   const isPrivileged = opening.has_global_role === true;
   if (isPrivileged && !can(actor, 'administer')) return { fault: 'privileged' };
+  if (!opening.is_within_rights) return { fault: 'exceeds' };
   return { id: opening.user_id, isPrivileged };
 };
 

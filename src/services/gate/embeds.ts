@@ -4,7 +4,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { ofApp } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
@@ -31,7 +31,7 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
         .clearOrderBy()
         .orderBy(sql`apps.id = ${appKey}`, 'desc')
         .executeTakeFirstOrThrow(() => notFound('app'));
-      requireClientAdmin(actor, app.client_id);
+      requireIn(actor, 'manage-apps', app.client_id);
       const subject = await findSubject(tx, actor, { appId: app.id, email, now: clock.now() });
       if ('fault' in subject) {
         if (subject.fault === 'unknown') throw notFound('user');

@@ -4,7 +4,7 @@ import { before, deleteInBatches } from '../../db/deletion.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { endUses } from '../accounts/access-ends.ts';
@@ -49,7 +49,7 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
     }
     if (app_id !== undefined) {
       const { id, slug, client_id } = await appRow(tx, actor, clock.now(), app_id);
-      requireClientAdmin(actor, client_id);
+      requireIn(actor, 'manage-apps', client_id);
       return { revoked: { appId: id }, target: ofApp({ id, slug }), clients: [client_id] };
     }
     if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));

@@ -6,7 +6,7 @@ import { parseJson } from '../../lib/exact-json.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { canAllOf, MEMBER } from '../access/permissions.ts';
+import { canAllOf, roleFieldsOf, rolesOf } from '../access/permissions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** The `Idempotency-Key` of a request. */
@@ -160,7 +160,8 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
   const read = (em: Em) =>
     kysely(em)
       .selectFrom('idempotent_responses')
-      .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
+      .select(['fingerprint', 'response', 'checkpoint'])
+      .select(['is_superuser', 'is_staff', 'admin_of', 'client_roles'])
       .where('user_id', '=', actor.id)
       .where('confined_to', '=', confinedTo)
       .where('key', '=', key)
@@ -176,9 +177,7 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
     const stored = await read(em);
     if (!stored) return null;
     if (stored.fingerprint !== fingerprint) throw new Problem('idempotency-key-reused');
-    const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
-    if (!canAllOf(actor, { ...MEMBER, isSuperuser, isStaff, adminOf }))
-      throw new Problem('forbidden', ROLES_LOST);
+    if (!canAllOf(actor, rolesOf(stored))) throw new Problem('forbidden', ROLES_LOST);
     return stored;
   };
 
@@ -193,13 +192,16 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
    * @throws Problem `idempotency-key-reused`, `forbidden`
    */
   const claim = async (tx: Em) => {
-    const { isSuperuser, isStaff, adminOf } = actor;
+    const { is_superuser, is_staff, admin_of, client_roles } = roleFieldsOf(actor);
     const claimed = await sql`
-      insert into idempotent_responses (user_id, confined_to, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
-      values (${actor.id}, ${confinedTo}, ${key}, ${fingerprint}, ${clock.now()}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
+      insert into idempotent_responses (user_id, confined_to, key, fingerprint, created_at, is_superuser, is_staff,
+        admin_of, client_roles)
+      values (${actor.id}, ${confinedTo}, ${key}, ${fingerprint}, ${clock.now()}, ${is_superuser}, ${is_staff},
+        ${[...admin_of]}::int[], ${JSON.stringify(client_roles)}::jsonb)
       on conflict (user_id, confined_to, key) do update
         set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
-          is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
+          is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of,
+          client_roles = excluded.client_roles
         where idempotent_responses.created_at <= ${expiredAt()}
       returning 1`.execute(kysely(tx));
     if (claimed.rows.length > 0) return null;

@@ -4,8 +4,8 @@ import type { Database } from '../../../entities/index.ts';
 import { Invitation, type InvitationStatus } from '../../../entities/invitation.ts';
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
+import { type Action, can } from '../access/permissions.ts';
 import { clientVisibleTo, hasGlobalRole, isServiceAccount, userVisibleTo } from '../access/visibility.ts';
 import { addressKnownTo } from '../accounts/addresses.ts';
 import { type UserRow, userRows } from '../accounts/user-rows.ts';
@@ -144,14 +144,19 @@ const nameOnly = (user: UnseenInviter): UserRow => ({
  * Locks an invitation of a client that the actor administers.
  * @throws Problem `not-found`, `forbidden`
  */
-export const lockInvitation = async (tx: Em, actor: Actor, id: number): Promise<Invitation> => {
+export const lockInvitation = async (
+  tx: Em,
+  actor: Actor,
+  id: number,
+  action: Action = 'manage-people',
+): Promise<Invitation> => {
   const row = await kysely(tx)
     .selectFrom('invitations')
     .select('client_id')
     .where('id', '=', id)
     .where(clientVisibleTo(actor, sql`client_id`))
     .executeTakeFirstOrThrow(() => notFound('invitation'));
-  requireClientAdmin(actor, row.client_id);
+  requireIn(actor, action, row.client_id);
   return tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 };
 
@@ -172,7 +177,7 @@ export const findPending = async (em: Em, actor: Actor, { email, client, now }: 
     .orderBy('id', 'desc');
   if (client !== undefined) pending = pending.where('client_id', '=', client);
   const visible = await pending.execute();
-  const managed = visible.filter((row) => administersClient(actor, row.client_id));
+  const managed = visible.filter((row) => can(actor, 'manage-people', row.client_id));
   const candidates = managed.length > 0 ? managed : visible;
   const [first, second] = candidates;
   if (!first) throw notFound('pending invitation');
@@ -187,7 +192,7 @@ export const findPending = async (em: Em, actor: Actor, { email, client, now }: 
  */
 export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promise<Invitation> => {
   const { id, client_id } = await findPending(tx, actor, key);
-  requireClientAdmin(actor, client_id);
+  requireIn(actor, 'manage-people', client_id);
   const invitation = await tx.findOne(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
   // It may have been closed while this transaction waited for the lock.
   if (!invitation?.isOpen(key.now)) throw notFound('pending invitation');
@@ -199,4 +204,4 @@ export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promis
  * account themselves and wait until others trust it.
  */
 export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
-  hasServer ? can(actor, 'administer') : administersClient(actor, clientId);
+  hasServer ? can(actor, 'administer') : can(actor, 'manage-people', clientId);

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, soleAdminClient } from '../access/actor.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { type Actor, soleClient } from '../access/actor.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { type AuditEvent, ofInvitation } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../outbox/enqueue-mails.ts';
@@ -87,7 +87,7 @@ export const inviteToClient = async (
   client: number,
   input: Omit<InvitationInput, 'client'>,
 ): Promise<InvitationRow> => {
-  await readManagedClient(deps.em, actor, client);
+  await readManagedClient(deps.em, actor, client, 'manage-people');
   const element = { value: { ...input, client }, faults: {} };
   const [row] = await invite(deps, actor, [element], { fieldPath: (_, field) => field });
   if (!row) throw notFound('invitation');
@@ -105,7 +105,7 @@ export const renewInvitation = async (
   id: number,
   operationId?: string,
 ): Promise<void> => {
-  const invitation = await lockInvitation(tx, actor, id);
+  const invitation = await lockInvitation(tx, actor, id, 'manage-credentials');
   if (operationId && (await isMailed(tx, operationId, { invitation_id: id }))) return;
   const now = clock.now();
   if (!invitation.renew(invitationEnd(now, invitationMs))) throw new Problem('invitation-closed');
@@ -138,7 +138,7 @@ const checkInvitations = async (
   elements: readonly InvitationElement[],
   fieldPath: NonNullable<Options['fieldPath']>,
 ) => {
-  const ownClient = soleAdminClient(actor);
+  const ownClient = soleClient(actor, 'manage-people');
   const clientOfApp = await readClientsOfApps(em, actor, elements);
   const named = elements.map(({ value }) => {
     if (!value) return null;
@@ -198,7 +198,7 @@ const readClientsOfApps = async (em: Em, actor: Actor, elements: readonly Invita
     .selectFrom('apps')
     .select(['client_id', 'id'])
     .where(isAnyOf('id', ids, 'varchar'))
-    .where(clientManagedBy(actor, sql`client_id`))
+    .where(isAllowedIn(sql`client_id`, actor, 'manage-people'))
     .execute();
   return new Map(apps.map(({ id, client_id: client }) => [id, client]));
 };
@@ -211,7 +211,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .selectFrom('clients')
     .select('id')
     .where(isAnyOf('id', named, 'int'))
-    .where(clientManagedBy(actor, sql`id`))
+    .where(isAllowedIn(sql`id`, actor, 'manage-people'))
     .execute();
   const clients = new Set(managed.map(({ id }) => id));
   const isManaged = isAnyOf('client_id', clients, 'int');

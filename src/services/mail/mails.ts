@@ -4,8 +4,8 @@ import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, condition, type Em, hasWords, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, canViewAll } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import type { Actor } from '../access/actor.ts';
+import { type Action, can, clientsWhere } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { findUserId } from '../accounts/addresses.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
@@ -43,7 +43,7 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
 
   const visibleMail = (tx: Em, actor: Actor, id: number) =>
     mailContexts(tx, options())
-      .select(concerns(actor, can(actor, 'administer')).as('is_own'))
+      .select(concerns(actor, 'manage-credentials').as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
@@ -173,13 +173,15 @@ const isOfClients = (clientIds: readonly number[]) => condition`
 const IS_UNSHARED = condition`not exists (select from users u where u.id = mail.user_id and u.was_shared)`;
 
 /** Admins see a mail about an account, such as a password link, only if the account was never shared with other clients. */
-const concerns = (actor: Actor, isAll: boolean) =>
-  isAll
+const concerns = (actor: Actor, action: Action) => {
+  const clients = clientsWhere(actor, action);
+  return clients === 'all'
     ? condition`true`
-    : condition`(${isOfClients(actor.adminOf)} and (not ${isAboutAccount('mail')} or ${IS_UNSHARED}))`;
+    : condition`(${isOfClients(clients)} and (not ${isAboutAccount('mail')} or ${IS_UNSHARED}))`;
+};
 
 /** Rows of the alias `mail` that the actor may see. */
-const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
+const mailVisibleTo = (actor: Actor) => concerns(actor, 'view');
 
 /** Locks the invitation of a mail, then the mail: the same order as in all other changes of an invitation. */
 const lockVisible = async (tx: Em, actor: Actor, id: number): Promise<void> => {

@@ -3,7 +3,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { requireAccessAdmin, serviceActor } from '../access/actor.ts';
-import { lockVisibleUser } from '../accounts/user-locks.ts';
+import { lockAdmins, lockVisibleUser } from '../accounts/user-locks.ts';
 import type { Audit } from '../audit/audit.ts';
 import { updateUser } from '../users/user-update.ts';
 import { enqueueInactivityWarnings } from './reminder-mails.ts';
@@ -89,12 +89,3 @@ const suspend = async ({ em, clock, audit }: Deps, client: number, member: Due):
     if (!(error instanceof Problem)) throw error;
   });
 };
-
-/**
- * Prevents two instances from suspending the last two admins at the same time. Locks users in the order of their ids, including a member who
- * is no admin any more: locking that member afterwards could deadlock.
- */
-const lockAdmins = (tx: Em, client: number, memberId: number) =>
-  sql`
-    select from users where id in (select user_id from memberships where client_id = ${client} and is_admin)
-      or id = ${memberId} order by id for update`.execute(kysely(tx));

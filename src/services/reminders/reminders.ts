@@ -62,7 +62,7 @@ export const createReminders = ({ em, clock, audit, keyedMutex }: UnitOfWork) =>
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, changes: Changes, limit: number) => {
-    await readManagedClient(em, actor, id);
+    await readManagedClient(em, actor, id, 'configure');
     // One at a time: it reads all members, and several would hold connections that other requests need.
     return keyedMutex(`preview of the reminders of ${id}`, async () => {
       const now = clock.now();

@@ -5,7 +5,8 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { fullName } from '../accounts/user-rows.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
@@ -36,7 +37,8 @@ export const createUsageRecording = (deps: UnitOfWork) => ({
   ) => {
     const { em, clock, idempotency, usageWriteLimiter, usageRetentionDays } = deps;
     const { addressDigest } = deps.erasureKeys;
-    await requireViewableApp(em, actor, clock.now(), appId);
+    const { client_id } = await requireViewableApp(em, actor, clock.now(), appId);
+    if (!can(actor, 'operate')) requireIn(actor, 'manage-apps', client_id);
 
     const recordIn = async (tx: Em): Promise<RecordingResult> => {
       const now = clock.now();

@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
-import { type Actor, administersClient, type TargetRoles, userUpdateRefusal } from '../access/actor.ts';
+import { type Actor, type TargetRoles, userUpdateRefusal } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import {
   GROUP_ACCESS,
   isNotSuspended,
@@ -35,7 +36,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
    */
   read: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
     const { client } = filter;
-    const isChangeable = administersClient(actor, client) ? userAppsManagedBy(actor) : condition`false`;
+    const isChangeable = can(actor, 'manage-grants', client) ? userAppsManagedBy(actor) : condition`false`;
     const { users } = await listingQuery(em, actor, filter, clock.now());
     const [apps, rows] = await Promise.all([
       kysely(em)
@@ -75,7 +76,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
    */
   update: (actor: Actor, client: number, cells: readonly Cell[]) =>
     em.transactional(async (tx) => {
-      await readManagedClient(tx, actor, client);
+      await readManagedClient(tx, actor, client, 'manage-grants');
       const emails = [...new Set(cells.map(({ email }) => email))];
       const now = clock.now();
       const { targets, apps } = await lockTargets(tx, actor, { client, emails, now });

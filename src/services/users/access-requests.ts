@@ -7,7 +7,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, requireIn } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { isInScope } from '../access/scope.ts';
 import { appAccess, userClientVisibleTo } from '../access/visibility.ts';
@@ -212,7 +212,8 @@ type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
 /** `can_decide`: whether the request is pending, and the viewer may approve or deny it. */
 const outputFor = (viewer: Actor) => (row: RequestRow) => ({
   ...row,
-  can_decide: row.status === 'pending' && row.user_id !== viewer.id && administersClient(viewer, row.client),
+  can_decide:
+    row.status === 'pending' && row.user_id !== viewer.id && can(viewer, 'manage-grants', row.client),
 });
 
 /** @throws Problem `not-found` */
@@ -229,7 +230,7 @@ const lockUndecided = async (tx: Em, actor: Actor, id: number, version: number) 
   const row = await readRequest(tx, actor, id);
   if (row.user_id === actor.id)
     throw new Problem('self-modification', { detail: 'Others decide your own requests.' });
-  requireClientAdmin(actor, row.client);
+  requireIn(actor, 'manage-grants', row.client);
   await requirePending(tx, actor, row, version);
   await lockVisibleUser(tx, actor, row.email);
   const entity = await tx.findOneOrFail(AccessRequest, id, LOCK);

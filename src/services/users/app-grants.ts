@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
 import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
-import { type Actor, administersClient, canViewAll, type TargetRoles } from '../access/actor.ts';
-import { appAccess, clientManagedBy, GROUP_ACCESS, groupsGiving, liveGrants } from '../access/visibility.ts';
+import { type Actor, canViewAll, type TargetRoles } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import { appAccess, GROUP_ACCESS, groupsGiving, isAllowedIn, liveGrants } from '../access/visibility.ts';
 import { endUndo } from '../accounts/access-ends.ts';
 import { type AuditEvent, ofUser, type Transaction } from '../audit/audit.ts';
 import type { AccessChange, GrantableApp } from '../audit/operation-log.ts';
@@ -18,7 +19,7 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(isAnyOf('id', appIds, 'varchar'))
-    .where(clientManagedBy(actor, sql`client_id`))
+    .where(isAllowedIn(sql`client_id`, actor, 'manage-grants'))
     .orderBy('created_at')
     .orderBy('id')
     .execute();
@@ -200,7 +201,7 @@ export const planApps = async (
   if (changes.apps === undefined && named.length === 0 && suspended.length === 0)
     return { granted: [], revoked: [], joined: [] };
   const apps = await readKnownApps(reading, user.id, changes);
-  const changeable = apps.filter((app) => administersClient(actor, app.client_id));
+  const changeable = apps.filter((app) => can(actor, 'manage-grants', app.client_id));
   // Callers may send back granted apps that the actor may see but not change.
   const isReadOnly = (app: KnownApp) =>
     !changeable.includes(app) && (app.is_granted || app.groups.length > 0);

@@ -4,7 +4,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
+import { type Actor, requireIn, requireUserUpdatable } from '../access/actor.ts';
 import {
   clientVisibleTo,
   isPerson,
@@ -73,7 +73,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       const now = clock.now();
       requireFuture(changes, now);
       const { client_id } = await appRow(tx, actor, now, appId);
-      requireClientAdmin(actor, client_id);
+      requireIn(actor, 'manage-grants', client_id);
       const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
       const before = await readGrant(tx, actor, now, appId, email);
       const { expires_at = before.expires_at, reason = before.reason } = changes;
@@ -138,7 +138,7 @@ const changeGrant = async (
   changes: UserChanges,
 ) => {
   const { client_id } = await appRow(deps.tx, actor, deps.now, appId);
-  requireClientAdmin(actor, client_id);
+  requireIn(actor, 'manage-grants', client_id);
   return updateUser(deps, actor, email, changes);
 };
 

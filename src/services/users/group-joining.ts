@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { ofGroup, type Transaction } from '../audit/audit.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
@@ -86,7 +86,7 @@ const managedGroups = (em: Em, actor: Actor, ids: readonly number[]) =>
     .selectFrom('groups')
     .select(['id', 'client_id as client', 'name'])
     .where(isAnyOf('id', ids, 'int'))
-    .where(clientManagedBy(actor, sql`client_id`));
+    .where(isAllowedIn(sql`client_id`, actor, 'manage-people'));
 
 /** The groups with these ids. */
 export const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>

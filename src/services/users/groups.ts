@@ -36,7 +36,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
 
   /** Locks the group, so that the second of two changes starts from the outcome of the first. */
   const lockGroup = async (tx: Em, actor: Actor, clientId: number, id: number) => {
-    await readManagedClient(tx, actor, clientId);
+    await readManagedClient(tx, actor, clientId, 'manage-people');
     const group = await tx.findOne(Group, { id, client: clientId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!group) throw notFound('group');
     return group;
@@ -81,7 +81,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name`, `members`, `apps` */
     create: (actor: Actor, clientId: number, input: GroupInput): Promise<GroupDetail> =>
       em.transactional(async (tx) => {
-        await readManagedClient(tx, actor, clientId);
+        await readManagedClient(tx, actor, clientId, 'manage-people');
         await requireFreeName(tx, clientId, input.name);
         // Members before the client, which the new row locks: the same order as in a removal of the client.
         const found = await findContents(tx, clientId, input);

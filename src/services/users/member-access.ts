@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
+import type { Membership } from '../../../entities/client.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { CLIENT_ROLES } from '../access/permissions.ts';
+import { CLIENT_ADMIN } from '../access/permissions.ts';
 import { endLaunches, unlinkFromClient } from '../accounts/access-ends.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 
 type Member = { id: number; email: string };
 
@@ -25,7 +27,29 @@ export const endMemberAccess = async (
     .execute();
 };
 
-const NO_ROLES = Object.fromEntries(CLIENT_ROLES.map(({ column }) => [column, false]));
+/** The names of all roles of a membership. */
+export const heldRoles = ({ isAdmin, roles }: Pick<Membership, 'isAdmin' | 'roles'>): string[] => [
+  ...(isAdmin ? [CLIENT_ADMIN] : []),
+  ...roles,
+];
+
+export const setHeldRoles = (membership: Membership, names: readonly string[]): void => {
+  membership.isAdmin = names.includes(CLIENT_ADMIN);
+  membership.roles = names.filter((name) => name !== CLIENT_ADMIN);
+};
+
+/** Roles in a client, before and after a change. */
+export type RolesChange = { client: number; from: string[]; to: string[] };
+
+export const rolesEvent = (
+  about: Pick<AuditEvent, 'actor' | 'target'>,
+  { client, from, to }: RolesChange,
+): AuditEvent => ({
+  action: 'membership.set-roles',
+  ...about,
+  clients: [client],
+  details: { roles: { from, to } },
+});
 
 /** Suspends or reactivates memberships. A suspension also ends the roles; the caller revokes the grants. */
 export const switchMemberships = async (
@@ -35,7 +59,9 @@ export const switchMemberships = async (
   isActive: boolean,
   now: Date,
 ): Promise<void> => {
-  const times = isActive ? { reactivated_at: now, ended_at: null } : { ended_at: now, ...NO_ROLES };
+  const times = isActive
+    ? { reactivated_at: now, ended_at: null }
+    : { ended_at: now, is_admin: false, roles: [] };
   await kysely(tx)
     .updateTable('memberships')
     .set({ is_active_member: isActive, ...times })

@@ -4,7 +4,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { CLIENT_ROLES, can } from '../access/permissions.ts';
+import { CLIENT_ADMIN, can } from '../access/permissions.ts';
 import { userClientVisibleTo } from '../access/visibility.ts';
 import { readUserId } from '../accounts/addresses.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
@@ -37,7 +37,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    */
   update: (actor: Actor, client: number, email: string, changes: MembershipChanges): Promise<MembershipRow> =>
     em.transactional(async (tx) => {
-      await readManagedClient(tx, actor, client);
+      await readManagedClient(tx, actor, client, 'manage-people');
       const { id, clientIds } = await readTarget(tx, actor, email);
       if (!clientIds.includes(client)) throw notFound('membership');
       const deps = { tx, now: clock.now(), audit };
@@ -52,7 +52,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    * @throws the problems of `remove`
    */
   previewRemoval: async (actor: Actor, clientId: number, email: string) => {
-    await readManagedClient(em, actor, clientId);
+    await readManagedClient(em, actor, clientId, 'manage-people');
     const user = await readTarget(em, actor, email);
     requireRemovable(actor, clientId, user);
     const scope = { isAccount: false, isConcerned: isClient(clientId), now: clock.now() };
@@ -67,7 +67,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    */
   remove: (actor: Actor, clientId: number, email: string): Promise<void> =>
     em.transactional(async (tx) => {
-      await readManagedClient(tx, actor, clientId);
+      await readManagedClient(tx, actor, clientId, 'manage-people');
       const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
       requireRemovable(actor, clientId, target);
       const apps = await readGrantedApps(tx, user.id, clock.now(), isClient(clientId));
@@ -98,11 +98,12 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
 
 /** @throws Problem `not-found`, `forbidden`, `self-modification`, `client-admin-locked` */
 const requireRemovable = (actor: Actor, clientId: number, target: TargetRoles): void => {
-  const { id, clientIds, adminOf } = target;
+  const { id, clientIds } = target;
   if (!clientIds.includes(clientId)) throw notFound('membership');
   requireAccessAdmin(actor, target);
   if (id === actor.id) throw new Problem('self-modification');
-  if (adminOf.includes(clientId) && !can(actor, 'administer')) throw new Problem('client-admin-locked');
+  if (target.inClients[clientId]?.includes(CLIENT_ADMIN) && !can(actor, 'administer'))
+    throw new Problem('client-admin-locked');
 };
 
 const isClient = (id: number) => (clientId: RawBuilder<number>) => condition`${clientId} = ${id}`;
@@ -116,7 +117,7 @@ const membershipsOf = (em: Em, userId: number) =>
     .innerJoin('users', 'users.id', 'm.user_id')
     .innerJoin('clients', 'clients.id', 'm.client_id')
     .select(['m.client_id as client', 'clients.name as client_name', 'm.is_active_member as is_active'])
-    .select(CLIENT_ROLES.map(({ column }) => `m.${column}` as const))
+    .select(['m.is_admin', 'm.roles'])
     .select(['m.extra', 'm.is_demo_user', 'm.ended_at'])
     .select(({ fn }) => fn.coalesce('m.joined_at', 'users.date_joined').as('joined_at'))
     .where('m.user_id', '=', userId)

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
-import { CLIENT_ROLES, type ClientRole, can, globalRolesOf, labelOf } from '../access/permissions.ts';
-import { clientManagedBy, isListedView } from '../access/visibility.ts';
+import { CLIENT_ROLES, can, globalRolesOf, labelOf } from '../access/permissions.ts';
+import { isAllowedIn, isListedView, roleNames } from '../access/visibility.ts';
 import { readTarget } from '../accounts/user-locks.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import { isAboutAccount } from '../outbox/mail-status.ts';
@@ -16,7 +16,7 @@ type Counts = Record<
 > & {
   is_active: boolean;
   groups: string[];
-  clients: ({ id: number; name: string } & Record<ClientRole['column'], boolean>)[];
+  clients: { id: number; name: string; roles: string[] }[];
 };
 
 /** Previews what an offboarding would end, with the same numbers as the lists. */
@@ -30,7 +30,7 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
     requireAccessAdmin(actor, target);
     if (target.id === actor.id) throw new Problem('self-modification');
     const isAccount = !isSharedUser(actor, target);
-    const isConcerned = (clientId: RawBuilder<number>) => clientManagedBy(actor, clientId);
+    const isConcerned = (clientId: RawBuilder<number>) => isAllowedIn(clientId, actor, 'manage-people');
     const now = clock.now();
     const apps = await readGrantedApps(em, target.id, now, isConcerned);
     const scope = { isAccount, isConcerned, now };
@@ -49,13 +49,9 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
 const rolesOf = (actor: Actor, target: TargetRoles, clients: Counts['clients']) => [
   ...(can(actor, 'administer') ? globalRolesOf(target).map(labelOf) : []),
   ...CLIENT_ROLES.flatMap((role) =>
-    clients.filter((client) => client[role.column]).map(({ name }) => `${labelOf(role)} of ${name}`),
+    clients.filter(({ roles }) => roles.includes(role.name)).map(({ name }) => `${labelOf(role)} of ${name}`),
   ),
 ];
-
-const ROLE_FIELDS = sql.join(
-  CLIENT_ROLES.map(({ column }) => sql`${sql.lit(column)}, ${sql.ref(`m.${column}`)}`),
-);
 
 type Scope = { isAccount: boolean; isConcerned: (clientId: RawBuilder<number>) => Condition; now: Date };
 
@@ -85,7 +81,7 @@ export const countEnded = async (em: Em, { id, email }: Pick<TargetRoles, 'id' |
             else ${isEnded('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${isEnded('a.client_id')}) as requests,
-      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, ${ROLE_FIELDS}) order by c.id)
+      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'roles', ${roleNames('m')}) order by c.id)
         from memberships m join clients c on c.id = m.client_id
         where m.user_id = u.id and ${isEnded('m.client_id')}), '[]') as clients
     from users u where u.id = ${id} and u.email = ${email}`.execute(kysely(em));

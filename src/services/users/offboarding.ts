@@ -4,9 +4,9 @@ import type { EndedPart } from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
-import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
-import { clientManagedBy, isListedView } from '../access/visibility.ts';
+import { type Actor, requireAccessAdmin } from '../access/actor.ts';
+import { CLIENT_ROLES, can, canAllOf, GLOBAL_ROLES, namedRoles } from '../access/permissions.ts';
+import { isAllowedIn, isListedView } from '../access/visibility.ts';
 import { endUndo } from '../accounts/access-ends.ts';
 import { type LockedUser, lockUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
 import {
@@ -23,7 +23,7 @@ import { endWeakerLogins } from '../auth/credentials.ts';
 import type { StaffPolicy } from '../policies/factor-policy.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
-import { endMemberAccess } from './member-access.ts';
+import { endMemberAccess, heldRoles, type RolesChange, rolesEvent, setHeldRoles } from './member-access.ts';
 import { updateUser } from './user-update.ts';
 
 /** The ended parts, and their entries for the audit trail. */
@@ -46,7 +46,9 @@ export const offboardUser = async (deps: Transaction, actor: Actor, email: strin
     await endRoles(deps, actor, target),
   ];
   await endMemberAccess(tx, user, await concernedClients(tx, actor, user), now);
-  const apps = await readGrantedApps(tx, user.id, now, (clientId) => clientManagedBy(actor, clientId));
+  const apps = await readGrantedApps(tx, user.id, now, (clientId) =>
+    isAllowedIn(clientId, actor, 'manage-people'),
+  );
   const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true };
   // Last, because it waits for transactions that rely on the access of the person.
   const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireAccessAdmin);
@@ -58,7 +60,7 @@ export const offboardUser = async (deps: Transaction, actor: Actor, email: strin
 
 /** The actor's clients to which the person belongs or is invited. */
 const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 'id' | 'email'>) => {
-  const isManaged = clientManagedBy(actor, sql`client_id`);
+  const isManaged = isAllowedIn(sql`client_id`, actor, 'manage-people');
   const [memberships, invitations] = [
     kysely(em).selectFrom('memberships'),
     kysely(em).selectFrom('invitations'),
@@ -74,7 +76,7 @@ type LeftGroup = { id: number; name: string; client: number; added_by: number | 
 const endGroups = async (tx: Em, actor: Actor, { id }: User): Promise<Ending> => {
   const { rows } = await sql<LeftGroup>`
     delete from group_members gm using groups gr
-    where gr.id = gm.group_id and gm.user_id = ${id} and ${clientManagedBy(actor, sql`gr.client_id`)}
+    where gr.id = gm.group_id and gm.user_id = ${id} and ${isAllowedIn(sql`gr.client_id`, actor, 'manage-people')}
     returning gr.id, gr.name, gr.client_id as client, gm.added_by,
       to_json(gm.added_at)#>>'{}' as added_at`.execute(kysely(tx));
   return {
@@ -96,7 +98,7 @@ const endViews = async ({ tx, now }: Transaction, actor: Actor, { id }: User): P
     .whereRef('a.id', '=', 'access_views.app_id')
     .where('access_views.user_id', '=', id)
     .where('access_views.is_active', '=', true)
-    .where(clientManagedBy(actor, sql`a.client_id`))
+    .where(isAllowedIn(sql`a.client_id`, actor, 'manage-people'))
     .returning([
       'access_views.id',
       'a.id as app_id',
@@ -137,7 +139,7 @@ const endRoles = async (
   { user, clientIds }: LockedUser,
 ): Promise<Ending> => {
   const memberships = await managedMemberships(tx, actor, user);
-  const inClients = switchRoles(memberships, false);
+  const inClients = changeRoles(memberships, () => []);
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false });
   await tx.flush();
@@ -145,11 +147,11 @@ const endRoles = async (
   const about = { actor, target: ofUser(user) };
   return {
     parts: [
-      ...inClients.map(({ key }) => ({ kind: 'client-role' as const, key })),
+      ...keysOf(inClients).map((key) => ({ kind: 'client-role' as const, key })),
       ...Object.keys(details).map((key) => ({ kind: 'role' as const, key })),
     ],
     events: [
-      ...inClients.map(({ role, client }) => ({ action: role.ended, ...about, clients: [client] })),
+      ...inClients.map((change) => rolesEvent(about, change)),
       ...roleEvents({ ...about, clients: clientIds }, details),
     ],
   };
@@ -158,26 +160,29 @@ const endRoles = async (
 /** The memberships of a locked user in the actor's clients. */
 const managedMemberships = async (tx: Em, actor: Actor, user: User): Promise<Membership[]> => {
   const found = await tx.find(Membership, { user: user.id }, { orderBy: { client: 'asc' } });
-  return found.filter(({ client }) => administersClient(actor, client.id));
+  return found.filter(({ client }) => can(actor, 'manage-people', client.id));
 };
 
-/** A role in a client, and its key among the ended parts. */
-type RoleInClient = { role: ClientRole; client: number; key: string };
-
-/** Gives or ends roles where that changes something. Returns the changes. */
-const switchRoles = (
+/** Changes roles in clients. Returns what was changed. */
+const changeRoles = (
   memberships: readonly Membership[],
-  isGiven: boolean,
-  isConcerned: (key: string) => boolean = () => true,
-): RoleInClient[] =>
-  CLIENT_ROLES.flatMap((role) =>
-    memberships.flatMap((membership) => {
-      const client = membership.client.id;
-      const key = clientRoleKey(role, client);
-      if (membership[role.flag] === isGiven || !isConcerned(key)) return [];
-      membership[role.flag] = isGiven;
-      return { role, client, key };
-    }),
+  newRoles: (held: readonly string[], client: number) => string[],
+): RolesChange[] =>
+  memberships.flatMap((membership) => {
+    const from = heldRoles(membership);
+    const to = newRoles(from, membership.client.id);
+    if (to.length === from.length) return [];
+    setHeldRoles(membership, to);
+    return { client: membership.client.id, from, to };
+  });
+
+/** The keys of roles that were given or ended, among the ended parts. */
+const keysOf = (changes: readonly RolesChange[]): string[] =>
+  changes.flatMap(({ client, from, to }) =>
+    from
+      .filter((name) => !to.includes(name))
+      .concat(to.filter((name) => !from.includes(name)))
+      .map((name) => clientRoleKey(name, client)),
   );
 
 const ROLES = GLOBAL_ROLES.map(({ flag }) => flag);
@@ -226,7 +231,7 @@ const rejoinGroups = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts
       from json_to_recordset(${JSON.stringify(groups)}::json) as part (key int, added_by int, added_at timestamptz)
         join groups gr on gr.id = part.key
         join memberships m on m.client_id = gr.client_id and m.user_id = ${user.id}::int
-      where ${clientManagedBy(actor, sql`gr.client_id`)}
+      where ${isAllowedIn(sql`gr.client_id`, actor, 'manage-people')}
       on conflict do nothing returning group_id
     )
     select id, name, client_id as client
@@ -255,7 +260,7 @@ const reopenViews = async (
     .where('v.user_id', '=', user.id)
     .where('v.is_active', '=', false)
     .where('v.modified_at', '=', endedAt)
-    .where(clientManagedBy(actor, sql`a.client_id`))
+    .where(isAllowedIn(sql`a.client_id`, actor, 'manage-people'))
     .returning(['v.id', 'a.id as app_id', 'a.slug as app', 'a.client_id as client'])
     .execute();
   return {
@@ -272,10 +277,15 @@ const returnRoles = async (
 ): Promise<Ending> => {
   const ended = ofKind(parts, 'client-role');
   const memberships = await managedMemberships(tx, actor, user);
-  const inClients = switchRoles(
+  const inClients = changeRoles(
     memberships.filter(({ isActive }) => isActive),
-    true,
-    (key) => withKeys(ended, [key]).length > 0,
+    (held, client) =>
+      CLIENT_ROLES.map(({ name }) => name).filter(
+        (name) =>
+          held.includes(name) ||
+          (withKeys(ended, [clientRoleKey(name, client)]).length > 0 &&
+            canAllOf(actor, namedRoles([name], client))),
+      ),
   );
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   const roles = can(actor, 'administer') ? ofKind(parts, 'role') : [];
@@ -291,12 +301,12 @@ const returnRoles = async (
     await endWeakerLogins(tx, user.id, staffSecondFactor);
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
   const clients = [...new Set(inClients.map(({ client }) => client))];
-  const keys = inClients.map(({ key }) => key);
+  const keys = keysOf(inClients);
   const about = { actor, target: ofUser(user) };
   return {
     parts: [...withKeys(ended, keys), ...withKeys(roles, changed)],
     events: [
-      ...inClients.map(({ role, client }) => ({ action: role.given, ...about, clients: [client] })),
+      ...inClients.map((change) => rolesEvent(about, change)),
       ...roleEvents({ ...about, clients }, details),
     ],
   };

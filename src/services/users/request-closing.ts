@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { appAccess, clientManagedBy, opensByRole } from '../access/visibility.ts';
+import { appAccess, isAllowedIn, opensByRole } from '../access/visibility.ts';
 import { type AuditEvent, ofUser, type Person } from '../audit/audit.ts';
 
 type ClosedRequest = { id: number; app_id: string; client_id: number; user_id: number; email: string };
@@ -42,7 +42,7 @@ export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, b
  * changed the user, and when. Returns the audit events.
  */
 export const closeRequestsOf = async (tx: Em, actor: Actor, userId: number, now: Date) => {
-  const isOf = requestsIn(userId, (clientId) => clientManagedBy(actor, clientId));
+  const isOf = requestsIn(userId, (clientId) => isAllowedIn(clientId, actor, 'manage-grants'));
   return closeEvents(actor, await closeObsoleteRequests(tx, isOf, actor.id, now));
 };
 

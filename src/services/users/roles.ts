@@ -1,30 +1,24 @@
-import { Membership } from '../../../entities/client.ts';
 import { Problem } from '../../lib/problems.ts';
 import {
   type Actor,
+  accessRefusal,
   accountUpdateRefusal,
   requireConfirmedSession,
-  strangerRefusal,
   userAdminRefusal,
   userUpdateRefusal,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { CLIENT_ADMIN } from '../access/permissions.ts';
 import { endUndo, unlinkFromClient } from '../accounts/access-ends.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { type AuditEvent, diffColumns, isEmpty, ofUser } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
-import { readClient } from '../clients/clients.ts';
-import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAccess } from './app-grants.ts';
-import { switchMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
 type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
-/** Grants and revokes roles, and tells what they allow. Routers let only superusers change roles. */
+/** Grants and revokes roles in all clients, and tells what roles allow. Routers let only superusers change them. */
 export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: async (actor: Actor, email: string) => {
@@ -67,42 +61,17 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
     }),
 
   /**
-   * Makes a user an admin and member of a client, or revokes the admin role; the user stays a member.
-   * @throws Problem `not-found`, `reauthentication-required` to grant
-   */
-  setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserDetail> =>
-    em.transactional(async (tx) => {
-      if (isAdmin) requireConfirmedSession(actor, clock.now());
-      await readClient(tx, actor, clientId);
-      const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
-      if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, clock.now(), email);
-      if (isAdmin) await endUndo(tx, user.id);
-      const joined = clientIds.includes(clientId) ? [] : [clientId];
-      const granting = { by: actor.id, now: clock.now() };
-      await changeAccess(tx, granting, [{ userId: user.id, granted: [], revoked: [], joined }]);
-      if (isAdmin) await switchMemberships(tx, user.id, [clientId], true, clock.now());
-      await tx.nativeUpdate(Membership, { client: clientId, user: user.id }, { isAdmin });
-      await enqueueJoinNotices(tx, [user.id], joined, clock.now());
-      const closed = await closeRequestsOf(tx, actor, user.id, clock.now());
-      await lockAccessChange(tx, user.id, actor);
-      const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;
-      const about = { actor, target: ofUser(user), clients: [clientId] };
-      await audit.record(tx, [{ action, ...about }, ...closed]);
-      return readUser(tx, actor, clock.now(), email);
-    }),
-
-  /**
    * What the actor may do with a user, by the rules of the corresponding procedures.
    * @throws Problem `not-found`
    */
   readPermissions: async (actor: Actor, email: string) => {
     const user = await readTarget(em, actor, email);
-    const refusal = userAdminRefusal(actor, user);
+    const refusal = accountUpdateRefusal(actor, user);
     return {
-      can_update: accountUpdateRefusal(actor, user) === null,
+      can_update: refusal === null,
       can_update_apps: userUpdateRefusal(actor, user) === null,
-      can_revoke: refusal === null,
-      can_deactivate: user.id !== actor.id && strangerRefusal(actor, user) === null,
+      can_revoke: userAdminRefusal(actor, user) === null,
+      can_deactivate: user.id !== actor.id && accessRefusal(actor, user) === null,
       is_shared: refusal?.code === 'shared-user',
     };
   },

@@ -1,7 +1,7 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Em } from '../../db/kysely.ts';
 import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
-import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
+import { type Actor, soleClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { findUserId } from '../accounts/addresses.ts';
 import { addUser } from '../accounts/new-accounts.ts';
@@ -54,7 +54,7 @@ export const createUserCreation = ({ em, clock, audit }: UnitOfWork) => ({
  * together with other errors only if the actor may see its user: otherwise, a failing request would reveal addresses of other clients.
  */
 const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
-  if (input.client !== undefined && !administersClient(actor, input.client)) {
+  if (input.client !== undefined && !can(actor, 'manage-people', input.client)) {
     throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
   }
   const fields: FieldErrors = {};
@@ -63,7 +63,7 @@ const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
   const holder = await findUserId(tx, actor, input.email);
 
   const clients = new Set(apps.map((app) => app.client_id));
-  const own = input.client ?? soleAdminClient(actor);
+  const own = input.client ?? soleClient(actor, 'manage-people');
   if (own !== undefined) clients.add(own);
   if (clients.size === 0 && unknown.length === 0 && !can(actor, 'administer'))
     fields.client = [CLIENT_REQUIRED];

@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
-import { Problem } from '../../lib/problems.ts';
+import { Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, requireUserUpdatable } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { can } from '../access/permissions.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { can, rolesThatMay } from '../access/permissions.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { revokeCredentials } from '../accounts/access-ends.ts';
 import { lockUser, lockVisibleUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
 import { loadUser, membershipOrder, readUser, type UserDetail } from '../accounts/user-rows.ts';
@@ -107,6 +107,8 @@ export const updateUser = async (
 ): Promise<UserUpdate> => {
   const { user, clientIds, wasShared } = await lockUser(tx, actor, email, requireMay);
   if (changes.expected) requireExpected(await readUser(tx, actor, now, email), changes.expected);
+  if (!can(actor, 'administer') && !clientIds.some((id) => can(actor, 'manage-people', id)))
+    requireOnlyApps(await readUser(tx, actor, now, email), changes);
   const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, wasShared });
   const isAccountOnly = !isShared && MEMBERSHIP_FIELDS.every((field) => changes[field] === undefined);
   const memberships = isAccountOnly ? [] : await readMemberships(tx, actor, user.id, changes.members_of);
@@ -144,13 +146,24 @@ export const updateUser = async (
   return { isChanged: events.length > 0, undoable };
 };
 
+/**
+ * For actors who may only grant apps. Callers send back whole objects: unchanged values change nothing.
+ * @throws Problem `forbidden`
+ */
+const requireOnlyApps = (seen: UserDetail, changes: UserChanges): void => {
+  const isChanged = (field: ProfileField | 'is_active'): boolean =>
+    changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(seen[field]);
+  if ([...ACCOUNT_FIELDS, ...MEMBERSHIP_FIELDS].some(isChanged))
+    throw roleRequired(rolesThatMay('manage-people'));
+};
+
 /** The memberships of a locked user that the actor administers, limited to `among`. The first is the one that the actor sees. */
 const readMemberships = (tx: Em, actor: Actor, userId: number, among: readonly number[] | undefined) =>
   kysely(tx)
     .selectFrom('memberships as m')
     .select(['m.client_id as client', 'm.is_active_member as is_active', 'm.extra', 'm.is_demo_user'])
     .where('m.user_id', '=', userId)
-    .where(clientManagedBy(actor, sql`m.client_id`))
+    .where(isAllowedIn(sql`m.client_id`, actor, 'manage-people'))
     .where(among ? isAnyOf('m.client_id', among, 'int') : condition`true`)
     .orderBy(membershipOrder(actor))
     .execute();

@@ -11,7 +11,7 @@ import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { requireScope } from '../access/scope.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty, type Transaction } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { isWaiting } from '../events/enqueue-deliveries.ts';
@@ -78,7 +78,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
       await publishEvents(em);
       return em.transactional(async (tx) => {
         const { client, ...fields } = input;
-        if (client !== null) await readManagedClient(tx, actor, client);
+        if (client !== null) await readManagedClient(tx, actor, client, 'configure');
         else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
         requireConfirmedSession(actor, clock.now());
         requireAllowed(fields.url);
@@ -177,7 +177,7 @@ const webhookRows = (em: Em, actor: Actor) =>
     .select((webhook) =>
       webhook.selectFrom('users').select('email').whereRef('users.id', '=', 'w.created_by').as('created_by'),
     )
-    .where(clientManagedBy(actor, sql`w.client_id`))
+    .where(isAllowedIn(sql`w.client_id`, actor, 'configure'))
     .orderBy('w.id');
 
 export type WebhookRow = InferResult<ReturnType<typeof webhookRows>>[number];

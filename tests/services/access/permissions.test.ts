@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   type Action,
+  adminOf,
   can,
   canAllOf,
   clientsWhere,
@@ -10,25 +11,25 @@ import {
   rolesThatMay,
 } from '../../../src/services/access/permissions.ts';
 
-const ADMIN: Roles = { ...MEMBER, adminOf: [2, 3] };
+const ADMIN = adminOf(2, 3);
 const STAFF: Roles = { ...MEMBER, isStaff: true };
 const SUPERUSER: Roles = { ...MEMBER, isSuperuser: true };
 
 const permissions = suite('permissions of roles');
 
 permissions('a client admin manages their own clients only', () => {
-  assert.equal(clientsWhere(ADMIN, 'manage'), [2, 3]);
-  assert.ok(can(ADMIN, 'manage', 2));
-  assert.not(can(ADMIN, 'manage', 1));
+  assert.equal(clientsWhere(ADMIN, 'manage-people'), [2, 3]);
+  assert.ok(can(ADMIN, 'manage-people', 2));
+  assert.not(can(ADMIN, 'manage-people', 1));
 });
 
 permissions('staff view all clients and manage none', () => {
   assert.is(clientsWhere(STAFF, 'view'), 'all');
-  assert.equal(clientsWhere(STAFF, 'manage'), []);
+  assert.equal(clientsWhere(STAFF, 'manage-people'), []);
 });
 
 permissions('a member may do nothing that needs a role', () => {
-  const actions: Action[] = ['view', 'manage', 'operate', 'read-audit', 'poll-events', 'administer'];
+  const actions: Action[] = ['view', 'manage-people', 'operate', 'read-audit', 'poll-events', 'administer'];
 
   assert.equal(
     actions.filter((action) => can(MEMBER, action)),
@@ -37,29 +38,36 @@ permissions('a member may do nothing that needs a role', () => {
 });
 
 permissions('a user with two roles may do what either allows', () => {
-  const both = { ...STAFF, adminOf: [2] };
+  const both = { ...adminOf(2), isStaff: true };
 
   assert.is(clientsWhere(both, 'view'), 'all');
-  assert.equal(clientsWhere(both, 'manage'), [2]);
+  assert.equal(clientsWhere(both, 'manage-people'), [2]);
 });
 
 permissions('a superuser may do what any other role could', () => {
-  for (const other of [MEMBER, ADMIN, STAFF, { ...STAFF, adminOf: [2] }, SUPERUSER])
+  for (const other of [MEMBER, ADMIN, STAFF, { ...adminOf(2), isStaff: true }, SUPERUSER])
     assert.ok(canAllOf(SUPERUSER, other));
 });
 
 permissions('a user who lost a role or a client may do less than before', () => {
-  assert.not(canAllOf({ ...ADMIN, adminOf: [2] }, ADMIN));
+  assert.not(canAllOf(adminOf(2), ADMIN));
   assert.not(canAllOf(ADMIN, STAFF));
   assert.not(canAllOf(STAFF, ADMIN));
   assert.not(canAllOf(STAFF, SUPERUSER));
-  assert.ok(canAllOf({ ...ADMIN, adminOf: [2, 3, 4] }, ADMIN));
+  assert.ok(canAllOf(adminOf(2, 3, 4), ADMIN));
 });
 
 permissions('messages name the roles that allow an action', () => {
-  assert.is(rolesThatMay('view'), 'client admin, staff or superuser');
-  assert.is(rolesThatMay('manage'), 'client admin or superuser');
-  assert.is(rolesThatMay('read-audit', 'poll-events'), 'client admin, staff or superuser');
+  assert.is(
+    rolesThatMay('view'),
+    'client admin, people manager, app manager, help desk, auditor, staff or superuser',
+  );
+  assert.is(rolesThatMay('manage-people'), 'client admin, people manager or superuser');
+  assert.is(rolesThatMay('configure'), 'client admin or superuser');
+  assert.is(
+    rolesThatMay('read-audit', 'poll-events'),
+    'client admin, people manager, app manager, auditor, staff or superuser',
+  );
   assert.is(rolesThatMay('administer'), 'superuser');
 });
 
