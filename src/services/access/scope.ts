@@ -44,13 +44,12 @@ export const narrow = (roles: Roles, scope: Scope): Roles => ({
 });
 
 /**
- * SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`, and tokens also with `service_accounts as service`. A client's
- * requirement does not apply to superusers.
+ * SQL: the scope of a row of `api_tokens` or `sessions`, joined with `users`. A client's requirement does not apply to superusers.
  */
 export const scopeColumns = (table: 'api_tokens' | 'sessions') => {
   const connection = sql.ref(`${table}.connection_id`);
   const isToken = table === 'api_tokens';
-  const own = isToken ? sql`api_tokens.client_id, service.client_id` : sql`null`;
+  const own = isToken ? sql`api_tokens.client_id` : sql`null`;
   return [
     sql<
       number | null

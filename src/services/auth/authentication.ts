@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { compileOnce, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { compileOnce, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, isToken } from '../../lib/ids.ts';
@@ -45,7 +45,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
       methods,
       auth_time: authTime,
       networks: ___,
-      ...user
+      ...owner
     } = valid.row;
     // Only a row of a session has the methods of its login.
     const credential: Credential =
@@ -53,7 +53,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
         ? { kind: 'session', id, authenticatedAt, proof: { methods, authTime } }
         : { kind: 'token', id, authenticatedAt };
     if (valid.idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
-    return actorOf(user, credential);
+    return actorOf(owner, credential);
   };
 
   return {
@@ -85,32 +85,37 @@ export const createCredentialLookup = (em: Em, read: Read, clock: Clock) => {
     token: createBatchLoader(loadOwners('token')),
     session: createBatchLoader(loadOwners('session')),
   };
-  return async (unit: Em, kind: Credential['kind'], digest: string) =>
+  return async (unit: Em, kind: Credential['kind'], digest: string) => {
     // A transaction must see its own uncommitted changes.
-    unit.isInTransaction()
+    const owner = await (unit.isInTransaction()
       ? OWNERS[kind](unit, clock.now(), [digest]).executeTakeFirst()
-      : loaders[kind](digest);
+      : loaders[kind](digest));
+    return owner && withService(unit, owner);
+  };
 };
 
-const activeUsers = (em: Em) =>
-  kysely(em)
-    .selectFrom('users')
-    .select(['users.id', 'users.email'])
-    .select(ROLE_COLUMNS)
-    .where('users.is_active', '=', true);
+const usersWithRoles = (em: Em) =>
+  kysely(em).selectFrom('users').select(['users.id', 'users.email', 'users.is_active']).select(ROLE_COLUMNS);
 
-/** Tokens of active users and of active service accounts, with their owners. */
+const activeUsers = (em: Em) => usersWithRoles(em).where('users.is_active', '=', true);
+
+/** Tokens, even of inactive users: `withService` decides about these. */
 const tokenOwners = (em: Em) =>
-  kysely(em)
-    .selectFrom('users')
-    .select(['users.id', 'users.email'])
-    .select(ROLE_COLUMNS)
+  usersWithRoles(em)
     .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
-    .leftJoin('service_accounts as service', 'service.user_id', 'users.id')
-    .select(scopeColumns('api_tokens'))
-    .select(['service.roles as service_roles', 'service.client_id as service_client'])
-    .select('service.scopes as service_scopes')
-    .where(condition`coalesce(service.is_active, users.is_active)`);
+    .select(scopeColumns('api_tokens'));
+
+/** Adds the service account to an owner. Its row of `users` is inactive, so that requests of people need not look for one. */
+const withService = async <Owner extends { id: number; is_active: boolean }>(em: Em, owner: Owner) => {
+  if (owner.is_active) return { ...owner, service: null };
+  const service = await kysely(em)
+    .selectFrom('service_accounts')
+    .select(['roles', 'client_id', 'scopes'])
+    .where('user_id', '=', owner.id)
+    .where('is_active', '=', true)
+    .executeTakeFirst();
+  return service && { ...owner, service };
+};
 
 const OWNERS = {
   token: (em: Em, now: Date, digests: readonly string[]) =>
@@ -129,12 +134,7 @@ const OWNERS = {
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(scopeColumns('sessions'))
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
-      .select(({ cast, lit }) => [
-        cast<string[] | null>(lit(null), sql`text[]`).as('networks'),
-        cast<string[] | null>(lit(null), sql`text[]`).as('service_roles'),
-        cast<string[] | null>(lit(null), sql`text[]`).as('service_scopes'),
-        cast<number | null>(lit(null), 'integer').as('service_client'),
-      ])
+      .select(({ cast, lit }) => cast<string[] | null>(lit(null), sql`text[]`).as('networks'))
       .select(['sessions.authenticated_at', 'sessions.methods'])
       .select(({ fn }) =>
         fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
@@ -144,57 +144,46 @@ const OWNERS = {
 };
 
 /** Reads the actor's current roles and scope. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (em: Em, { id, email, credential, scope }: Actor): Promise<Actor | null> => {
-  const user = activeUsers(em).where('users.id', '=', id);
-  if (!credential) {
-    const row = await user.executeTakeFirst();
-    if (row) return { ...row, credential, scope };
-    const service = await kysely(em)
-      .selectFrom('service_accounts')
-      .select(['roles', 'client_id'])
-      .where('user_id', '=', id)
-      .where('is_active', '=', true)
-      .executeTakeFirst();
-    return service ? { id, email, ...namedRoles(service.roles, service.client_id), credential, scope } : null;
-  }
-  const { kind, id: credentialId } = credential;
-  if (kind === 'token') {
-    const token = tokenOwners(em).where('users.id', '=', id).where('api_tokens.id', '=', credentialId);
-    const row = await token.executeTakeFirst();
-    const current = row ? actorOf(row, credential) : null;
-    return current && hasScopesOf(current.scope, scope) ? current : null;
-  }
-  const row = await user
-    .select(scopeColumns('sessions'))
-    .innerJoin('sessions', 'sessions.user_id', 'users.id')
-    .where('sessions.id', '=', credentialId)
-    .executeTakeFirst();
-  return row ? actorOf({ ...row, ...NO_SERVICE }, credential) : null;
+export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Promise<Actor | null> => {
+  const row = await currentOwner(em, id, credential).executeTakeFirst();
+  const owner = row && (await withService(em, row));
+  if (!owner) return null;
+  const current = actorOf({ ...scope, ...owner }, credential);
+  return credential?.kind === 'token' && !hasScopesOf(current.scope, scope) ? null : current;
+};
+
+/** Without a credential, the scope is the actor's. */
+const currentOwner = (em: Em, id: number, credential: Credential | null) => {
+  if (credential?.kind === 'token')
+    return tokenOwners(em).where('users.id', '=', id).where('api_tokens.id', '=', credential.id);
+  const user = usersWithRoles(em).where('users.id', '=', id);
+  return credential
+    ? user
+        .innerJoin('sessions', 'sessions.user_id', 'users.id')
+        .select(scopeColumns('sessions'))
+        .where('sessions.id', '=', credential.id)
+    : user;
 };
 
 /** Whether a scope still allows the actions of an earlier one. */
 const hasScopesOf = (now: Scope, earlier: Scope): boolean =>
   now.actions === null || earlier.actions?.every((action) => now.actions?.includes(action)) === true;
 
-/** What a service account adds to the owner of a token. */
-type Service = {
-  service_roles: string[] | null;
-  service_client: number | null;
-  service_scopes: string[] | null;
-};
-
-const NO_SERVICE: Service = { service_roles: null, service_client: null, service_scopes: null };
-
-type Owner = Roles & Scope & Service & { id: number; email: string };
+type Owner = Roles &
+  Scope & {
+    id: number;
+    email: string;
+    is_active: boolean;
+    service: { roles: string[]; client_id: number | null; scopes: string[] | null } | null;
+  };
 
 /** The owner of a credential, with the roles that count in its scope. */
 const actorOf = (
-  { id, email, only, hidden, actions, service_roles, service_client, service_scopes, ...roles }: Owner,
-  credential: Credential,
+  { id, email, only, hidden, actions, service, is_active: _, ...roles }: Owner,
+  credential: Credential | null,
 ): Actor => {
-  const isService = service_roles !== null;
-  const scope = { only, hidden, actions: isService ? inBoth(actions, service_scopes) : actions };
-  const held = isService ? namedRoles(service_roles, service_client) : roles;
+  const scope = { only, hidden, actions: service ? inBoth(actions, service.scopes) : actions };
+  const held = service ? namedRoles(service.roles, service.client_id) : roles;
   return { id, email, ...narrow(held, scope), credential, scope };
 };
 
