@@ -66,7 +66,7 @@ confined('reads nothing of another client of the person', async ({ app }) => {
 
 confined('has the roles and the apps of its client in the own User object', async ({ app }) => {
   const own = (await app.as(EVERYWHERE).sessions.current({}))?.roles;
-  assert.equal(own, { is_superuser: false, is_staff: false, admin_of: [1] });
+  assert.equal(own, { is_superuser: false, is_staff: false, admin_of: [1], client_roles: {} });
   const user = await app.as(EVERYWHERE).users.get({ email: EVERYWHERE });
   assert.equal(user.clientadmin_of, [1]);
   const memberships = await app.as(EVERYWHERE).memberships.list({ email: EVERYWHERE });
