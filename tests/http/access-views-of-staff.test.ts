@@ -65,7 +65,7 @@ views('have keys for staff who administer a client, for views that they manage',
     assert.equal([own, ofRoot, foreign].map(keyOf), [own.key, '', '']);
     assert.is((await both.update({ key: own.key, show_header: false })).key, own.key);
     for (const [{ id, key }, reason] of [
-      [foreign, /client admin of client 2, or superuser/],
+      [foreign, /client admin, app manager or superuser, in client 2/],
       [ofRoot, /^This needs the role superuser.$/],
     ] as const) {
       await rejectsWith(both.get({ key }), 'not-found');
