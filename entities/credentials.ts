@@ -42,6 +42,21 @@ export const ApiToken = defineEntity({
   },
 });
 
+/** What a token was used for. */
+export const TokenUse = defineEntity({
+  name: 'TokenUse',
+  tableName: 'token_uses',
+  properties: {
+    token: () => p.manyToOne(ApiToken).primary().deleteRule('cascade').updateRule('no action'),
+    /** `users.list`, or the method and path of a request without a procedure. */
+    procedure: p.string().length(100).primary(),
+    /** What a token needs for it. */
+    scopes: p.array().columnType('text[]'),
+    /** To the hour: the first use of that hour. */
+    lastUsedAt: instant(),
+  },
+});
+
 /**
  * A program with roles of its own. Its row of `users` gives it the id and the label that records name; that row is inactive, so that nothing
  * that concerns people concerns it.

@@ -5,7 +5,7 @@ import { App, AppGrant, FetchedPackage, LoadedPackage, SavedFilter, Stack } from
 import { AuditEntry, Event, EventClient, EventSinkPosition, UnpublishedEvent } from './audit.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
-import { ApiToken, PasswordLink, ServiceAccount, Session } from './credentials.ts';
+import { ApiToken, PasswordLink, ServiceAccount, Session, TokenUse } from './credentials.ts';
 import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
@@ -26,7 +26,7 @@ import { WebhookDelivery, WebhookSchema } from './webhook.ts';
  */
 export const entities = [
   ...[Site, Client, UserSchema, MembershipSchema],
-  ...[ApiToken, ServiceAccount, Session, PasswordLink, EmailChange],
+  ...[ApiToken, TokenUse, ServiceAccount, Session, PasswordLink, EmailChange],
   ...[MfaFactor, Passkey, RecoveryCode, LoginChallenge, AnsweredChallenge],
   ...[RateLimit, IdempotentResponse],
   ...[App, AppGrant, Stack, FetchedPackage, LoadedPackage],

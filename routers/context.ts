@@ -1,5 +1,6 @@
 import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
+import type { TokenUses } from '../src/services/auth/token-uses.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
 import type { ConfirmBeforeCommit, Services } from '../src/services/index.ts';
 import type { ListFormat } from './schemas/row-encoder.ts';
@@ -14,6 +15,8 @@ export type Context = {
   findActor: (options?: { isFresh: boolean }) => Promise<Actor | null>;
   /** The problem to throw if `findActor` returns null. It states the reason. */
   unauthenticated: () => Problem;
+  /** Records what the token of the caller, if any, is used for: a procedure that needs these scopes. */
+  recordUse: TokenUses['record'];
   /** The browser session, which login and logout change. */
   browser: Browser;
   /** Runs `work` in one transaction, which its services share. Rolls back if `work` fails. */

@@ -122,6 +122,7 @@ export const eventsRouter = router({
         if (!READERS.some((action) => can(actor, action)))
           throw trpcErrorOf(roleRequired(rolesThatMay(...READERS)));
         if (!hasScope(actor.scope, 'events:read')) throw trpcErrorOf(scopeRequired('events:read'));
+        ctx.recordUse(actor, 'events.stream', ['events:read']);
         return actor;
       };
       const cursor = lastEventId ?? filter.cursor;

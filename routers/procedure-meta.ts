@@ -1,6 +1,6 @@
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import { type ProblemCode, roleRequired } from '../src/lib/problems.ts';
-import { scopeOf } from '../src/services/access/action-scopes.ts';
+import { scopesOf } from '../src/services/access/action-scopes.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
@@ -67,7 +67,7 @@ export type RestMeta = GuardMeta & {
   volatileFields?: readonly string[];
 };
 
-export { scopeOf };
+export { scopesOf };
 
 /** The query with whose ETag `If-Match` is compared. None for a POST, which creates a resource or starts an action. */
 export const matchedQueryOf = (method: OpenApiMethod | undefined, { resourceQuery }: GuardMeta = {}) =>

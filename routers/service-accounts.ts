@@ -5,7 +5,7 @@ import { changesOf, Name, OptionalInput, Text } from './schemas/fields.ts';
 import { ById, Id, IdCursor, IdKey, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, pagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { TOKEN_LIMITS, TokenOutput } from './tokens.ts';
+import { TOKEN_LIMITS, TokenOutput, TokenUseOutput } from './tokens.ts';
 import { router, settingsProcedure } from './trpc.ts';
 
 const route = routesOf('Service accounts', { hasSecrets: true });
@@ -113,6 +113,14 @@ export const serviceAccountsRouter = router({
         expires_at: expires_at ?? null,
       }),
     ),
+
+  tokenUses: route(settingsProcedure, 'GET', '/jb/service-accounts/{id}/tokens/{token_id}/uses/', {
+    summary: 'List what a token of a service account was used for',
+    description: 'Like `GET /api/v1/jb/tokens/{id}/uses/`.',
+  })
+    .input(ByToken)
+    .output(z.array(TokenUseOutput))
+    .query(({ ctx, input }) => ctx.services.serviceAccounts.tokenUses(ctx.actor, input.id, input.token_id)),
 
   revokeToken: route(settingsProcedure, 'DELETE', '/jb/service-accounts/{id}/tokens/{token_id}/', {
     summary: 'Revoke a token of a service account',

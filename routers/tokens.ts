@@ -48,6 +48,14 @@ export const TokenOutput = Output('Token', {
   expires_at: Instant.nullable(),
 });
 
+/** A procedure that needs two scopes is listed once for each. */
+export const TokenUseOutput = Output('TokenUse', {
+  /** Or the method and path of a request that has none, such as `GET /gate/{app_slug}/`. */
+  procedure: z.string().meta({ examples: ['users.list'] }),
+  scope: z.string().meta({ examples: ['users:read'] }),
+  last_used_at: Instant,
+});
+
 const MAX_NETWORKS = 20;
 
 const Network = z.string().transform((text, context) => {
@@ -139,6 +147,15 @@ export const tokensRouter = router({
         expires_at: expires_at ?? null,
       }),
     ),
+
+  uses: route(memberProcedure, 'GET', '/jb/tokens/{id}/uses/', {
+    summary: 'List what one of your tokens was used for',
+    description:
+      'The procedures that it called in the last 90 days, newest first, with the scope that each needs. Times are of the first use in an hour.',
+  })
+    .input(z.object({ id: LongIdKey }))
+    .output(z.array(TokenUseOutput))
+    .query(({ ctx, input }) => ctx.services.apiTokens.uses(ctx.actor, input.id)),
 
   revoke: route(memberProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',

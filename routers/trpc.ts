@@ -5,7 +5,7 @@ import { isFault, type Problem, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
-import { scopeOf } from '../src/services/access/action-scopes.ts';
+import { scopesOf } from '../src/services/access/action-scopes.ts';
 import { type Actor, requireAccount, requireUnconfined } from '../src/services/access/actor.ts';
 import { type Action, can, rolesThatMay } from '../src/services/access/permissions.ts';
 import { requireScope } from '../src/services/access/scope.ts';
@@ -99,6 +99,16 @@ export const publicProcedure = t.procedure
     next({ ctx: { services: ctx.openServices(async () => ctx.timeLimit.requireTime()) } }),
   );
 
+/**
+ * Requires the scopes of a call, and records that the token of its caller was used for it.
+ * @throws Problem `insufficient-scope`
+ */
+const admit = (ctx: Context, actor: Actor, path: string, type: Parameters<typeof scopesOf>[1]): void => {
+  const needed = scopesOf(path, type);
+  requireScope(actor.scope, ...needed);
+  ctx.recordUse(actor, path, needed);
+};
+
 /** @param roles the roles that `isAllowed` accepts, for the message of the problem */
 const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () => true, roles = '') =>
   t.procedure
@@ -108,7 +118,7 @@ const procedureFor = (reach: Reach, isAllowed: (actor: Actor) => boolean = () =>
     .use(async ({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
       const actor = await ctx.findActor();
       if (!actor) throw ctx.unauthenticated();
-      requireScope(actor.scope, scopeOf(path, type));
+      admit(ctx, actor, path, type);
       if (meta?.reach === 'account') requireAccount(actor);
       else if (meta?.reach !== 'client') requireUnconfined(actor);
       if (!isAllowed(actor)) throw roleRequired(roles);
@@ -144,7 +154,7 @@ export const visitorProcedure = t.procedure
   .use(withTimeLimit(true))
   .use(async ({ ctx, next, type, path }) => {
     const actor = await ctx.findActor();
-    if (actor) requireScope(actor.scope, scopeOf(path, type));
+    if (actor) admit(ctx, actor, path, type);
     return next({ ctx: { actor, services: ctx.openServices() } });
   });
 

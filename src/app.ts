@@ -114,15 +114,15 @@ export const createApp = async (deps: AppDeps) => {
     resumeErasures: () => scheduler.runSoon('erasures'),
     erasurePatienceMs: deps.erasurePatienceMs ?? ERASURE_PATIENCE_MS,
   };
-  const { openServices, openAuthentication, inTransaction } = createServiceFactories(orm.em, serviceDeps);
+  const { tokenUses } = serviceDeps;
+  const factories = createServiceFactories(orm.em, serviceDeps);
+  const { openServices, inTransaction, recordUse } = factories;
 
   const requests = createRequestQueues();
   const server = await createServer({
     ...config,
     logger: logger satisfies FastifyBaseLogger,
-    openServices,
-    openAuthentication,
-    inTransaction,
+    ...factories,
     secretKey,
     clock,
     version: manifest.version,
@@ -151,6 +151,7 @@ export const createApp = async (deps: AppDeps) => {
     clock,
     openServices,
     inTransaction,
+    recordUse,
     mailWorker: mail.worker,
     webhookWorker: webhooks.worker,
     pruneWebhooks: webhooks.prune,
@@ -174,6 +175,7 @@ export const createApp = async (deps: AppDeps) => {
     close: async (): Promise<void> => {
       const workers = [mail.worker, webhooks.worker, sinkWorker, scheduler, backups];
       await Promise.all([eventHub.close(), drain.close(), ...workers.map((worker) => worker?.stop())]);
+      await tokenUses.flush();
       databaseClock[Symbol.dispose]();
       await orm.close(true);
     },

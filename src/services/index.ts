@@ -203,6 +203,7 @@ export const createServiceFactories = (root: Em, deps: ServiceDeps) => {
       createServices(fork(confirm), deps, origin),
     /** For callers of requests, who are looked up outside of transactions. */
     openAuthentication: (origin: Origin) => createAuthentication({ ...authenticationDeps, origin }),
+    recordUse: deps.tokenUses.record,
     /** Runs the work in one transaction: transactions of its services are savepoints. */
     inTransaction: <T>(
       origin: Origin,

@@ -4,12 +4,13 @@ import { type Condition, condition, type Em } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
+import { TOKEN_USE_DAYS } from './auth/token-uses.ts';
 import { ENROLMENT_MS } from './auth/totp-enrolment.ts';
 
 /** How long after the end of a window its row is kept. */
 const WINDOW_GRACE_MS = HOUR_MS;
 
-/** Deletes expired and idle sessions and tokens, logins that were not completed, and enrolments that were not confirmed. */
+/** Deletes expired and idle sessions and tokens, old uses of tokens, logins that were not completed, and enrolments that were not confirmed. */
 export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
@@ -22,6 +23,7 @@ export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number)
     'mfa_factors',
     sql`confirmed_at is null and created_at <= ${before(now, ENROLMENT_MS)}`,
   );
+  await deleteInBatches(em, 'token_uses', sql`last_used_at < ${before(now, TOKEN_USE_DAYS * DAY_MS)}`);
   if (tokenIdleDays > 0)
     await deleteInBatches(em, 'api_tokens', sql`last_used < ${idleSince(tokenIdleDays)}`);
 };

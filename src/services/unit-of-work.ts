@@ -21,6 +21,7 @@ import { createFactorSecrets } from './auth/one-time-codes.ts';
 import { createPasskeyChallenges, type Passkeys } from './auth/passkeys.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
+import { createTokenUses } from './auth/token-uses.ts';
 import type { Environment } from './clients/sites.ts';
 import type { EventHub } from './events/event-hub.ts';
 import { createOpeningLookup } from './gate/forward-auth.ts';
@@ -43,12 +44,13 @@ type SharedDeps = {
   fork: () => Em;
   secretKey: string;
   clock: Clock;
+  logger: Pick<Logger, 'warn'>;
 };
 
 type SharedParts = ReturnType<typeof createSharedParts>;
 
-/** Creates the parts that the services of all requests share: access to the database, limits, keys and batched lookups. */
-export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) => {
+/** Creates the parts that the services of all requests share: access to the database, limits, keys, and batched lookups and writes. */
+export const createSharedParts = ({ pool, fork, secretKey, clock, logger }: SharedDeps) => {
   const read = createRead(pool);
   return {
     read,
@@ -63,6 +65,7 @@ export const createSharedParts = ({ pool, fork, secretKey, clock }: SharedDeps) 
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),
     emailChangeLimit: createHourlyLimit(pool, EMAIL_CHANGE_LIMIT),
+    tokenUses: createTokenUses({ fork, clock, logger }),
     lookUpCredential: createCredentialLookup(fork(), read, clock),
     lookUpOpening: createOpeningLookup(fork(), read, clock),
     loadAnyUser: createAnyUserLoader(fork(), read, clock),

@@ -49,6 +49,7 @@ const WRITTEN = [
   'event_clients',
   'events',
   'rate_limits',
+  'token_uses',
   'unpublished_events',
   'users',
 ];

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { appRouter } from '../../routers/index.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { isToken } from '../../src/lib/ids.ts';
-import { NOUNS, SCOPES, scopeOf } from '../../src/services/access/action-scopes.ts';
+import { ALSO_NEEDED, NOUNS, SCOPES, scopeOf, scopesOf } from '../../src/services/access/action-scopes.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 
@@ -33,6 +33,12 @@ scopes('are the nouns of the router, each for reading and changing', () => {
     [],
   );
   assert.is(scopeOf('users.update', 'mutation'), 'users:write');
+  assert.equal(scopesOf('operations.undo', 'mutation'), ['operations:write', 'users:write']);
+  const names = procedures.map(([name]) => name);
+  assert.equal(
+    Object.keys(ALSO_NEEDED).filter((name) => !names.includes(name)),
+    [],
+  );
 });
 
 scopes('let a token do only what they name; the refusal names the missing one', async ({ app }) => {

@@ -13,6 +13,7 @@ import {
 } from '../../src/services/pruning.ts';
 import { openView, setApp } from '../support/access-views.ts';
 import { failureOf } from '../support/rejects.ts';
+import { addRows, rowsOf, valuesOf } from '../support/rows.ts';
 import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN } from '../support/usage.ts';
 
@@ -96,6 +97,20 @@ pruning(
     assert.equal([challenges, answered], [[{ digest: 'open' }], [{ digest: 'open' }]]);
   },
 );
+
+pruning('logins: deletes uses of tokens after 90 days', async ({ app }) => {
+  const token_id = (await rowsOf(app, 'api_tokens'))[0]?.id ?? 0;
+  const uses = [89, 91].map((days) => ({
+    token_id,
+    procedure: `${days}`,
+    scopes: [],
+    last_used_at: new Date(app.clock.now().getTime() - days * DAY_MS),
+  }));
+  await addRows(app, 'token_uses', uses);
+  await pruneCredentials(app.orm.em.fork(), app.clock.now(), 0);
+
+  assert.equal(await valuesOf(app, 'token_uses', 'procedure', { token_id }), ['89']);
+});
 
 pruning('logins: deletes refreshed tokens after their end', async ({ app }) => {
   const [sessions, tokens] = await count(app);

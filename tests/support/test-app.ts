@@ -111,6 +111,7 @@ export const startTestApp = async (
 
   const contextOf = (email: string | null): Context => ({
     openServices: (confirmBeforeCommit) => app.openServices(IN_PROCESS, confirmBeforeCommit),
+    recordUse: app.recordUse,
     timeLimitMs,
     findActor: async () =>
       email ? app.openServices().authentication.findByToken(await tokenOf(email)) : null,

@@ -73,6 +73,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
   const context: Context = {
     openServices: (confirmBeforeCommit) => deps.openServices(origin, confirmBeforeCommit),
     inTransaction: (work, confirmBeforeCommit) => deps.inTransaction(origin, work, confirmBeforeCommit),
+    recordUse: deps.recordUse,
     timeLimitMs: deps.timeLimitMs,
     findActor: ({ isFresh } = { isFresh: false }) => {
       if (isFresh) request.state.caller = null;

@@ -20,7 +20,7 @@ export const EXTENSION_TAG = 'Extensions';
 type SharedComponents = { schemas: JsonSchemas; errors: ReturnType<typeof createErrorResponses> };
 
 export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedComponents): JsonSchema => {
-  const { procedure, operationId, summary, description, rest, tags, isPublic, scope } = endpoint;
+  const { procedure, operationId, summary, description, rest, tags, isPublic, scopes } = endpoint;
   const requestBody = requestBodyOf(endpoint, schemas);
   const parameters = parametersOf(endpoint, schemas);
   return {
@@ -31,14 +31,14 @@ export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedCompo
       description,
       rest.problems?.includes('reauthentication-required') && RECENT_PASSWORD,
       requiredRole(endpoint),
-      !isPublic && `Tokens with scopes need \`${scope}\`.`,
+      !isPublic && `Tokens with scopes need ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
       `tRPC: \`${procedure}\`.`,
     ]
       .filter(Boolean)
       .join('\n\n'),
     tags: [...tags, ...(rest.legacy ? [] : [EXTENSION_TAG])],
     ...(!rest.legacy && { 'x-steward-extension': true }),
-    ...(isPublic ? { security: [] } : { 'x-steward-scope': scope }),
+    ...(isPublic ? { security: [] } : { 'x-steward-scope': scopes.join(' ') }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: { ...responsesOf(endpoint, schemas), ...errors.errorResponsesOf(endpoint) },

@@ -7,7 +7,7 @@ import {
   matchedQueryOf,
   type ProcedureMeta,
   type RestMeta,
-  scopeOf,
+  scopesOf,
 } from '../../../routers/procedure-meta.ts';
 
 const API_PREFIX = '/api/v1';
@@ -31,8 +31,8 @@ export type Endpoint = {
   role: string | undefined;
   mayCall: ProcedureMeta['mayCall'];
   reach: ProcedureMeta['reach'];
-  /** The scope that a token with scopes needs. */
-  scope: string;
+  /** What a token with scopes needs. */
+  scopes: readonly string[];
   tags: readonly string[];
   summary: string;
   description: string | undefined;
@@ -68,7 +68,7 @@ const procedureEndpoints = (): Endpoint[] => {
       role: meta.role,
       mayCall: meta.mayCall,
       reach: meta.reach,
-      scope: scopeOf(path, type),
+      scopes: scopesOf(path, type),
       tags: meta.openapi.tags ?? [],
       summary: meta.openapi.summary ?? '',
       description: meta.openapi.description,

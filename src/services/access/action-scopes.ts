@@ -47,8 +47,27 @@ export const SCOPES = NOUNS.flatMap((noun) => [`${noun}:read`, `${noun}:write`] 
 /** Opens apps: by a launch, a ticket or forward authentication. */
 export const OPENS_APPS: ActionScope = 'tickets:write';
 
-/** The scope that a call of a procedure needs. Changes have `write`; it does not include `read`. */
-export const scopeOf = (procedure: string, type: 'query' | 'mutation' | 'subscription'): ActionScope => {
+type ProcedureType = 'query' | 'mutation' | 'subscription';
+
+/** The scope of the noun of a procedure. Changes have `write`; it does not include `read`. */
+export const scopeOf = (procedure: string, type: ProcedureType): ActionScope => {
   const noun = procedure.split('.')[0] as Noun; // a test compares the nouns with the router
   return `${noun}:${type === 'mutation' ? 'write' : 'read'}`;
+};
+
+/** What procedures need beside the scope of their noun. */
+export const ALSO_NEEDED: Readonly<Record<string, ActionScope>> = {
+  'accessViews.create': OPENS_APPS,
+  'apps.launch': OPENS_APPS,
+  'apps.openTicket': OPENS_APPS,
+  'operations.undo': 'users:write',
+  'webhooks.create': 'events:read',
+  'webhooks.update': 'events:read',
+};
+
+/** All scopes that a call of a procedure needs. */
+export const scopesOf = (procedure: string, type: ProcedureType): readonly ActionScope[] => {
+  const also = ALSO_NEEDED[procedure];
+  const own = scopeOf(procedure, type);
+  return also === undefined ? [own] : [own, also];
 };

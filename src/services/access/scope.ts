@@ -23,8 +23,8 @@ export const hasScope = ({ actions }: Scope, needed: ActionScope): boolean =>
   actions === null || actions.includes(needed);
 
 /** @throws Problem `insufficient-scope` */
-export const requireScope = (scope: Scope, needed: ActionScope): void => {
-  if (!hasScope(scope, needed)) throw scopeRequired(needed);
+export const requireScope = (scope: Scope, ...needed: readonly ActionScope[]): void => {
+  for (const one of needed) if (!hasScope(scope, one)) throw scopeRequired(one);
 };
 
 /** Whether the memberships of the person in this client count. */

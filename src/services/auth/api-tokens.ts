@@ -20,13 +20,14 @@ import {
   tokenDigest,
   UNLIMITED,
 } from './credentials.ts';
+import { copyUses, readUses } from './token-uses.ts';
 
 export const MAX_NAMED_TOKENS = 50;
 const KEY_BYTES = 32;
 const LOGIN_TOKEN_LENGTH = 40;
 
 /** API tokens, both named ones and tokens from logins: the actor's, and tokens of users whom the actor may change. */
-export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: UnitOfWork) => ({
+export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ...unit }: UnitOfWork) => ({
   /**
    * Lists the valid tokens of the actor, or of the user with this address, newest first.
    * @throws Problem `not-found`, `forbidden`
@@ -34,6 +35,19 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: Un
   list: async (actor: Actor, page: CursorPageRequest, email?: string): Promise<ApiTokenRow[]> => {
     const rows = tokenRows(em, actor, await readOwnerId(em, actor, email), clock.now(), tokenIdleDays);
     return readPage(afterCursor(rows, 'id', page.cursor, 'desc'), 'id', page);
+  },
+
+  /**
+   * What a token of the actor was used for, newest first.
+   * @throws Problem `not-found`
+   */
+  uses: async (actor: Actor, id: number) => {
+    const now = clock.now();
+    await tokenRows(em, actor, actor.id, now, tokenIdleDays)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => notFound('token'));
+    await tokenUses.flush();
+    return readUses(em, id, now);
   },
 
   /**
@@ -181,6 +195,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     const made = { userId, token: replacement, now: clock.now(), authenticatedAt, name };
     const added = { ...made, madeBy, limits };
     const { id: newId } = await addToken(unit, tx, added);
+    await copyUses(tx, id, newId);
     const about = ofOneself({ id: userId, email, clientIds: await clientIdsOf(tx, userId) });
     await audit.record(tx, [{ action: 'token.refresh', ...about, details: { id, new_id: newId } }]);
     return replacement;

@@ -24,6 +24,7 @@ import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ApiTokenRow, limitsOf, MAX_NAMED_TOKENS, narrowest, tokenRows } from './api-tokens.ts';
 import { addToken, type TokenLimits, UNLIMITED } from './credentials.ts';
+import { readUses } from './token-uses.ts';
 
 const MAX_SLUG_LENGTH = 60;
 
@@ -44,7 +45,14 @@ type NewToken = Partial<Omit<TokenLimits, 'client_id'>> & { name: string };
  * Accounts of programs: of a client, managed by its admins, or of the installation, managed by superusers. They act by tokens, with roles
  * and scopes that their makers have themselves.
  */
-export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit }: UnitOfWork) => {
+export const createServiceAccounts = ({
+  em,
+  clock,
+  audit,
+  tokenIdleDays,
+  tokenUses,
+  ...unit
+}: UnitOfWork) => {
   const record = (tx: Em, action: ActionOn<'service-account'>, actor: Actor, row: Row, details = {}) => {
     const clients = row.client === null ? [] : [row.client];
     const about = { actor, target: ofServiceAccount(row), clients };
@@ -150,6 +158,20 @@ export const createServiceAccounts = ({ em, clock, audit, tokenIdleDays, ...unit
       await find(em, actor, id);
       const rows = tokenRows(em, actor, id, clock.now(), tokenIdleDays);
       return readPage(afterCursor(rows, 'id', page.cursor, 'desc'), 'id', page);
+    },
+
+    /**
+     * What a token was used for, newest first.
+     * @throws Problem `not-found`
+     */
+    tokenUses: async (actor: Actor, id: number, tokenId: number) => {
+      const now = clock.now();
+      await find(em, actor, id);
+      await tokenRows(em, actor, id, now, tokenIdleDays)
+        .where('id', '=', tokenId)
+        .executeTakeFirstOrThrow(() => notFound('token'));
+      await tokenUses.flush();
+      return readUses(em, tokenId, now);
     },
 
     /**

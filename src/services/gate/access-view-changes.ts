@@ -4,10 +4,8 @@ import type { Database } from '../../../entities/index.ts';
 import { condition, type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
-import { OPENS_APPS } from '../access/action-scopes.ts';
 import { type Actor, requireConfirmedSession, requireIn } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
-import { requireScope } from '../access/scope.ts';
 import { accessViewFoundBy, isWithinRights, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
@@ -74,7 +72,6 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
     /** @throws Problem `invalid-input`, `forbidden`, `reauthentication-required` */
     create: (actor: Actor, { app: slug, user }: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
-        requireScope(actor.scope, OPENS_APPS);
         requireConfirmedSession(actor, clock.now());
         const app = await requireAppToShare(tx, actor, clock.now(), slug);
         const subject = user

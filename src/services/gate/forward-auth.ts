@@ -40,7 +40,7 @@ export type Admission = {
 
 /** Decides on each request to an app, which a proxy asks about before it forwards the request. */
 export const createForwardAuth = (unit: UnitOfWork) => {
-  const { em, read, lookUpOpening, clock, signingKeys } = unit;
+  const { em, read, lookUpOpening, clock, signingKeys, tokenUses } = unit;
   const address = canonicalAddress(unit.origin.address ?? '');
 
   const admission = async (opening: Opening, subject: TicketSubject): Promise<Admission> => {
@@ -86,6 +86,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       const actor = await findActor();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
       requireScope(actor.scope, OPENS_APPS);
+      tokenUses.record(actor, 'GET /gate/{app_slug}/', [OPENS_APPS]);
       const found = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
       if (!found) throw refused();
       const user = { kind: 'user', userId: actor.id, scope: actor.scope, proof: proofOf(actor) } as const;

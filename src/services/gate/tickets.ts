@@ -3,11 +3,10 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
-import { OPENS_APPS } from '../access/action-scopes.ts';
 import type { Actor } from '../access/actor.ts';
 import type { SessionProof } from '../access/auth-methods.ts';
 import { can } from '../access/permissions.ts';
-import { EVERYWHERE, requireScope, type Scope } from '../access/scope.ts';
+import { EVERYWHERE, type Scope } from '../access/scope.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
@@ -34,7 +33,6 @@ export const createTickets = (unit: UnitOfWork) => {
    * `app-in-maintenance`, `second-factor-required`
    */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
-    if (subject.kind === 'user') requireScope(subject.scope, OPENS_APPS);
     const [found] = await read(openingsOf(em, clock.now(), subject));
     if (!found) throw notFound('app');
     const opening = openingWithin(found, subject.kind === 'user' ? subject.scope : EVERYWHERE);

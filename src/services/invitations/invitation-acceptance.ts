@@ -33,7 +33,7 @@ export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activati
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
 export const createInvitationAcceptance = (unit: UnitOfWork) => {
-  const { em, clock, hasher, loadCommonPasswords, links, audit } = unit;
+  const { em, clock, hasher, loadCommonPasswords, links, audit, tokenUses } = unit;
   const opening = createLoginOpening(unit);
 
   const hashOf = async (invitation: InvitationDetails, input: Acceptance) => {
@@ -104,6 +104,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       if (invitation.needs_activation) throw new Problem('account-inactive');
       if (actor?.email !== invitation.email) throw new Problem('login-required');
       requireScope(actor.scope, 'invitations:write');
+      tokenUses.record(actor, 'invitations.accept', ['invitations:write']);
       if (actor.scope.only !== invitation.client_id) requireUnconfined(actor);
       await acceptAs(input, actor);
       return { invitation, login: null };

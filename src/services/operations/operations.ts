@@ -13,7 +13,6 @@ import {
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { requireScope } from '../access/scope.ts';
 import { appAccess } from '../access/visibility.ts';
 import { addressKnownTo } from '../accounts/addresses.ts';
 import { lockVisibleUser } from '../accounts/user-locks.ts';
@@ -119,7 +118,6 @@ export const createOperations = (unit: UnitOfWork) => {
      * @throws Problem `not-found`, `undo-expired`
      */
     undo: async (actor: Actor, id: string, idempotencyKey: IdempotencyKey | null): Promise<UndoResult> => {
-      requireScope(actor.scope, 'users:write');
       const request = { actor, idempotencyKey, operation: 'operations.undo', input: id };
       return idempotency.runOnce<UndoResult>(request, async (write) => {
         const result = await undo(actor, id);

@@ -10,7 +10,6 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
-import { requireScope } from '../access/scope.ts';
 import { isAllowedIn } from '../access/visibility.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty, type Transaction } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
@@ -74,7 +73,6 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
 
     /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `url`, `client` */
     create: async (actor: Actor, input: WebhookInput): Promise<WebhookRow & { secret: string }> => {
-      requireScope(actor.scope, 'events:read');
       await publishEvents(em);
       return em.transactional(async (tx) => {
         const { client, ...fields } = input;
@@ -106,7 +104,6 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
      * @throws the problems of `create`
      */
     update: async (actor: Actor, id: number, changes: WebhookChanges): Promise<WebhookRow> => {
-      requireScope(actor.scope, 'events:read');
       await publishEvents(em);
       return em.transactional(async (tx) => {
         const { webhook, before } = await lock(tx, actor, id);

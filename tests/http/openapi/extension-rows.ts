@@ -60,6 +60,7 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Row[]> => {
     { line: `GET /jb/users/${GRACE}/sessions/`, as: ROOT },
     { line: `DELETE /jb/users/${GRACE}/sessions/${session?.id}/`, as: ROOT },
     { line: `GET /jb/users/${GRACE}/tokens/`, as: ROOT },
+    { line: `GET /jb/tokens/${id}/uses/`, as: GRACE },
     { line: `DELETE /jb/users/${GRACE}/tokens/${id}/`, as: ROOT },
   ];
 };
@@ -303,6 +304,7 @@ const aboutServiceAccounts = async (app: TestApp): Promise<Row[]> => {
     { line: `PATCH ${account}`, as: ACME, body: { description: 'Runs at night' } },
     { line: `GET ${account}tokens/`, as: ACME },
     { line: `POST ${account}tokens/`, as: ACME, body: { name: 'Host 2', networks: ['10.0.0.0/8'] } },
+    { line: `GET ${account}tokens/${token.id}/uses/`, as: ACME },
     { line: `DELETE ${account}tokens/${token.id}/`, as: ACME },
     { line: `DELETE ${account}`, as: ACME },
   ];
