@@ -122,6 +122,19 @@ export const serviceAccountsRouter = router({
     .output(z.array(TokenUseOutput))
     .query(({ ctx, input }) => ctx.services.serviceAccounts.tokenUses(ctx.actor, input.id, input.token_id)),
 
+  narrowToken: route(settingsProcedure, 'POST', '/jb/service-accounts/{id}/tokens/{token_id}/narrow/', {
+    summary: 'Narrow a token of a service account',
+    description: 'Like `POST /api/v1/jb/tokens/{id}/narrow/`.',
+    problems: ['reauthentication-required'],
+    // A repeat changes nothing.
+    handlesIdempotency: true,
+  })
+    .input(ByToken.extend({ scopes: TOKEN_LIMITS.scopes }))
+    .output(TokenOutput)
+    .mutation(({ ctx, input }) =>
+      ctx.services.serviceAccounts.narrowToken(ctx.actor, input.id, input.token_id, input.scopes),
+    ),
+
   revokeToken: route(settingsProcedure, 'DELETE', '/jb/service-accounts/{id}/tokens/{token_id}/', {
     summary: 'Revoke a token of a service account',
   })

@@ -296,13 +296,13 @@ const NAMES_NO_PERSON = Object.entries({
   reminders: 'update',
   requests: 'create withdraw',
   savedFilters: 'create remove replace',
-  serviceAccounts: 'create createToken remove revokeToken update',
+  serviceAccounts: 'create createToken narrowToken remove revokeToken update',
   sessions: 'answerChallenge enrol confirm createByPasskey end methods revoke startPasskey',
   signingKeys: 'rotate',
   sites: 'create',
   sso: 'create remove test update',
   tickets: 'exchange introspect',
-  tokens: 'createNamed refresh revoke verify',
+  tokens: 'createNamed narrow refresh revoke verify',
   webhooks: 'create remove replay rotateSecret test update',
 }).flatMap(([router, names]) => names.split(' ').map((name) => `${router}.${name}`));
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { HOUR_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { rowsOf } from '../support/rows.ts';
+import { rowOf, rowsOf } from '../support/rows.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
@@ -97,6 +97,66 @@ uses('are passed on to the token that a refresh returns', async ({ app }) => {
     (await app.as(ACME).tokens.uses({ id: newest?.id ?? 0 })).map(({ procedure }) => procedure),
     ['users.list'],
   );
+});
+
+uses('narrow a token to what it was used for, and break none of it', async ({ app }) => {
+  const { id, send, used } = await newToken(app, ADA);
+  const calls = [
+    ['GET /jb/sites/'],
+    ['GET !/gate/sales/'],
+    [`POST /app/launch/sales/`, {}],
+    ['GET !/trpc/tokens.list'],
+  ] as const;
+  const statuses = async () => {
+    const answers = [];
+    for (const [line, payload] of calls) answers.push((await send(line, payload)).statusCode);
+    return answers;
+  };
+  const before = await statuses();
+  const listed = await used();
+  const { scopes, ...narrowed } = await app.as(ADA).tokens.narrow({ id });
+  const { details } = await rowOf(app, 'audit_entries', { action: 'token.narrow' });
+
+  assert.equal(before, [200, 204, 200, 200]);
+  assert.equal(await statuses(), before);
+  assert.equal(scopes, ['apps:write', 'sites:read', 'tickets:write', 'tokens:read']);
+  assert.equal(details, { id, scopes: { from: null, to: scopes } });
+  assert.is((await send('GET /jb/apps/')).statusCode, 403);
+  assert.equal(await used(), listed);
+  assert.equal(await app.as(ADA).tokens.narrow({ id }), { scopes, ...narrowed });
+});
+
+uses('narrow a token that narrows itself', async ({ app }) => {
+  const { id, send } = await newToken(app, ADA);
+
+  assert.equal((await send(`POST /jb/tokens/${id}/narrow/`)).json().scopes, ['tokens:write']);
+});
+
+uses('never widen a token', async ({ app }) => {
+  const { id, send } = await newToken(app, ACME, ['users:read']);
+  const narrow = (scopes?: ('apps:read' | 'users:read')[]) => app.as(ACME).tokens.narrow({ id, scopes });
+  const messageOf = async (call: Promise<unknown>) => (await rejectsWith(call, 'invalid-input')).fields;
+
+  assert.match(String((await messageOf(narrow()))?.scopes), 'was used for nothing in the last 90 days');
+  assert.equal(await messageOf(narrow(['apps:read'])), { scopes: ['The token does not have apps:read.'] });
+  await send('GET /jb/users/');
+  assert.equal((await narrow()).scopes, ['users:read']);
+  await rejectsWith(app.as(GLOBEX).tokens.narrow({ id }), 'not-found');
+});
+
+uses('narrow a token of a service account within the scopes of the account', async ({ app }) => {
+  const admin = app.as(ACME).serviceAccounts;
+  const { id } = await admin.create({ name: 'Import', client: 1, roles: ['client-admin'] });
+  const { id: token_id, token } = await admin.createToken({ id, name: 'Host' });
+  for (const line of ['GET /jb/users/', 'GET /jb/apps/'])
+    await app.send(line, { headers: { authorization: `Token ${token}` } });
+  await admin.update({ id, scopes: ['users:read', 'users:write'] });
+
+  await rejectsWith(admin.narrowToken({ id, token_id, scopes: ['apps:read'] }), 'invalid-input');
+  assert.equal((await admin.narrowToken({ id, token_id })).scopes, ['users:read']);
+  const { details } = await rowOf(app, 'audit_entries', { action: 'service-account.narrow-token' });
+  assert.equal(details, { id, token: token_id, scopes: { from: null, to: ['users:read'] } });
+  await rejectsWith(app.as(GLOBEX).serviceAccounts.narrowToken({ id, token_id }), 'not-found');
 });
 
 uses('of a service account are for those who manage it', async ({ app }) => {

@@ -32,7 +32,12 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   const service = await create({ name: 'Exports', client: 1 });
   await create({ name: '=two', client: null });
   serviceIds.id = String(service.id);
-  for (const name of ['=one', 'two']) await createToken({ id: service.id, name });
+  for (const name of ['=one', 'two']) {
+    const { id } = await createToken({ id: service.id, name });
+    serviceIds.token_id = String(id);
+    await addUses(app, id);
+  }
+  await addUses(app, 1);
   for (const name of ['One', 'Two']) await root.groups.create({ id: 1, name, members: [ADA], apps: [SALES] });
   for (const name of ['One', 'Two'])
     await root.sso.create({ id: 1, name, issuer: 'https://login.acme.test', client_id: 'steward' });
@@ -57,6 +62,18 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const username of [ROOT, ROOT, ADA, ADA])
     await app.send('POST /session/', { payload: { username, password: DEMO_PASSWORD } });
 };
+
+const addUses = (app: TestApp, token_id: number) =>
+  addRows(
+    app,
+    'token_uses',
+    ['users.get', 'users.list'].map((procedure) => ({
+      token_id,
+      procedure,
+      scopes: ['users:read'],
+      last_used_at: app.clock.now(),
+    })),
+  );
 
 const addIdentities = async (app: TestApp): Promise<void> => {
   const { id: user_id } = await rowOf(app, 'users', { email: ADA });
@@ -109,7 +126,7 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
 const OF_A_LOGIN = 'sessions.enrolment';
 
 /** The ids of `serviceAccounts`, which `fillLists` makes. */
-const serviceIds = { id: '1' };
+const serviceIds = { id: '1', token_id: '1' };
 
 /** Every GET endpoint with a path to existing data. */
 export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>

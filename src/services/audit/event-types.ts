@@ -153,6 +153,10 @@ const EVENTS = {
   'saved-filter.update': event('saved_filter.updated', Numbered),
   'service-account.create': event('service_account.created', Numbered),
   'service-account.create-token': event('service_account.token_created', Numbered),
+  'service-account.narrow-token': event(
+    'service_account.token_narrowed',
+    WithColumns({ id: Id, token: Id.optional() }),
+  ),
   'service-account.remove': event('service_account.removed', Numbered),
   'service-account.revoke-token': event('service_account.token_revoked', Numbered),
   'service-account.update': event('service_account.updated', WithColumns({ id: Id })),
@@ -163,6 +167,7 @@ const EVENTS = {
   'site.create': event('site.created', z.object({ id: Id.optional(), name: z.string().optional() })),
   'ticket.revoke': event('tickets.revoked', z.object({ access_view: Id.optional() })),
   'token.create': ofAccount('token.created', Numbered),
+  'token.narrow': ofAccount('token.narrowed', WithColumns({ id: Id })),
   'token.refresh': ofAccount('token.refreshed', Numbered.extend({ new_id: Id })),
   'token.revoke': ofAccount('token.revoked', Numbered),
   'user.cancel-email': ofAccount('user.email_change_cancelled', Nothing),

@@ -8,9 +8,9 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, requireConfirmedSession } from '../access/actor.ts';
 import { isWithin } from '../access/scope.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../accounts/user-locks.ts';
-import { ofOneself, ofUser } from '../audit/audit.ts';
+import { type Changes, diffColumns, isEmpty, ofOneself, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { createAuthentication } from './authentication.ts';
+import { createAuthentication, inBoth } from './authentication.ts';
 import {
   addToken,
   isCurrent,
@@ -20,7 +20,7 @@ import {
   tokenDigest,
   UNLIMITED,
 } from './credentials.ts';
-import { copyUses, readUses } from './token-uses.ts';
+import { copyUses, narrowedScopes, readUses } from './token-uses.ts';
 
 export const MAX_NAMED_TOKENS = 50;
 const KEY_BYTES = 32;
@@ -93,6 +93,24 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ..
     }),
 
   /**
+   * Limits a token of the actor to the requested scopes, or to those that its uses need.
+   * @throws Problem `not-found`, `reauthentication-required`, `invalid-input` on `scopes`
+   */
+  narrow: async (actor: Actor, id: number, requested?: string[]): Promise<ApiTokenRow> => {
+    await tokenUses.flush();
+    return em.transactional(async (tx) => {
+      const now = clock.now();
+      requireConfirmedSession(actor, now);
+      const own = tokenRows(tx, actor, actor.id, now, tokenIdleDays).where('id', '=', id);
+      const { row, changes } = await narrowToken(tx, own, null, requested, now);
+      const about = { actor, target: ofUser(actor), clients: await clientIdsOf(tx, actor.id) };
+      if (!isEmpty(changes))
+        await audit.record(tx, [{ action: 'token.narrow', ...about, details: { id, ...changes } }]);
+      return row;
+    });
+  },
+
+  /**
    * Revokes a token of the actor, or of the user with this address.
    * @throws Problem `not-found`, `forbidden`
    */
@@ -113,6 +131,26 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ..
       await audit.record(tx, [{ action: 'token.revoke', ...about, details: { id } }]);
     }),
 });
+
+/**
+ * Limits a token, and returns it with what has changed.
+ * @param within scopes that limit all tokens of its owner; null: all
+ * @throws Problem `not-found`, `invalid-input` on `scopes`
+ */
+export const narrowToken = async (
+  tx: Em,
+  rows: ReturnType<typeof tokenRows>,
+  within: readonly string[] | null,
+  requested: string[] | undefined,
+  now: Date,
+): Promise<{ row: ApiTokenRow; changes: Changes }> => {
+  const before = await rows.forNoKeyUpdate().executeTakeFirstOrThrow(() => notFound('token'));
+  const token = { id: before.id, held: inBoth(before.scopes, within), now };
+  const scopes = await narrowedScopes(tx, token, requested);
+  await kysely(tx).updateTable('api_tokens').set({ scopes }).where('id', '=', before.id).execute();
+  const row = { ...before, scopes };
+  return { row, changes: diffColumns(before, row, ['scopes']) };
+};
 
 /** The limits of the token of a request. */
 export const limitsOf = async (tx: Em, credential: Credential | null): Promise<TokenLimits> => {

@@ -188,7 +188,7 @@ const actorOf = (
 };
 
 /** The scopes that both lists have; null: all. */
-const inBoth = (some: readonly string[] | null, others: readonly string[] | null) =>
+export const inBoth = (some: readonly string[] | null, others: readonly string[] | null) =>
   some && others ? some.filter((scope) => others.includes(scope)) : (some ?? others);
 
 /**

@@ -19,10 +19,17 @@ import {
 } from '../access/permissions.ts';
 import { isAllowedIn } from '../access/visibility.ts';
 import { profileColorOf } from '../accounts/new-accounts.ts';
-import { type ActionOn, diffColumns, ofServiceAccount } from '../audit/audit.ts';
+import { type ActionOn, diffColumns, isEmpty, ofServiceAccount } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type ApiTokenRow, limitsOf, MAX_NAMED_TOKENS, narrowest, tokenRows } from './api-tokens.ts';
+import {
+  type ApiTokenRow,
+  limitsOf,
+  MAX_NAMED_TOKENS,
+  narrowest,
+  narrowToken,
+  tokenRows,
+} from './api-tokens.ts';
 import { addToken, type TokenLimits, UNLIMITED } from './credentials.ts';
 import { readUses } from './token-uses.ts';
 
@@ -210,6 +217,30 @@ export const createServiceAccounts = ({
         const made = tokenRows(tx, actor, id, now, tokenIdleDays).where('id', '=', added.id);
         return { ...(await made.executeTakeFirstOrThrow()), token };
       }),
+
+    /**
+     * Limits a token to the requested scopes, or to those that its uses need.
+     * @throws Problem `not-found`, `reauthentication-required`, `invalid-input` on `scopes`
+     */
+    narrowToken: async (
+      actor: Actor,
+      id: number,
+      tokenId: number,
+      requested?: string[],
+    ): Promise<ApiTokenRow> => {
+      await tokenUses.flush();
+      return em.transactional(async (tx) => {
+        const now = clock.now();
+        requireConfirmedSession(actor, now);
+        const account = await findLocked(tx, actor, id);
+        const tokens = tokenRows(tx, actor, id, now, tokenIdleDays).where('id', '=', tokenId);
+        const { row, changes } = await narrowToken(tx, tokens, account.scopes, requested, now);
+        await lockAccessChange(tx, id, actor);
+        const details = { token: tokenId, ...changes };
+        if (!isEmpty(changes)) await record(tx, 'service-account.narrow-token', actor, account, details);
+        return row;
+      });
+    },
 
     /** @throws Problem `not-found` */
     revokeToken: (actor: Actor, id: number, tokenId: number): Promise<void> =>

@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { ActionScope } from '../access/action-scopes.ts';
+import { invalid } from '../../lib/problems.ts';
+import { type ActionScope, SCOPES } from '../access/action-scopes.ts';
 import type { Actor } from '../access/actor.ts';
 
 /** How long uses are kept. */
@@ -112,3 +113,24 @@ export const readUses = (em: Em, tokenId: number, now: Date) =>
     .orderBy('last_used_at', 'desc')
     .orderBy('procedure')
     .execute();
+
+/**
+ * The scopes to which a token is narrowed: the requested ones, or those that its uses need.
+ * @param held what it may do; null: all
+ * @throws Problem `invalid-input` on `scopes` that it does not have, or if it was used for nothing
+ */
+export const narrowedScopes = async (
+  em: Em,
+  { id, held, now }: { id: number; held: readonly string[] | null; now: Date },
+  requested: string[] | undefined,
+): Promise<string[]> => {
+  const wider = requested?.filter((scope) => held?.includes(scope) === false) ?? [];
+  if (wider.length > 0) throw invalid({ scopes: [`The token does not have ${wider.join(', ')}.`] });
+  if (requested) return requested;
+  const used = new Set((await readUses(em, id, now)).map(({ scope }) => scope));
+  const needed = SCOPES.filter((scope) => used.has(scope) && held?.includes(scope) !== false);
+  if (needed.length === 0) throw invalid({ scopes: [UNUSED] });
+  return needed;
+};
+
+const UNUSED = `The token was used for nothing in the last ${TOKEN_USE_DAYS} days that it may do. Revoke it, or name the scopes that it needs.`;

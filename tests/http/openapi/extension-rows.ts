@@ -61,6 +61,7 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Row[]> => {
     { line: `DELETE /jb/users/${GRACE}/sessions/${session?.id}/`, as: ROOT },
     { line: `GET /jb/users/${GRACE}/tokens/`, as: ROOT },
     { line: `GET /jb/tokens/${id}/uses/`, as: GRACE },
+    { line: `POST /jb/tokens/${id}/narrow/`, as: GRACE, body: { scopes: ['users:read'] } },
     { line: `DELETE /jb/users/${GRACE}/tokens/${id}/`, as: ROOT },
   ];
 };
@@ -305,6 +306,7 @@ const aboutServiceAccounts = async (app: TestApp): Promise<Row[]> => {
     { line: `GET ${account}tokens/`, as: ACME },
     { line: `POST ${account}tokens/`, as: ACME, body: { name: 'Host 2', networks: ['10.0.0.0/8'] } },
     { line: `GET ${account}tokens/${token.id}/uses/`, as: ACME },
+    { line: `POST ${account}tokens/${token.id}/narrow/`, as: ACME, body: { scopes: ['users:read'] } },
     { line: `DELETE ${account}tokens/${token.id}/`, as: ACME },
     { line: `DELETE ${account}`, as: ACME },
   ];
