@@ -39,6 +39,10 @@ export const ApiToken = defineEntity({
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     /** The key by which the token that a refresh issued derives from this one. */
     replacement: p.blob().nullable().hidden(),
+    /** The user who made it for a service account. No foreign key: see `AppGrant.grantedBy`. */
+    createdBy: p.integer().nullable(),
+    /** The last mail about its end was sent so many days before. */
+    remindedDays: p.smallint().nullable(),
   },
 });
 

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { AccessRequestSchema } from './access-request.ts';
 import { Client } from './client.ts';
 import { index, instant, uniqueIndex } from './columns.ts';
-import { PasswordLink } from './credentials.ts';
+import { ApiToken, PasswordLink } from './credentials.ts';
 import { Invitation } from './invitation.ts';
 import { EmailChange, User } from './user.ts';
 import { WebhookSchema } from './webhook.ts';
@@ -35,6 +35,7 @@ export const MAIL_KINDS = [
   'invitation-reminder',
   'inactivity-warning',
   'weekly-digest',
+  'token-ending',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
@@ -59,7 +60,10 @@ export const OutboxMailSchema = defineEntity({
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
     // Partial indexes, because these columns are null in most mails.
-    ...['user_id', 'password_link_id', 'email_change_id', 'access_request_id', 'webhook_id'].map((column) =>
+    ...[
+      ...['user_id', 'password_link_id', 'email_change_id', 'access_request_id', 'webhook_id'],
+      'token_id',
+    ].map((column) =>
       index(`outbox_mails_${column}_index`, `outbox_mails (${column}) where ${column} is not null`),
     ),
     uniqueIndex(
@@ -91,6 +95,7 @@ export const OutboxMailSchema = defineEntity({
     accessRequest: () =>
       p.manyToOne(AccessRequestSchema).nullable().deleteRule('set null').updateRule('no action'),
     webhook: () => p.manyToOne(WebhookSchema).nullable().deleteRule('set null').updateRule('no action'),
+    token: () => p.manyToOne(ApiToken).nullable().deleteRule('set null').updateRule('no action'),
     /** The bulk request that caused the mail. A repeated request mails each person once. No foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */

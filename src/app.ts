@@ -50,6 +50,7 @@ import {
 } from './services/pruning.ts';
 import { runInactivity } from './services/reminders/inactivity.ts';
 import { enqueueAccessReminders, enqueueInvitationReminders } from './services/reminders/reminder-mails.ts';
+import { enqueueTokenReminders } from './services/reminders/token-endings.ts';
 import { enqueueDigests } from './services/reminders/weekly-digest.ts';
 import { pruneRemovedUsage } from './services/removals/removals.ts';
 import { createSinkQueue, createSinkWorker, isAwaitedBySinks } from './services/sinks/sink-queue.ts';
@@ -251,6 +252,7 @@ const maintenanceTasks = (resources: Resources) => {
     accessReminders: (signal) => enqueueAccessReminders({ em: fork(), now: clock.now(), signal }),
     invitationReminders: (signal) => enqueueInvitationReminders({ em: fork(), now: clock.now(), signal }),
     inactivity: (signal) => runInactivity({ em: fork(), clock, audit, signal }),
+    tokenReminders: (signal) => enqueueTokenReminders(fork(), clock.now(), signal),
     digests: (signal) => enqueueDigests(fork(), clock.now(), signal),
     grants: () => pruneGrants(fork(), audit, clock.now()),
     domains: (signal) =>

@@ -6,6 +6,7 @@ import {
   enqueueAccessReminders,
   enqueueInvitationReminders,
 } from '../../src/services/reminders/reminder-mails.ts';
+import { enqueueTokenReminders } from '../../src/services/reminders/token-endings.ts';
 import { enqueueDigests } from '../../src/services/reminders/weekly-digest.ts';
 import { setRows } from './rows.ts';
 import type { TestApp } from './test-app.ts';
@@ -17,6 +18,7 @@ export const runReminders = async (app: TestApp): Promise<void> => {
   await enqueueAccessReminders({ em: fork(), now: clock.now() });
   await enqueueInvitationReminders({ em: fork(), now: clock.now() });
   await runInactivity({ em: fork(), clock, audit: createAudit(NO_ORIGIN, clock) });
+  await enqueueTokenReminders(fork(), clock.now());
   await enqueueDigests(fork(), clock.now());
 };
 
@@ -24,7 +26,7 @@ export const runReminders = async (app: TestApp): Promise<void> => {
 export const remindersIn = async (app: TestApp): Promise<string[]> => {
   const kinds: MailKind[] = [
     ...(['access-ending', 'access-ending-report', 'invitation-reminder'] as const),
-    ...(['inactivity-warning', 'weekly-digest'] as const),
+    ...(['inactivity-warning', 'weekly-digest', 'token-ending'] as const),
   ];
   const mails = app.db().selectFrom('outbox_mails').select(['kind', 'recipient']).where('kind', 'in', kinds);
   return (await mails.execute()).map(({ kind, recipient }) => `${kind} ${recipient}`).sort();

@@ -43,6 +43,8 @@ type NewToken = {
   /** The credential by which the token is made; null: a password. */
   madeBy?: Credential | null;
   limits?: TokenLimits;
+  /** The user who makes it for a service account. */
+  createdBy?: number | null;
 };
 
 /** What narrows a token. Null: nothing. */
@@ -100,7 +102,16 @@ export const connectionOf = (credential: Credential | null): RawBuilder<number |
 export const addToken = async (
   { origin, staffSecondFactor }: Pick<UnitOfWork, 'origin' | 'staffSecondFactor'>,
   tx: Em,
-  { userId, token, now, authenticatedAt, name = '', madeBy = null, limits = UNLIMITED }: NewToken,
+  {
+    userId,
+    token,
+    now,
+    authenticatedAt,
+    name = '',
+    madeBy = null,
+    limits = UNLIMITED,
+    createdBy = null,
+  }: NewToken,
 ) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
@@ -113,6 +124,7 @@ export const addToken = async (
       last_address: origin.address ?? '',
       authenticated_at: authenticatedAt,
       connection_id: connectionOf(madeBy),
+      created_by: createdBy,
       ...limits,
     })
     .returning('id')

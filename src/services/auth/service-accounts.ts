@@ -212,6 +212,7 @@ export const createServiceAccounts = ({
           authenticatedAt: null,
           name,
           limits,
+          createdBy: actor.id,
         });
         await record(tx, 'service-account.create-token', actor, row);
         const made = tokenRows(tx, actor, id, now, tokenIdleDays).where('id', '=', added.id);

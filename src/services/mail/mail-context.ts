@@ -138,6 +138,12 @@ const obsoleteReminder = (now: Date) => sql`case
   when ${reminderToday(now)} is null then 'There is nothing to remind of any more.'
 end`;
 
+/** Why a mail about the end of a token must not be sent any more; null if it may be. */
+const obsoleteToken = (now: Date) => sql`case
+  when not person.is_active then 'The account has been deactivated.'
+  when ${reminderToday(now)} is null then 'The token has ended, or does not concern the recipient any more.'
+end`;
+
 /**
  * Only mails with links, notices about dates, requests and webhooks, and reminders can become obsolete. A `password-reset` mail has no user
  * until the worker looks one up. A `password-setup` or `password-renewal` mail has no link until a worker first claims it, and its user has
@@ -161,6 +167,7 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
   end
   when mail.kind in ('access-requested', 'access-decided') then ${obsoleteRequest}
   when mail.kind = 'webhook-disabled' then ${obsoleteWebhook}
+  when mail.kind = 'token-ending' then ${obsoleteToken(now)}
   when mail.kind in ${REMINDER_KINDS} then ${obsoleteReminder(now)}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end

@@ -7,7 +7,13 @@ import { CONFIRM_HOURS } from '../users/email-changes.ts';
 import type { LetterContext } from './mail-context.ts';
 import { type MailContent, momentOf, oneLine, plainText } from './mail-layout.ts';
 import type { MailVariables } from './mail-variables.ts';
-import { digestContent, endingContent, reportContent, warningContent } from './reminder-letters.ts';
+import {
+  digestContent,
+  endingContent,
+  reportContent,
+  tokenContent,
+  warningContent,
+} from './reminder-letters.ts';
 
 type SubjectInput = Pick<LetterContext, 'kind'> & Pick<MailVariables, 'client_name' | 'invitation_subject'>;
 
@@ -50,6 +56,7 @@ const SUBJECTS: Record<MailKind, (sender: string) => string> = {
   'invitation-reminder': (sender) => `Reminder: your invitation to ${sender}`,
   'inactivity-warning': (sender) => `You have not used ${sender} for a long time`,
   'weekly-digest': (sender) => `Your week at ${sender}`,
+  'token-ending': (sender) => `An API token at ${sender} ends soon`,
 };
 
 /** `account`: the recipient's account at the sender. */
@@ -243,6 +250,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   }),
   'inactivity-warning': (mail) => warningContent(mail.reminder, mail.account),
   'weekly-digest': (mail) => digestContent(mail.reminder),
+  'token-ending': (mail) => tokenContent(mail.reminder),
 };
 
 const IF_YOU = 'If this was you, you do not need to do anything.';

@@ -56,6 +56,20 @@ export const warningContent = (facts: Facts, account: string): Content => {
   };
 };
 
+/** To the maker of a token, or to the admins of its service account. */
+export const tokenContent = (facts: Facts): Content => {
+  if (!facts?.token) return NOTHING;
+  const { name, account, ends_at: end } = facts.token;
+  const token =
+    account === null ? 'Your API token' : `The API token of the service account “${oneLine(account)}”`;
+  return {
+    opening: [
+      `${token} with the name “${oneLine(name)}” ends on ${momentOf(end)}. From then on, programs that use it are refused.`,
+      'If they are still needed, make another token, and give it to them before then.',
+    ],
+  };
+};
+
 /** To the admins, about the last week. */
 export const digestContent = (facts: Facts): Content => {
   if (!facts?.digest) return NOTHING;

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { endingGrants, isInactive, isSuspendable } from './reminder-rules.ts';
+import { type TokenFacts, tokenEnding } from './token-endings.ts';
 import { type DigestFacts, digestFacts, mondayBefore } from './weekly-digest.ts';
 
 /** A grant that ends. Mails to admins also name its person. Times are ISO 8601. */
@@ -16,6 +17,7 @@ export type ReminderFacts = {
   /** When the membership will be suspended; null: never. */
   suspends_at?: string | null;
   digest?: DigestFacts;
+  token?: TokenFacts;
 };
 
 /** Limit of grants in a mail to admins. */
@@ -65,7 +67,9 @@ export const reminderToday = (now: Date): RawBuilder<ReminderFacts | null> => sq
   when 'access-ending-report' then ${report(now)}
   when 'invitation-reminder' then ${invitation}
   when 'inactivity-warning' then ${warning}
-  when 'weekly-digest' then ${digest(now)} end`;
+  when 'weekly-digest' then ${digest(now)}
+  when 'token-ending' then ${tokenEnding(now)} end`;
 
+/** The reminders of clients. */
 export const REMINDER_KINDS = sql`('access-ending', 'access-ending-report', 'invitation-reminder', 'inactivity-warning',
   'weekly-digest')`;
