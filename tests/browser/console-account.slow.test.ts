@@ -80,6 +80,23 @@ account('a token is shown once, also after a lost response, works, and is revoke
   assert.is((await app.send('GET /session/', { headers })).statusCode, 401);
 });
 
+account('a token shows what it was used for, and is narrowed to that', async ({ app, page }) => {
+  const { token } = await app.as(ADA).tokens.createNamed({ name: 'Sites' });
+  await app.send('GET /jb/sites/', { headers: { authorization: `Token ${token}` } });
+  await openConsole(page, '/console/account', ADA);
+  await page.getByRole('button', { name: 'Uses of Sites' }).click();
+  const dialog = page.getByRole('dialog', { name: 'What Sites was used for' });
+  await dialog.getByRole('cell', { name: 'sites.list' }).waitFor();
+  await assertLooksGood(page, 'console-account-token-uses');
+  await dialog.getByRole('button', { name: 'Narrow to what it uses' }).click();
+  await dialog.getByText('sites:read').waitFor();
+  await assertLooksGood(page, 'console-account-token-narrow');
+  await dialog.getByRole('button', { name: 'Narrow' }).click();
+  await page.getByText('Token narrowed.').waitFor();
+  const [narrowed] = (await app.as(ADA).tokens.list()).filter(({ name }) => name === 'Sites');
+  assert.equal(narrowed?.scopes, ['sites:read']);
+});
+
 account('a token needs the password again 16 minutes after the login', async ({ app, browser, page }) => {
   await openConsole(page, '/console/account', ADA);
   await waitForHeading(page, 'Account');

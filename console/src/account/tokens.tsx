@@ -7,6 +7,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
+import { TokenUses } from '../components/token-uses.tsx';
 import { TokenForm } from './token-form.tsx';
 
 const PAGE_SIZE = 50;
@@ -15,6 +16,7 @@ const PAGE_SIZE = 50;
 export const Tokens = () => {
   const queryClient = useQueryClient();
   const [toRevoke, setToRevoke] = useState<Token | null>(null);
+  const [shown, setShown] = useState<Token | null>(null);
   const tokens = useInfiniteQuery(
     trpc.tokens.list.infiniteQueryOptions(
       { limit: PAGE_SIZE },
@@ -41,8 +43,10 @@ export const Tokens = () => {
       <TokenTable
         pages={tokens}
         onRevoke={setToRevoke}
+        onShowUses={setShown}
         empty={<EmptyState title="No tokens">Name one above to create it.</EmptyState>}
       />
+      <TokenUses token={shown} onClose={() => setShown(null)} />
       <ConfirmModal
         isOpen={toRevoke !== null}
         title="Revoke the token?"

@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Outputs } from '../api.ts';
 import { DateText } from './date-text.tsx';
@@ -7,13 +7,19 @@ import type { Column } from './virtual-table.tsx';
 
 export type Token = Outputs['tokens']['list'][number];
 
-type Props = { pages: Pages<Token>; onRevoke: (token: Token) => void; empty: ReactNode };
+type Actions = {
+  onRevoke: (token: Token) => void;
+  /** Shows what a token was used for. */
+  onShowUses?: (token: Token) => void;
+};
+
+type Props = Actions & { pages: Pages<Token>; empty: ReactNode };
 
 /** API tokens: named ones, for scripts, and those that logins created. */
-export const TokenTable = ({ pages, onRevoke, empty }: Props) => (
+export const TokenTable = ({ pages, empty, ...actions }: Props) => (
   <PagedTable
     label="API tokens"
-    columns={columnsOf(onRevoke)}
+    columns={columnsOf(actions)}
     pages={pages}
     keyOf={({ id }) => id}
     empty={empty}
@@ -37,7 +43,7 @@ const LimitsOf = ({ scopes, networks, expires_at: end }: Token) => {
 
 export const labelOf = ({ name }: Token): string => name || 'a token of a login';
 
-const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
+const columnsOf = ({ onRevoke, onShowUses }: Actions): Column<Token>[] => [
   {
     heading: 'Name',
     width: '2fr',
@@ -49,23 +55,35 @@ const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
       ),
   },
   { heading: 'Limits', width: '2fr', cell: (token) => <LimitsOf {...token} /> },
-  { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
-  { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
+  { heading: 'Created', width: '9rem', cell: ({ created_at: date }) => <DateText date={date} /> },
+  { heading: 'Last used', width: '9rem', cell: ({ last_used: date }) => <DateText date={date} /> },
   { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address || '–' },
   {
-    id: 'revoke',
-    heading: <span className="visually-hidden">Revoke</span>,
-    width: '6rem',
+    id: 'actions',
+    heading: <span className="visually-hidden">Actions</span>,
+    width: onShowUses ? '10rem' : '6rem',
     onPhone: 'corner',
     cell: (token) => (
-      <Button
-        variant="default"
-        size="compact-sm"
-        onClick={() => revoke(token)}
-        aria-label={`Revoke ${labelOf(token)}`}
-      >
-        Revoke
-      </Button>
+      <Group gap="xs" wrap="nowrap" justify="flex-end">
+        {onShowUses && (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            onClick={() => onShowUses(token)}
+            aria-label={`Uses of ${labelOf(token)}`}
+          >
+            Uses
+          </Button>
+        )}
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={() => onRevoke(token)}
+          aria-label={`Revoke ${labelOf(token)}`}
+        >
+          Revoke
+        </Button>
+      </Group>
     ),
   },
 ];
