@@ -129,10 +129,10 @@ export const serviceAccountsRouter = router({
     // A repeat changes nothing.
     handlesIdempotency: true,
   })
-    .input(ByToken.extend({ scopes: TOKEN_LIMITS.scopes }))
+    .input(ByToken.extend({ scopes: TOKEN_LIMITS.scopes, networks: TOKEN_LIMITS.networks }))
     .output(TokenOutput)
     .mutation(({ ctx, input }) =>
-      ctx.services.serviceAccounts.narrowToken(ctx.actor, input.id, input.token_id, input.scopes),
+      ctx.services.serviceAccounts.narrowToken(ctx.actor, input.id, input.token_id, input),
     ),
 
   revokeToken: route(settingsProcedure, 'DELETE', '/jb/service-accounts/{id}/tokens/{token_id}/', {

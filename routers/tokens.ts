@@ -160,16 +160,16 @@ export const tokensRouter = router({
   narrow: route(memberProcedure, 'POST', '/jb/tokens/{id}/narrow/', {
     summary: 'Narrow one of your tokens',
     description:
-      'Limits it to `scopes`, or without them to the scopes that its uses of the last 90 days need: see `GET /api/v1/jb/tokens/{id}/uses/`. Never widens it.',
+      'Limits it to `scopes` or `networks`, or without both to the scopes that its uses of the last 90 days need: see `GET /api/v1/jb/tokens/{id}/uses/`. Never widens it.',
     problems: ['reauthentication-required'],
     // A token may narrow itself.
     mayRevokeOwnCredential: true,
     // A repeat changes nothing.
     handlesIdempotency: true,
   })
-    .input(z.object({ id: LongIdKey, scopes: TOKEN_LIMITS.scopes }))
+    .input(z.object({ id: LongIdKey, scopes: TOKEN_LIMITS.scopes, networks: TOKEN_LIMITS.networks }))
     .output(TokenOutput)
-    .mutation(({ ctx, input }) => ctx.services.apiTokens.narrow(ctx.actor, input.id, input.scopes)),
+    .mutation(({ ctx, input }) => ctx.services.apiTokens.narrow(ctx.actor, input.id, input)),
 
   revoke: route(memberProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',

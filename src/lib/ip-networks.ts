@@ -70,6 +70,15 @@ const networkAddress = (address: string, bits: number) => {
  */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
+/** Whether a network is a part of one of these networks, all in CIDR notation. */
+export const isPartOf = (network: string, networks: readonly string[]): boolean => {
+  const [first, bits] = ipaddr.parseCIDR(network);
+  return isInNetworks(
+    first.toString(),
+    networks.filter((other) => ipaddr.parseCIDR(other)[1] <= bits),
+  );
+};
+
 /** Whether an address is in one of these networks, which are in CIDR notation. */
 export const isInNetworks = (address: string, networks: readonly string[]): boolean => {
   if (isIP(address) === 0) return false;

@@ -126,6 +126,16 @@ uses('narrow a token to what it was used for, and break none of it', async ({ ap
   assert.equal(await app.as(ADA).tokens.narrow({ id }), { scopes, ...narrowed });
 });
 
+uses('narrow a token to a part of its networks', async ({ app }) => {
+  const { id } = await app.as(ADA).tokens.createNamed({ name: 'Office', networks: ['10.0.0.0/8'] });
+  const narrow = (network: string) => app.as(ADA).tokens.narrow({ id, networks: [network] });
+
+  const { networks, scopes } = await narrow('10.1.0.0/16');
+  assert.equal([networks, scopes], [['10.1.0.0/16'], null]);
+  for (const wider of ['10.0.0.0/8', '10.2.0.0/16', '2001:db8::/32'])
+    await rejectsWith(narrow(wider), 'invalid-input');
+});
+
 uses('narrow a token that narrows itself', async ({ app }) => {
   const { id, send } = await newToken(app, ADA);
 

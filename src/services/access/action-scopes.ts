@@ -58,6 +58,7 @@ export const scopeOf = (procedure: string, type: ProcedureType): ActionScope => 
 /** What procedures need beside the scope of their noun. */
 export const ALSO_NEEDED: Readonly<Record<string, ActionScope>> = {
   'accessViews.create': OPENS_APPS,
+  'accessViews.embed': OPENS_APPS,
   'apps.launch': OPENS_APPS,
   'apps.openTicket': OPENS_APPS,
   'operations.undo': 'users:write',

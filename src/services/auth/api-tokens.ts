@@ -4,6 +4,7 @@ import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newNamedToken } from '../../lib/ids.ts';
+import { isPartOf } from '../../lib/ip-networks.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, requireConfirmedSession } from '../access/actor.ts';
 import { isWithin } from '../access/scope.ts';
@@ -93,10 +94,10 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ..
     }),
 
   /**
-   * Limits a token of the actor to the requested scopes, or to those that its uses need.
-   * @throws Problem `not-found`, `reauthentication-required`, `invalid-input` on `scopes`
+   * Limits a token of the actor as requested, or to the scopes that its uses need.
+   * @throws Problem `not-found`, `reauthentication-required`, `invalid-input` on `scopes`, `networks`
    */
-  narrow: async (actor: Actor, id: number, requested?: string[]): Promise<ApiTokenRow> => {
+  narrow: async (actor: Actor, id: number, requested: Narrowed): Promise<ApiTokenRow> => {
     await tokenUses.flush();
     return em.transactional(async (tx) => {
       const now = clock.now();
@@ -132,24 +133,33 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ..
     }),
 });
 
+/** Limits that a token gets. Without any, it gets the scopes that its uses need. */
+export type Narrowed = { scopes?: string[] | undefined; networks?: string[] | undefined };
+
 /**
  * Limits a token, and returns it with what has changed.
  * @param within scopes that limit all tokens of its owner; null: all
- * @throws Problem `not-found`, `invalid-input` on `scopes`
+ * @throws Problem `not-found`, `invalid-input` on `scopes`, `networks`
  */
 export const narrowToken = async (
   tx: Em,
   rows: ReturnType<typeof tokenRows>,
   within: readonly string[] | null,
-  requested: string[] | undefined,
+  requested: Narrowed,
   now: Date,
 ): Promise<{ row: ApiTokenRow; changes: Changes }> => {
   const before = await rows.forNoKeyUpdate().executeTakeFirstOrThrow(() => notFound('token'));
   const token = { id: before.id, held: inBoth(before.scopes, within), now };
-  const scopes = await narrowedScopes(tx, token, requested);
-  await kysely(tx).updateTable('api_tokens').set({ scopes }).where('id', '=', before.id).execute();
-  const row = { ...before, scopes };
-  return { row, changes: diffColumns(before, row, ['scopes']) };
+  const { networks = before.networks } = requested;
+  const wider = networks?.filter((network) => before.networks && !isPartOf(network, before.networks)) ?? [];
+  if (wider.length > 0) throw invalid({ networks: [`The token is not accepted from ${wider.join(', ')}.`] });
+  const scopes =
+    requested.networks && !requested.scopes
+      ? before.scopes
+      : await narrowedScopes(tx, token, requested.scopes);
+  await kysely(tx).updateTable('api_tokens').set({ scopes, networks }).where('id', '=', before.id).execute();
+  const row = { ...before, scopes, networks };
+  return { row, changes: diffColumns(before, row, ['scopes', 'networks']) };
 };
 
 /** The limits of the token of a request. */

@@ -26,6 +26,7 @@ import {
   type ApiTokenRow,
   limitsOf,
   MAX_NAMED_TOKENS,
+  type Narrowed,
   narrowest,
   narrowToken,
   tokenRows,
@@ -227,7 +228,7 @@ export const createServiceAccounts = ({
       actor: Actor,
       id: number,
       tokenId: number,
-      requested?: string[],
+      requested: Narrowed,
     ): Promise<ApiTokenRow> => {
       await tokenUses.flush();
       return em.transactional(async (tx) => {
