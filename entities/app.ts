@@ -32,6 +32,8 @@ export const App = defineEntity({
     launchUrl: p.string().length(2048).default(''),
     inMaintenance: p.boolean().default(false),
     maintenanceMessage: p.text().default(''),
+    /** Whether it heeds `read_only` in tickets, so that others may look at it as a person. */
+    viewAs: p.boolean().default(false),
     /** Whether members of the client who do not have it may ask for it. */
     isRequestable: p.boolean().default(false),
     packageInfo: p.json<PackageInfo>().columnType('json').defaultRaw(`'{}'`),

@@ -71,6 +71,10 @@ export const Client = defineEntity({
     isOpen: p.boolean().default(true),
     /** Sites whose pages may show its apps in frames: `https://portal.example.com`. */
     embedOrigins: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    /** Whether its help desk may look at apps as members. */
+    helpDeskMayViewAs: p.boolean().default(false),
+    /** Whether members get a mail when someone looks at an app as them. */
+    mailViewAs: p.boolean().default(false),
   },
 });
 

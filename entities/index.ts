@@ -18,6 +18,7 @@ import { ClientDomain, ExternalIdentity, SsoConnection, SsoGroup, SsoLogout } fr
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
 import { EmailChange, UserSchema } from './user.ts';
+import { ViewAs } from './view-as.ts';
 import { WebhookDelivery, WebhookSchema } from './webhook.ts';
 
 /**
@@ -39,7 +40,7 @@ export const entities = [
   ...[Group, GroupMember, GroupApp],
   ...[SsoConnection, SsoGroup, ClientDomain, ExternalIdentity, SsoLogout],
   ...[AccessRequestSchema, AccessView, AccessViewUse, EmbedSession],
-  ...[LaunchCode, SigningKey, TicketRevocation],
+  ...[LaunchCode, SigningKey, TicketRevocation, ViewAs],
   ...[WebhookSchema, WebhookDelivery],
   ...[ClientReminders],
 ];

@@ -5,6 +5,7 @@ import { index, instant, uniqueIndex } from './columns.ts';
 import { ApiToken, PasswordLink } from './credentials.ts';
 import { Invitation } from './invitation.ts';
 import { EmailChange, User } from './user.ts';
+import { ViewAs } from './view-as.ts';
 import { WebhookSchema } from './webhook.ts';
 
 export const MAIL_KINDS = [
@@ -36,6 +37,7 @@ export const MAIL_KINDS = [
   'inactivity-warning',
   'weekly-digest',
   'token-ending',
+  'viewed-as',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
@@ -62,7 +64,7 @@ export const OutboxMailSchema = defineEntity({
     // Partial indexes, because these columns are null in most mails.
     ...[
       ...['user_id', 'password_link_id', 'email_change_id', 'access_request_id', 'webhook_id'],
-      'token_id',
+      ...['token_id', 'view_as_id'],
     ].map((column) =>
       index(`outbox_mails_${column}_index`, `outbox_mails (${column}) where ${column} is not null`),
     ),
@@ -96,6 +98,7 @@ export const OutboxMailSchema = defineEntity({
       p.manyToOne(AccessRequestSchema).nullable().deleteRule('set null').updateRule('no action'),
     webhook: () => p.manyToOne(WebhookSchema).nullable().deleteRule('set null').updateRule('no action'),
     token: () => p.manyToOne(ApiToken).nullable().deleteRule('set null').updateRule('no action'),
+    viewAs: () => p.manyToOne(ViewAs).nullable().deleteRule('set null').updateRule('no action'),
     /** The bulk request that caused the mail. A repeated request mails each person once. No foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */

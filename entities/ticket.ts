@@ -3,8 +3,12 @@ import { AccessView, AccessViewUse } from './access-view.ts';
 import { App } from './app.ts';
 import { instant, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
+import { ViewAs } from './view-as.ts';
 
-/** A code that an app exchanges once for a ticket: for a logged-in user, or for a use of an access view. */
+/**
+ * A code that an app exchanges once for a ticket: for a logged-in user, for a use of an access view, or for a look of the user as another
+ * person.
+ */
 export const LaunchCode = defineEntity({
   name: 'LaunchCode',
   tableName: 'launch_codes',
@@ -21,6 +25,7 @@ export const LaunchCode = defineEntity({
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     accessViewUse: () =>
       p.manyToOne(AccessViewUse).nullable().index().deleteRule('cascade').updateRule('no action'),
+    viewAs: () => p.manyToOne(ViewAs).nullable().index().deleteRule('cascade').updateRule('no action'),
     stackSlug: p.string().length(64).nullable(),
     /** How the user had logged in, as in `sessions`, and when. Null without a session. */
     methods: p.array().columnType('text[]').nullable(),

@@ -5,8 +5,9 @@ import { can } from '../src/services/access/permissions.ts';
 import { AppVersionInput, MessageOutput } from './app-packages.ts';
 import { appRemovalProcedures } from './apps-removal.ts';
 import { routesOf } from './procedure-meta.ts';
+import { AccessExplanationOutput } from './schemas/access.ts';
 import { Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
-import { AppKey, ByApp, Id, LongIdKey } from './schemas/keys.ts';
+import { AppKey, ByApp, EmailKey, Id, LongIdKey } from './schemas/keys.ts';
 import {
   limitedPagingFields,
   listOf,
@@ -17,6 +18,7 @@ import {
 } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder } from './schemas/row-encoder.ts';
+import { personIdentity } from './schemas/users.ts';
 import { TicketOutput } from './tickets.ts';
 import { appProcedure, memberProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
@@ -71,6 +73,8 @@ const AppStatusOutput = Output('AppStatus', {
   maintenance_message: z.string(),
   /** Where the app is opened; empty if its package names no URL. */
   launch_url: z.string(),
+  /** Whether its package declares that others may look at it as a person. */
+  view_as: z.boolean(),
   /** Whether members of the client who do not have the app may ask for it. */
   is_requestable: z.boolean(),
 });
@@ -106,6 +110,28 @@ const AppVersionOutput = Output('AppVersion', {
   is_current: z.boolean(),
   /** Whether this version was fetched last, so that the next load applies it. */
   is_staged: z.boolean(),
+});
+
+/** Two email addresses, separated by a comma. */
+const TwoPeople = Text(2048)
+  .transform((emails) => emails.split(','))
+  .pipe(
+    z
+      .array(EmailKey)
+      .length(2, 'Must be two email addresses, separated by a comma.')
+      .refine(([one, other]) => one !== other, 'Must be two people.'),
+  );
+
+const ComparedPersonOutput = Output('ComparedPerson', {
+  ...personIdentity,
+  is_active: z.boolean(),
+  /** In the client of the app, as in tickets. Empty for a person who does not belong to it. */
+  roles: z.array(z.string()),
+  /** Names of all groups of the client that the person belongs to. */
+  groups: z.array(z.string()),
+  /** Null: none, or values of an account that the caller must not know. */
+  data_permissions: AnyObject.nullable(),
+  ...AccessExplanationOutput.shape,
 });
 
 const packageRoute = routesOf('App fetch and load');
@@ -183,6 +209,16 @@ export const appsRouter = router({
         ? versions
         : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
+
+  compare: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/compare/', {
+    summary: 'Compare two people in an app',
+    description:
+      'What each of the two `people` has in the client of the app: roles, groups, data permissions, and whether and why they may open it. In the order of the addresses.',
+    example: { people: 'ada@acme.test,grace@acme.test' },
+  })
+    .input(z.object({ app_id: AppKey, people: TwoPeople }))
+    .output(Output('AppComparison', { app: z.object(appIdentity), people: z.array(ComparedPersonOutput) }))
+    .query(({ ctx, input }) => ctx.services.accessExplanation.compare(ctx.actor, input.app_id, input.people)),
 
   openTicket: route(memberProcedure, 'POST', '/jb/apps/{app_id}/ticket/', {
     summary: 'Get a ticket for an app',

@@ -37,6 +37,9 @@ const passwordFlags = {
   password_require_special: z.boolean(),
 };
 
+/** Who else may look at apps as members, and whether the members get a mail. */
+const viewAsFlags = { help_desk_may_view_as: z.boolean(), mail_view_as: z.boolean() };
+
 const ClientOutput = Output('Client', {
   id: z.int(),
   site: z.object({ domain: z.string(), formatted_name: z.string().meta({ examples: ['localhost'] }) }),
@@ -48,6 +51,7 @@ const ClientOutput = Output('Client', {
   password_min_length: z.int().meta({ examples: [8] }),
   ...passwordFlags,
   password_expiration_days: z.int().meta({ examples: [0] }),
+  ...viewAsFlags,
 });
 
 /** Who may open the apps of a client. */
@@ -103,6 +107,7 @@ const ClientChanges = z.object({
   password_min_length: z.int().min(0).max(128),
   ...passwordFlags,
   password_expiration_days: z.int().min(0).max(3650),
+  ...viewAsFlags,
 });
 
 /** The texts of an invitation mail. */

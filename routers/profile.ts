@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { unconfined } from '../src/services/access/actor.ts';
 import { routesOf } from './procedure-meta.ts';
 import { NewEmail, NoInput, OptionalInput, PersonName, Text } from './schemas/fields.ts';
-import { LinkToken } from './schemas/keys.ts';
+import { LinkToken, LongIdKey } from './schemas/keys.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { PendingEmail, UserOutput, userOutput } from './schemas/users.ts';
 import { accountProcedure, publicProcedure, router } from './trpc.ts';
+import { LookOutput } from './users-view-as.ts';
 
 const route = routesOf('Profile');
 
@@ -62,6 +64,15 @@ export const profileRouter = router({
     .input(NoInput)
     .output(z.void())
     .mutation(({ ctx }) => ctx.services.emailChanges.cancelOwn(ctx.actor)),
+
+  viewedAs: route(accountProcedure, 'GET', '/jb/profile/viewed-as/', {
+    summary: 'List who looked at apps as you',
+    description:
+      'Read-only, with the reason. Newest first. `cursor` is the id of the last look of the previous page.',
+  })
+    .input(OptionalInput(limitedPagingFields(LongIdKey)))
+    .output(z.array(LookOutput))
+    .query(({ ctx, input }) => ctx.services.looks.ofPerson(ctx.actor, toPageRequest(ctx, input))),
 
   /** A POST, because the token must not appear in a URL. */
   verifyEmail: route(publicProcedure, 'POST', '/jb/profile/email/verify/', {

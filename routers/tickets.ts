@@ -34,6 +34,9 @@ const IntrospectionOutput = Output('Introspection', {
       show_header: z.boolean(),
       show_footer: z.boolean(),
       language_code: z.string(),
+      /** Who looks at the app as the person of the ticket. */
+      act: z.object({ sub: z.string(), email: z.string() }).nullable(),
+      read_only: z.boolean(),
       amr: z.array(z.string()),
       auth_time: z.int().nullable(),
       jti: z.string(),

@@ -35,6 +35,7 @@ import { dataRightsProcedures } from './users-data-rights.ts';
 import { factorProcedures } from './users-factors.ts';
 import { identityProcedures } from './users-identities.ts';
 import { personProcedures } from './users-person.ts';
+import { viewAsProcedures } from './users-view-as.ts';
 
 const route = routesOf('Users');
 
@@ -288,5 +289,6 @@ export const usersRouter = router({
   ...personProcedures,
   ...factorProcedures,
   ...identityProcedures,
+  ...viewAsProcedures,
   ...dataRightsProcedures,
 });

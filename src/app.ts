@@ -32,6 +32,7 @@ import { finishErasures } from './services/data-rights/erasure.ts';
 import { createEventHub } from './services/events/event-hub.ts';
 import { maintainEvents } from './services/events/event-rows.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
+import { closeLooks } from './services/gate/looks.ts';
 import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
 import { createServiceFactories } from './services/index.ts';
@@ -258,6 +259,7 @@ const maintenanceTasks = (resources: Resources) => {
     domains: (signal) =>
       recheckDomains({ em: fork(), now: clock.now(), audit, readTxtRecords, logger }, signal),
     embeds: () => pruneEmbeds(fork(), clock.now()),
+    looks: () => closeLooks(fork(), audit, clock.now(), auditDays),
     responses: () => pruneResponses(fork(), clock.now(), idempotencyHours),
     events: () => maintainEvents(fork()),
     audit: () => {

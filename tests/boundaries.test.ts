@@ -49,7 +49,7 @@ const ROOMS: Record<string, string[]> = {
   packages: ['access', 'idempotency', 'audit'],
   apps: ['access', 'audit', 'clients', 'auth'],
   usage: ['access', 'idempotency', 'accounts', 'clients', 'auth', 'apps'],
-  gate: ['access', 'accounts', 'audit', 'policies', 'auth', 'apps', 'usage'],
+  gate: ['outbox', 'access', 'accounts', 'audit', 'policies', 'auth', 'apps', 'usage'],
   users: ['outbox', 'access', 'accounts', 'audit', 'policies', 'clients', 'auth', 'passwords', 'apps'],
   invitations: [
     'outbox',

@@ -4,13 +4,20 @@ import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey, jw
 import {
   JWKS_PATH,
   MAX_TICKET_SECONDS,
+  REQUIRED_CLAIMS,
   readClaims,
   TICKET_ALGORITHM,
-  TICKET_CLAIMS,
+  type TicketActor,
   type TicketClaims,
 } from '../lib/ticket-claims.ts';
 
-export type { TicketClaims };
+export type { TicketActor, TicketClaims };
+
+/**
+ * `actor`: the person who looks at the app as the person of the ticket, or null. `readOnly`: whether the app must refuse all changes, and
+ * record no usage.
+ */
+export type VerifiedTicket = TicketClaims & { actor: TicketActor | null; readOnly: boolean };
 
 export type VerifyOptions = {
   /** The public address of Steward, as in its setting BASE_URL. */
@@ -58,7 +65,7 @@ const CLOCK_TOLERANCE_SECONDS = 30;
  * Verifies a ticket with the public keys of Steward, which are cached.
  * @throws TicketError
  */
-export const verifyTicket = async (ticket: string, options: VerifyOptions): Promise<TicketClaims> => {
+export const verifyTicket = async (ticket: string, options: VerifyOptions): Promise<VerifiedTicket> => {
   const { app, clockToleranceSeconds = CLOCK_TOLERANCE_SECONDS, now } = options;
   // Without them, the tickets of every app would be accepted.
   if (!app || !options.issuer) throw new TypeError('verifyTicket needs the issuer and the app.');
@@ -69,13 +76,14 @@ export const verifyTicket = async (ticket: string, options: VerifyOptions): Prom
       algorithms: [TICKET_ALGORITHM],
       issuer,
       audience: app,
-      requiredClaims: TICKET_CLAIMS,
+      requiredClaims: REQUIRED_CLAIMS,
       clockTolerance: clockToleranceSeconds,
       // Refuses tickets issued in the future: a clock that is behind must not prolong them.
       maxTokenAge: MAX_TICKET_SECONDS,
       ...(now && { currentDate: now }),
     });
-    return readClaims(ticket);
+    const claims = readClaims(ticket);
+    return { ...claims, actor: claims.act, readOnly: claims.read_only };
   } catch (error) {
     throw new TicketError(codeOf(error), error);
   }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type TicketClaims, TicketError, verifyTicket } from '../client/tickets.ts';
+import { TicketError, type VerifiedTicket, verifyTicket } from '../client/tickets.ts';
 import type { Config } from '../config/config.ts';
 import { type Html, html, htmlDocument, trusted } from '../lib/html.ts';
 import { leadsToApi } from '../lib/urls.ts';
@@ -58,10 +58,36 @@ export const serveDemoApps = (server: FastifyInstance, { issuer, steward, store 
     }
     const claims = sessions.find(request.cookies[COOKIE], slug);
     return claims === null
-      ? closedPage(reply, launchUrl, 'This app has no session of yours, or it has ended.')
-      : appPage(reply, claims);
+      ? closedPage(reply, launchUrl, NO_SESSION)
+      : appPage(reply, claims, { launchUrl, checks: checks.get(slug) ?? 0 });
+  });
+
+  /** The only change that these apps make. */
+  const checks = new Map<string, number>();
+  server.register(async (forms) => {
+    forms.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      (_request, _body, done) => done(null),
+    );
+    forms.post<AppRequest>('/demo-apps/:slug/checks/', async (request, reply) => {
+      const { slug } = request.params;
+      const launchUrl = `${issuer}/launch/${encodeURIComponent(slug)}/`;
+      const claims = sessions.find(request.cookies[COOKIE], slug);
+      if (claims === null) return closedPage(reply, launchUrl, NO_SESSION);
+      // Not only the page: someone who looks as another person could send the form all the same.
+      if (claims.readOnly)
+        return send(reply.code(403), {
+          title: 'Read-only',
+          body: html`<main><h1>You look at this app read-only</h1></main>`,
+        });
+      checks.set(slug, (checks.get(slug) ?? 0) + 1);
+      return reply.redirect(`${issuer}/demo-apps/${encodeURIComponent(slug)}/`, 303);
+    });
   });
 };
+
+const NO_SESSION = 'This app has no session of yours, or it has ended.';
 
 class CodeRefused extends Error {}
 
@@ -73,7 +99,7 @@ const redeemCode = async (
   { issuer, steward }: StewardUrls,
   slug: string,
   code: string,
-): Promise<TicketClaims> => {
+): Promise<VerifiedTicket> => {
   const response = await fetch(`${steward}/api/v1/gate/exchange/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -90,17 +116,19 @@ const redeemCode = async (
  * the app does not notice that Steward has withdrawn the access.
  */
 const createSessions = () => {
-  const sessions = new Map<string, { claims: TicketClaims; expiresAt: number }>();
+  const sessions = new Map<string, { claims: VerifiedTicket; expiresAt: number }>();
   return {
     /** @returns the secret of the session */
-    start: (claims: TicketClaims): string => {
+    start: (claims: VerifiedTicket): string => {
       const secret = randomBytes(32).toString('base64url');
-      sessions.set(secret, { claims, expiresAt: performance.now() + SESSION_MS });
+      // A look as another person can end at any time: it lasts no longer than the ticket.
+      const lifetimeMs = claims.readOnly ? (claims.exp - claims.iat) * 1000 : SESSION_MS;
+      sessions.set(secret, { claims, expiresAt: performance.now() + lifetimeMs });
       const [oldest] = sessions.keys();
       if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
       return secret;
     },
-    find: (secret: string | undefined, slug: string): TicketClaims | null => {
+    find: (secret: string | undefined, slug: string): VerifiedTicket | null => {
       const session = sessions.get(secret ?? '');
       const isValid = session?.claims.app.slug === slug && session.expiresAt > performance.now();
       return isValid ? session.claims : null;
@@ -114,18 +142,23 @@ const STYLE_HASH = createHash('sha256').update(CSS).digest('base64');
 const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 const NUMBER = new Intl.NumberFormat('en');
 
-const appPage = (reply: FastifyReply, claims: TicketClaims): FastifyReply => {
-  const { app, client, stack, name, roles, data_permissions } = claims;
+type Shown = { launchUrl: string; checks: number };
+
+const appPage = (reply: FastifyReply, claims: VerifiedTicket, { launchUrl, checks }: Shown): FastifyReply => {
+  const { app, client, stack, name, email, roles, data_permissions, actor, readOnly } = claims;
   const all = rowsOf(app.slug);
   const rows = permittedRows(all, data_permissions);
   return send(reply, {
     title: app.label,
     body: html`<header><strong>${app.label}</strong> <span class="muted">${client.name}</span></header>
 <main>
+${actor !== null && html`<p class="banner" role="status"><strong>${actor.email} is looking as ${email} — read-only</strong> <a href="${launchUrl}">End</a></p>`}
 <h1>Hello, ${name || 'guest'}</h1>
 <p>${describeOpening(claims)} Roles: ${roles.join(', ')}.${stack !== null && html` Page: ${stack}.`}</p>
 <p class="notice">${describePermissions(data_permissions, rows.length, all.length)}</p>
 ${rows.length > 0 && tableOf(app.label, rows)}
+<form method="post" action="checks/"><button${readOnly && html` disabled`}>I have checked these numbers</button>
+<span class="muted">Checked ${checks} times</span></form>
 <details>
 <summary>What the ticket says</summary>
 <pre>${JSON.stringify(claims, null, 2)}</pre>
@@ -145,12 +178,12 @@ const closedPage = (reply: FastifyReply, launchUrl: string, reason: string): Fas
 </main>`,
   });
 
-const describeOpening = ({ email, access_view }: TicketClaims): string => {
+const describeOpening = ({ email, access_view }: VerifiedTicket): string => {
   const person = email === null ? '' : ` You are ${email}.`;
   return access_view === null ? person.trim() : `An access view opened this app.${person}`;
 };
 
-const describePermissions = (permissions: TicketClaims['data_permissions'], seen: number, all: number) => {
+const describePermissions = (permissions: VerifiedTicket['data_permissions'], seen: number, all: number) => {
   if (permissions === null) return `You have no data permissions, so you see all ${all} rows.`;
   const conditions = Object.entries(permissions).map(
     ([column, values]) => `${column} is ${LIST.format([values].flat().map(String)) || 'nothing'}`,
@@ -180,7 +213,7 @@ const send = (reply: FastifyReply, { title, body }: { title: string; body: Html 
     .header('cache-control', 'no-store')
     .header(
       'content-security-policy',
-      `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
     )
     .send(htmlDocument({ title, head: html`<style>${trusted(CSS)}</style>`, body }).toString());
 

@@ -81,7 +81,7 @@ const addClients = async (tx: Em, content: typeof WORKSPACE, port: number, appsC
   apps.forEach(({ clientId, ...app }, index) => {
     // Distinct times, because lists of apps are ordered by age.
     const createdAt = new Date(appsCreatedAt.getTime() + index);
-    tx.create(App, { ...app, client: tx.getReference(Client, clientId), createdAt });
+    tx.create(App, { ...app, client: tx.getReference(Client, clientId), viewAs: true, createdAt });
   });
   for (const { appId, ...stack } of stacks) tx.create(Stack, { ...stack, app: tx.getReference(App, appId) });
   await tx.flush();

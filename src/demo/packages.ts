@@ -30,6 +30,7 @@ const manifestOf = ({ slug, version, label, stacks }: (typeof PACKAGES)[number])
   footer_html: '<p>Sample data.</p>',
   show_help: true,
   show_footer: false,
+  view_as: true,
   stacks: stacks.map((stack) => ({ slug: stack, label: titleOf(stack) })),
 });
 

@@ -32,6 +32,11 @@ const PROBLEMS = {
   ],
   'user-exists': [400, 'Duplicate user', 'A user with this email address already exists.'],
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
+  'view-as-unsupported': [
+    400,
+    'View as someone not supported',
+    'This app does not declare `view_as` in its package: it would let you make changes as this person.',
+  ],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],
   forbidden: [403, 'Forbidden', 'Your role does not allow this.'],
   'confined-session': [

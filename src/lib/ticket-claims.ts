@@ -9,6 +9,9 @@ export const JWKS_PATH = '/.well-known/jwks.json';
 
 export const TICKET_ALGORITHM = 'ES256';
 
+/** Who looks at the app as the person (RFC 8693, 4.1). `sub` is a handle. */
+export type TicketActor = { sub: string; email: string };
+
 /** A ticket's claims about the person who opens an app. Every claim is always present. */
 export type TicketClaims = {
   /** The address of Steward: BASE_URL. */
@@ -39,7 +42,11 @@ export type TicketClaims = {
   show_footer: boolean;
   /** Two letters, or empty. */
   language_code: string;
-  /** How the person has logged in, by RFC 8176: `pwd`, `otp`, `mfa`. Empty if they opened the app without a session. */
+  /** Who looks at the app as the person; null if the person opens it themselves. */
+  act: TicketActor | null;
+  /** Whether the app must not change anything, nor record usage: someone looks at it as the person. */
+  read_only: boolean;
+  /** How the person, or `act`, has logged in, by RFC 8176: `pwd`, `otp`, `mfa`. Empty if they opened the app without a session. */
   amr: string[];
   /** When they logged in, or confirmed the login, in seconds; null without a session. */
   auth_time: number | null;
@@ -51,7 +58,7 @@ export type TicketClaims = {
   issued_ms: number;
 };
 
-/** `satisfies` reports missing claims. */
+/** Whether verifiers require it. Services before `act` issue tickets without it. `satisfies` reports missing claims. */
 const CLAIMS = {
   iss: true,
   aud: true,
@@ -69,18 +76,22 @@ const CLAIMS = {
   show_header: true,
   show_footer: true,
   language_code: true,
+  act: false,
+  read_only: false,
   amr: true,
   auth_time: true,
   jti: true,
   iat: true,
   exp: true,
   issued_ms: true,
-} satisfies Record<keyof TicketClaims, true>;
+} satisfies Record<keyof TicketClaims, boolean>;
 
-export const TICKET_CLAIMS = Object.keys(CLAIMS);
+export const REQUIRED_CLAIMS = Object.entries(CLAIMS).flatMap(([claim, isRequired]) =>
+  isRequired ? [claim] : [],
+);
 
 /** The claims of a verified ticket with all digits of their integers, which `jose` rounds. */
 export const readClaims = (ticket: string): TicketClaims => {
   const [, claims = ''] = ticket.split('.');
-  return parseJson(new TextDecoder().decode(base64url.decode(claims)));
+  return { act: null, read_only: false, ...parseJson(new TextDecoder().decode(base64url.decode(claims))) };
 };

@@ -30,6 +30,7 @@ import { createAccessViews } from './gate/access-views.ts';
 import { createOneTimeViews } from './gate/embeds.ts';
 import { createForwardAuth } from './gate/forward-auth.ts';
 import { createLaunches } from './gate/launches.ts';
+import { createLooks } from './gate/looks.ts';
 import { createKeyRotation } from './gate/signing-keys.ts';
 import { createTicketRevocations } from './gate/ticket-revocations.ts';
 import { createTickets } from './gate/tickets.ts';
@@ -140,6 +141,7 @@ const factories = {
   ticketRevocations: createTicketRevocations,
   forwardAuth: createForwardAuth,
   launches: createLaunches,
+  looks: createLooks,
   keyRotation: createKeyRotation,
   usage: createUsage,
   usageStats: createUsageStats,

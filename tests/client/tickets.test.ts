@@ -69,9 +69,27 @@ verification('returns the claims, and fetches the keys once', async ({ app }) =>
 
   const all = await Promise.all(Array.from({ length: 20 }, () => verify(app, served, ticket)));
 
-  for (const claims of all) assert.equal(claims, claimsIn(ticket));
+  for (const claims of all) assert.equal(claims, { ...claimsIn(ticket), actor: null, readOnly: false });
   assert.is(served.fetches(), 1);
 });
+
+verification(
+  'says who looks at the app as the person, also if an older service does not state it',
+  async ({ app }) => {
+    await using served = await serveKeys(app);
+    const ticket = await ticketOf(app, GRACE);
+    const act = { sub: '@root', email: ROOT };
+    const looked = await verify(app, served, await resign(app, ticket, { act, read_only: true }));
+    const old = await verify(
+      app,
+      served,
+      await resign(app, ticket, { act: undefined, read_only: undefined }),
+    );
+
+    assert.equal([looked.actor, looked.readOnly], [act, true]);
+    assert.equal([old.actor, old.readOnly], [null, false]);
+  },
+);
 
 verification('refuses tickets for other apps and of other issuers', async ({ app }) => {
   await using served = await serveKeys(app);

@@ -12,7 +12,7 @@ const exporting = appSuite('users.export');
 const LISTS = [
   ...['email_changes', 'memberships', 'app_grants', 'access_requests', 'invitations_received'],
   ...['invitations_sent', 'mails', 'sessions', 'second_factors', 'external_identities', 'tokens'],
-  ...['saved_filters', 'access_views', 'access_view_uses', 'usage', 'audit'],
+  ...['saved_filters', 'access_views', 'access_view_uses', 'viewed_as', 'usage', 'audit'],
 ];
 
 const download = async (app: TestApp, email: string, as: string) => {

@@ -178,4 +178,35 @@ access('data counts in the apps of all clients that a superuser gives at once', 
     assert.equal((await claimsOf(app, email, appId)).data_permissions, EXTRA);
 });
 
+access('compare shows what two people have in the client of an app, and why', async ({ app }) => {
+  await app.as(ACME).users.update({ email: ADA, extra: { region: ['North'] } });
+  const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Analysts', members: [ADA], apps: [CHURN] });
+  const { app: compared, people } = await app
+    .as(ACME)
+    .apps.compare({ app_id: CHURN, people: `${ACME},${ADA}` });
+  const idle = await app.as(ACME).apps.compare({ app_id: CHURN, people: `${ADA},${IDLE}` });
+
+  assert.is(compared.slug, 'churn');
+  assert.equal(fieldsOf(people, 'email', 'roles', 'groups', 'data_permissions', 'allowed'), [
+    [ACME, ['client-admin'], [], null, true],
+    [ADA, ['member'], ['Analysts'], { region: ['North'] }, true],
+  ]);
+  assert.equal(fieldOf(people[1]?.paths ?? [], 'kind'), ['grant', 'group']);
+  assert.equal(fieldOf(idle.people[1]?.blockers ?? [], 'code'), ['user-inactive']);
+  await app.as(ACME).groups.remove({ id: 1, group_id: id });
+});
+
+access('compare needs exactly two people, whom the caller sees with the client', async ({ app }) => {
+  const compare = (who: string, people: string, app_id = SALES) =>
+    app.as(who).apps.compare({ app_id, people });
+
+  for (const people of [ADA, `${ADA},${ADA}`, `${ADA},${GRACE},${IDLE}`])
+    await rejectsWith(compare(ACME, people), 'invalid-input');
+  await rejectsWith(compare(ACME, `${ADA},${EDSGER}`), 'not-found');
+  await rejectsWith(compare(GLOBEX, `${ADA},${GRACE}`), 'not-found');
+  await rejectsWith(compare(ADA, `${ADA},${GRACE}`), 'forbidden');
+  const { people } = await compare(ROOT, `${EDSGER},${ROOT}`);
+  assert.equal(fieldOf(people, 'roles'), [[], ['superuser']]);
+});
+
 access.run();

@@ -84,6 +84,7 @@ apps('status returns the running version to everyone who may open the app', asyn
     in_maintenance: false,
     maintenance_message: '',
     launch_url: '',
+    view_as: true,
     is_requestable: false,
   };
   for (const who of [ADA, GRACE, ACME, STAFF, ROOT])
@@ -91,7 +92,7 @@ apps('status returns the running version to everyone who may open the app', asyn
 
   const launch_url = 'https://apps.acme.test/sales/';
   await install(app, { slug: 'sales', version: '1.0.0', label: 'Sales live', launch_url });
-  const loaded = { ...expected, label: 'Sales live', version: '1.0.0', launch_url };
+  const loaded = { ...expected, label: 'Sales live', version: '1.0.0', launch_url, view_as: false };
   assert.equal(await app.as(ADA).apps.status(sales), loaded);
 });
 

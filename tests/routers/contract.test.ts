@@ -22,6 +22,7 @@ const WITHOUT_REST_PATH = [
   'users.activity',
   'users.people',
   'users.screen',
+  'users.viewableApps',
   'usage.series',
   'usage.top',
   'usage.topApps',

@@ -47,6 +47,8 @@ tickets('openTicket says who opens which app', async ({ app }) => {
     show_header: true,
     show_footer: true,
     language_code: '',
+    act: null,
+    read_only: false,
     amr: [],
     auth_time: null,
     exp: now + 120,

@@ -72,6 +72,9 @@ const fillTables = async (app: TestApp): Promise<void> => {
   await addRows(app, 'email_changes', { user_id: id, ...change });
   const request = { app_id: SALES, reason: 'Zephyrine needs it', decision_reason: 'Not Quillfeather' };
   await addRows(app, 'access_requests', { ...common, ...request });
+  const looked = { app_id: SALES, client_id: 1, session_id: 0, reason: 'Zephyrine asked', link_digest: 'f' };
+  const { id: actor_id } = await rowOf(app, 'users', { email: ACME });
+  await addRows(app, 'view_as', { ...looked, actor_id, user_id: id, begun_at: now, ends_at: later });
   const stored = { key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') };
   await addRows(app, 'idempotent_responses', { ...common, ...stored });
   const keys = ['password', 'code', 'reset'].map((limit) => ({

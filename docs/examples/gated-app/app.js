@@ -19,8 +19,14 @@ const visibleTo = (permissions) =>
 
 const escapeHtml = (text) => text.replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-const page = ({ name, app, access_view, data_permissions }) => `<!doctype html>
+const banner = ({ actor, email }) =>
+  actor === null
+    ? ''
+    : `<p role="status"><b>${escapeHtml(`${actor.email} is looking as ${email} — read-only`)}</b></p>`;
+
+const page = ({ name, app, access_view, data_permissions, ...claims }) => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>${escapeHtml(app.label)}</title>
+${banner(claims)}
 <h1>Hello, ${escapeHtml(name || 'guest')}</h1>
 <p>${access_view === null ? 'You are logged in.' : 'A link opened this app for you.'}</p>
 <table><caption>${escapeHtml(app.label)}</caption>
@@ -36,6 +42,8 @@ createServer(async (request, response) => {
   const slug = request.url.split('/')[1];
   try {
     const claims = await verifyTicket(String(ticket), { issuer, app: slug });
+    if (claims.readOnly && request.method !== 'GET')
+      return response.writeHead(403).end('You look at this app read-only.\n');
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
     response.end(page(claims));
   } catch (error) {

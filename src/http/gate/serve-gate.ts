@@ -11,6 +11,7 @@ import { isBrowserOutsideApi } from '../pages/serve-pages.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { sendProblem } from '../rest/problem-document.ts';
 import { acceptsSecureCookies, embedCookieName } from './embed-cookie.ts';
+import { lookCookieName } from './look-cookie.ts';
 
 const GATE_PATH = '/gate/:app_slug/';
 
@@ -22,11 +23,13 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
     reply.header('vary', 'Cookie, Authorization');
     const slug = request.params.app_slug;
     const context = contextOf(request, deps);
-    const embedSecret = request.cookies[embedCookieName(slug, acceptsSecureCookies(deps.baseUrl))] ?? null;
+    const isSecure = acceptsSecureCookies(deps.baseUrl);
+    const look = request.cookies[lookCookieName(slug, isSecure)] ?? null;
+    const embed = request.cookies[embedCookieName(slug, isSecure)] ?? null;
     try {
       const { forwardAuth } = context.openServices();
       const admitted = createTimeLimit(deps.timeLimitMs).run(() =>
-        forwardAuth.admit(slug, embedSecret, context.findActor),
+        forwardAuth.admit(slug, { look, embed }, context.findActor),
       );
       return admit(reply, await admitted);
     } catch (error) {
@@ -35,6 +38,7 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
       const step = problem.loginStep;
       return refuse(reply, problem, {
         login: deps.baseUrl + (step === undefined ? loginPath(next) : stepUpPath(step, next)),
+        launch: look === null ? null : deps.baseUrl + launchPath(slug),
         redirects: request.query.redirect === '1',
         deps,
       });
@@ -48,7 +52,7 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
 
 /** All headers are always sent: Caddy would forward the placeholder of an absent one. */
 const admit = (reply: FastifyReply, admission: Admission): FastifyReply => {
-  const { user, client, roles, ticket, code, embedOrigins } = admission;
+  const { user, client, roles, ticket, code, viewer, embedOrigins } = admission;
   return reply
     .code(204)
     .header('x-steward-user', toAscii(user))
@@ -56,13 +60,16 @@ const admit = (reply: FastifyReply, admission: Admission): FastifyReply => {
     .header('x-steward-roles', roles.join(','))
     .header('x-steward-ticket', ticket ?? '')
     .header('x-steward-code', code ?? '')
+    .header('x-steward-actor', toAscii(viewer ?? ''))
+    .header('x-steward-read-only', String(viewer !== null))
     .header('x-steward-frame-ancestors', embedOrigins.join(' ') || "'none'")
     .send();
 };
 
-type Refusal = { login: string; redirects: boolean; deps: ContextDeps };
+/** `launch`: where a browser whose look has ended opens the app again; otherwise null. */
+type Refusal = { login: string; launch: string | null; redirects: boolean; deps: ContextDeps };
 
-const refuse = async (reply: FastifyReply, problem: Problem, { login, redirects, deps }: Refusal) => {
+const refuse = async (reply: FastifyReply, problem: Problem, { login, launch, redirects, deps }: Refusal) => {
   const isLoggedOut = problem.status === 401;
   if (isLoggedOut) reply.header('x-steward-login', login);
   if (problem.status >= 500 && problem.code !== 'app-in-maintenance') return sendProblem(reply, problem);
@@ -71,7 +78,8 @@ const refuse = async (reply: FastifyReply, problem: Problem, { login, redirects,
   return createPageContext(reply, deps).sendCard({
     title: TITLES[problem.status] ?? 'Request failed',
     body: html`<p>${problem.message}</p>
-${isLoggedOut && html`<p><a class="button" href="${login}">Log in</a></p>`}`,
+${isLoggedOut && html`<p><a class="button" href="${login}">Log in</a></p>`}
+${problem.status === 403 && launch !== null && html`<p><a class="button" href="${launch}">Open it as yourself</a></p>`}`,
     problem,
   });
 };
@@ -100,8 +108,10 @@ const returnPath = ({ headers }: FastifyRequest, slug: string, baseUrl: string):
   const host = headers['x-forwarded-host'] ?? headers.host;
   const path = headers['x-original-uri'] ?? headers['x-forwarded-uri'];
   const isOwnHost = host === new URL(baseUrl).host;
-  return (isOwnHost && localPath(String(path ?? ''))) || `/launch/${encodeURIComponent(slug)}/`;
+  return (isOwnHost && localPath(String(path ?? ''))) || launchPath(slug);
 };
+
+const launchPath = (slug: string): string => `/launch/${encodeURIComponent(slug)}/`;
 
 /** Percent-encodes characters that a header cannot contain, and `%`. */
 const toAscii = (text: string): string => text.replaceAll(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);

@@ -4,11 +4,13 @@ import { Problem } from '../../lib/problems.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
+import { forgetLook } from '../gate/look-cookie.ts';
 import { sendProblem } from '../rest/problem-document.ts';
 import { logoutForm } from './login.ts';
 import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
 import { loginPath, mailLink, redirectTo, stepUpPath, TO_ANY_SITE } from './page-layout.ts';
 import { formatDateTime, userMessage } from './parts.ts';
+import { launchLook } from './view-as.ts';
 
 /** `/v/{key}/` opens the app of an access view. */
 export const accessViewPages: Pages = {
@@ -160,17 +162,23 @@ const loginForView = (
   return html`${intro}<p><a class="button" href="${path}" target="_top">Log in</a></p>`;
 };
 
-/** `/launch/{app_slug}/` opens an app for the user of the browser session, who logs in first if needed. */
+/**
+ * `/launch/{app_slug}/` opens an app for the user of the browser session, who logs in first if needed. While they look at the app as someone,
+ * it leads to the page about that.
+ */
 export const launchPages: Pages = {
   'GET /launch/:app_slug/': async (context) => {
     const app_slug = pathParameter(context, 'app_slug');
     const stack = queryParameter(context, 'stack');
     if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
+    const looking = await launchLook(context, app_slug);
+    if (looking) return looking;
     const state = queryParameter(context, 'state');
     const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack, state }));
     if (value && leadsToApi(value.url)) return sendLaunchRefusal(context, app_slug, null);
     if (value) {
       forgetEmbedSession(context.reply, app_slug, context.isSecure);
+      forgetLook(context.reply, app_slug, context.isSecure);
       return redirectTo(context.reply, value.url);
     }
     if (problem.loginStep !== undefined)

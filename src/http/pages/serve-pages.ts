@@ -18,6 +18,7 @@ import { sendPage } from './page-layout.ts';
 import { servePasskeyScript } from './passkeys.ts';
 import { passwordChangePages, passwordResetPages } from './passwords.ts';
 import { CALLBACK_PATH, ssoPages } from './sso.ts';
+import { viewAsPages } from './view-as.ts';
 
 const PAGES = {
   ...homePages,
@@ -31,6 +32,7 @@ const PAGES = {
   ...emailPages,
   ...invitationPages,
   ...accessViewPages,
+  ...viewAsPages,
 };
 
 /** Serves the pages for users: plain HTML and forms. Only passkeys need a script. */

@@ -194,7 +194,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
 const appStatuses = (em: Em) =>
   kysely(em)
     .selectFrom('apps')
-    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
+    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url', 'apps.view_as'])
     .select('apps.is_requestable')
     .select((app) => app.ref('apps.package_info', '->>').key('version').as('version'))
     .select(maintenanceMessage.as('maintenance_message'));

@@ -47,6 +47,8 @@ const Mail = z.object({ id: Id, kind: z.string() });
 const Factor = z.object({ id: Id, kind: z.string() });
 const Refusal = z.object({ request: z.string(), problem: z.string() });
 const Counts = z.record(z.string(), z.int());
+/** `id`: of the look. `viewer`: the id of the person who looks. */
+const Look = z.object({ id: Id, app: AppId, viewer: Id, reason: z.string() });
 const Login = z.object({
   connection: Id.optional(),
   name: z.string().optional(),
@@ -184,6 +186,8 @@ const EVENTS = {
   'user.request-email': ofAccount('user.email_change_requested', Nothing),
   'user.revoke-sessions': ofAccount('user.sessions_revoked', Nothing),
   'user.undo-email': event('user.email_change_undone', Nothing),
+  'user.view-as-begin': event('user.view_as_began', Look.extend({ minutes: z.int() })),
+  'user.view-as-end': event('user.view_as_ended', Look),
   'user.update': event('user.updated', WithColumns({})),
   'user.update-roles': event('user.roles_updated', WithColumns({})),
   'webhook.create': event('webhook.created', Numbered),

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
 import { compileOnce, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
@@ -14,7 +14,7 @@ import { ROLE_COLUMNS } from '../access/visibility.ts';
 import { CREDENTIAL_TABLES } from '../accounts/access-ends.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { isTokenUnexpired, tokenDigest } from './credentials.ts';
-import { isUnexpired, SESSION_IDLE_DAYS } from './sessions.ts';
+import { isUnexpired, isUsed, SESSION_IDLE_DAYS } from './sessions.ts';
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'lookUpCredential'>;
 
@@ -37,21 +37,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
   const findOwner = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const valid = await findValid(kind, secret, idleDays);
     if (!valid) return null;
-    const {
-      digest: _,
-      last_used: __,
-      credential_id: id,
-      authenticated_at: authenticatedAt,
-      methods,
-      auth_time: authTime,
-      networks: ___,
-      ...owner
-    } = valid.row;
-    // Only a row of a session has the methods of its login.
-    const credential: Credential =
-      authenticatedAt && methods && authTime
-        ? { kind: 'session', id, authenticatedAt, proof: { methods, authTime } }
-        : { kind: 'token', id, authenticatedAt };
+    const { owner, credential } = split(valid.row);
     if (valid.idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
     return actorOf(owner, credential);
   };
@@ -117,6 +103,19 @@ const withService = async <Owner extends { id: number; is_active: boolean }>(em:
   return service && { ...owner, service };
 };
 
+/** Sessions of active users, with their owners. */
+const sessionOwners = (em: Em, now: Date) =>
+  activeUsers(em)
+    .innerJoin('sessions', 'sessions.user_id', 'users.id')
+    .select(scopeColumns('sessions'))
+    .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
+    .select(({ cast, lit }) => cast<string[] | null>(lit(null), sql`text[]`).as('networks'))
+    .select(['sessions.authenticated_at', 'sessions.methods'])
+    .select(({ fn }) =>
+      fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
+    )
+    .where(isUnexpired(now));
+
 const OWNERS = {
   token: (em: Em, now: Date, digests: readonly string[]) =>
     tokenOwners(em)
@@ -130,17 +129,38 @@ const OWNERS = {
       .where(isAnyOf('api_tokens.digest', digests, 'varchar'))
       .where(isTokenUnexpired(now)),
   session: (em: Em, now: Date, digests: readonly string[]) =>
-    activeUsers(em)
-      .innerJoin('sessions', 'sessions.user_id', 'users.id')
-      .select(scopeColumns('sessions'))
-      .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
-      .select(({ cast, lit }) => cast<string[] | null>(lit(null), sql`text[]`).as('networks'))
-      .select(['sessions.authenticated_at', 'sessions.methods'])
-      .select(({ fn }) =>
-        fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
-      )
-      .where(isAnyOf('sessions.digest', digests, 'varchar'))
-      .where(isUnexpired(now)),
+    sessionOwners(em, now).where(isAnyOf('sessions.digest', digests, 'varchar')),
+};
+
+type OwnerRow = InferResult<ReturnType<(typeof OWNERS)['token' | 'session']>>[number] &
+  Pick<Owner, 'service'>;
+
+/** The owner of a credential, and the credential. */
+const split = ({ digest: _, last_used: __, networks: ___, ...row }: OwnerRow) => {
+  const {
+    credential_id: id,
+    authenticated_at: authenticatedAt,
+    methods,
+    auth_time: authTime,
+    ...owner
+  } = row;
+  // Only a row of a session has the methods of its login.
+  const credential: Credential =
+    authenticatedAt && methods && authTime
+      ? { kind: 'session', id, authenticatedAt, proof: { methods, authTime } }
+      : { kind: 'token', id, authenticatedAt };
+  return { owner, credential };
+};
+
+/** The active owner of a session that has not ended, for actions that outlast a request. Does not count as a use. */
+export const readSessionActor = async (em: Em, sessionId: number, now: Date): Promise<Actor | null> => {
+  const row = await sessionOwners(em, now)
+    .where('sessions.id', '=', sessionId)
+    .where(isUsed(now))
+    .executeTakeFirst();
+  if (!row) return null;
+  const { owner, credential } = split({ ...row, service: null });
+  return actorOf(owner, credential);
 };
 
 /** Reads the actor's current roles and scope. Null if the user or the credential is no longer valid. */

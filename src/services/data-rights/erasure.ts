@@ -34,6 +34,7 @@ const PERSONAL_TABLES = [
     'launch_codes',
     'access_views',
     'operation_changes',
+    'view_as',
     'email_changes',
   ] as const),
   ...(['mfa_factors', 'external_identities', 'recovery_codes'] as const),
@@ -163,8 +164,9 @@ const replaceRows = async (
   await run(sql`update loaded_packages set loaded_by = ${pseudonym} where ${isNamed('loaded_by')}`);
   await run(sql`update access_view_uses set ip_address = '', user_agent = '' where ${isOwn()}`);
   // The parts of mails to others that are about the person.
-  await run(sql`update outbox_mails set variables = variables - 'access_request' - 'reminder'
+  await run(sql`update outbox_mails set variables = variables - 'access_request' - 'look' - 'reminder'
     where (variables -> 'access_request' ->> 'user_id')::int = ${userId}::int
+      or (variables -> 'look' ->> 'actor_id')::int = ${userId}::int
       or variables -> 'reminder' -> 'grants' @> ${JSON.stringify([{ user_id: userId }])}::jsonb`);
   for (const address of addresses) await moveUsageDays(address, { userId, pseudonym }).execute(kysely(tx));
 

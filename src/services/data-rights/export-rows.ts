@@ -208,6 +208,18 @@ export const EXPORT_PARTS = {
       .where(isSeen(person, 'apps.client_id')),
   ),
 
+  /** Who looked at apps as the person. */
+  viewed_as: part('v.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('view_as as v')
+      .innerJoin('apps', 'apps.id', 'v.app_id')
+      .innerJoin('users as actor', 'actor.id', 'v.actor_id')
+      .select(['v.id', 'actor.email as actor', 'apps.slug as app', 'v.reason'])
+      .select(['v.begun_at', 'v.ends_at', 'v.ended_at'])
+      .where('v.user_id', '=', person.id)
+      .where(isSeen(person, 'v.client_id')),
+  ),
+
   /** Oldest first. */
   usage: async function* ({ em, person }: Exported): Pages {
     const entries = kysely(em)

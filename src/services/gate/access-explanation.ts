@@ -26,7 +26,9 @@ import {
   type Opening,
   openingsByUser,
   openingWithin,
+  rolesOf,
 } from './app-access.ts';
+import { orNull } from './tickets.ts';
 
 /** A way in which a person has an app. Times and people are null if they were not recorded, and for roles. */
 type AccessPath = {
@@ -77,28 +79,34 @@ export const BLOCKER_CODES = Object.keys(BLOCKERS) as BlockerCode[]; // its keys
 
 /** Explains why a person may or may not open an app, with the condition that launches, tickets and the gate use. */
 export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
+  explain: async (actor: Actor, email: string, appId: string) =>
+    (await explain(em, actor, { email, appId, now: clock.now() })).explanation,
+
   /**
-   * For viewers who see the person and the client of the app, and for people themselves in their clients.
-   * @throws Problem `not-found`
+   * What two people have in the client of an app, and whether and why they may open it, side by side.
+   * @throws Problem `not-found`, `forbidden` if the actor may only open the app
    */
-  explain: async (actor: Actor, email: string, appId: string) => {
-    const found = await openingsByUser(em, clock.now())
-      .select('memberships.is_active_member as is_member_active')
-      .where('users.email', '=', email)
-      .where('apps.id', '=', appId)
-      .where(userVisibleTo(actor))
-      .executeTakeFirst();
-    if (!found || !isVisible(actor, found)) throw notFound('app or user');
-    const scope = found.user_id === actor.id ? actor.scope : EVERYWHERE;
-    const opening = { ...openingWithin(found, scope), is_member_active: found.is_member_active };
-    const given = await readGrantAndGroups(em, actor, opening, clock.now());
-    const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired)];
-    const hasExpired = given.some(({ is_expired }) => is_expired);
-    return {
-      allowed: decideAccess(opening, clock.now()) === 'allowed',
-      paths,
-      blockers: blockersOf(opening, { hasPath: paths.length > 0, hasExpired }),
-    };
+  compare: async (actor: Actor, appId: string, emails: readonly string[]) => {
+    const now = clock.now();
+    const { id, client_id: client, slug, label } = await requireViewableApp(em, actor, now, appId);
+    const people = [];
+    for (const email of emails) {
+      const { opening, explanation } = await explain(em, actor, { email, appId, now });
+      const { user_id: userId, is_member_active: isMember } = opening;
+      const person = await kysely(em)
+        .selectFrom('users')
+        .select(['email', 'first_name', 'last_name', 'is_active', groupsIn(client).as('groups')])
+        .where('id', '=', userId)
+        .executeTakeFirstOrThrow();
+      people.push({
+        ...person,
+        roles: isMember === null ? opening.roles : rolesOf(opening),
+        // Of others, these are values of the account, which not everyone who sees the client may know.
+        data_permissions: isMember !== null || canViewAll(actor) ? orNull(opening.extra) : null,
+        ...explanation,
+      });
+    }
+    return { app: { id, client, slug, label }, people };
   },
 
   /**
@@ -164,6 +172,38 @@ const peopleOf = (
     .where('users.is_active', '=', true)
     .where(hasAccessToOne(now, { appId, clientId }))
     .orderBy('users.email');
+
+/** SQL: the names of the groups of a client that a row of `users` belongs to. */
+const groupsIn = (clientId: number) => sql<string[]>`array(
+  select gr.name from group_members gm join groups gr on gr.id = gm.group_id
+  where gm.user_id = users.id and gr.client_id = ${clientId} order by gr.name)`;
+
+type Question = { email: string; appId: string; now: Date };
+
+/**
+ * For viewers who see the person and the client of the app, and for people themselves in their clients.
+ * @throws Problem `not-found`
+ */
+const explain = async (em: Em, actor: Actor, { email, appId, now }: Question) => {
+  const found = await openingsByUser(em, now)
+    .select('memberships.is_active_member as is_member_active')
+    .where('users.email', '=', email)
+    .where('apps.id', '=', appId)
+    .where(userVisibleTo(actor))
+    .executeTakeFirst();
+  if (!found || !isVisible(actor, found)) throw notFound('app or user');
+  const scope = found.user_id === actor.id ? actor.scope : EVERYWHERE;
+  const opening = { ...openingWithin(found, scope), is_member_active: found.is_member_active };
+  const given = await readGrantAndGroups(em, actor, opening, now);
+  const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired)];
+  const hasExpired = given.some(({ is_expired }) => is_expired);
+  const explanation = {
+    allowed: decideAccess(opening, now) === 'allowed',
+    paths,
+    blockers: blockersOf(opening, { hasPath: paths.length > 0, hasExpired }),
+  };
+  return { opening, explanation };
+};
 
 type Explained = Opening & { is_member_active: boolean | null };
 

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { DATABASE_TIME } from '../../db/database-clock.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import type { TicketActor } from '../../lib/ticket-claims.ts';
 import type { SessionProof } from '../access/auth-methods.ts';
 import { GLOBAL_ROLES } from '../access/permissions.ts';
 import { isWithin, type Scope } from '../access/scope.ts';
@@ -40,8 +41,8 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
         .onRef('memberships.user_id', '=', 'users.id'),
     )
     .select(['apps.id as app_id', 'apps.slug as app_slug', 'apps.label as app_label'])
-    .select(['apps.launch_url', 'apps.in_maintenance'])
-    .select(['clients.id as client_id', 'clients.name as client_name'])
+    .select(['apps.launch_url', 'apps.in_maintenance', 'apps.view_as'])
+    .select(['clients.id as client_id', 'clients.name as client_name', 'clients.help_desk_may_view_as'])
     .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
     .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active'])
     .select(({ fn }) => [
@@ -69,7 +70,20 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
 /** Conditions for the rows that are joined to an app. */
 type Joined = { view: Condition; user: Condition; use: Condition };
 
-export type Opening = Awaited<ReturnType<ReturnType<typeof openings>['execute']>>[number];
+type OpeningRow = Awaited<ReturnType<ReturnType<typeof openings>['execute']>>[number];
+
+/** `look`: if another person looks at the app as the user. */
+export type Opening = OpeningRow & { look?: Look };
+
+/** A look at an app as its user. `proof`: of the session of the person who looks. */
+export type Look = {
+  id: number;
+  actorId: number;
+  sessionId: number;
+  actor: TicketActor;
+  proof: SessionProof;
+  endsAt: Date;
+};
 
 /** All pairs of an app and a user: filter both. */
 export const openingsByUser = (em: Em, now: Date) =>

@@ -8,6 +8,7 @@ import { Problem } from '../../lib/problems.ts';
 import { OPENS_APPS } from '../access/action-scopes.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { requireScope } from '../access/scope.ts';
+import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   decideAccess,
@@ -19,6 +20,7 @@ import {
 } from './app-access.ts';
 import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
+import { hasCookie, readLook } from './look-access.ts';
 import { claimsOf, openerOf, type TicketSubject } from './tickets.ts';
 
 /** Proxies and apps accept headers of at least 8 KiB; a ticket is a third larger than its claims. */
@@ -34,6 +36,8 @@ export type Admission = {
   ticket: string | null;
   /** Sent instead of a ticket that is too large for a header; the app exchanges the code for it. */
   code: string | null;
+  /** The address of the person who looks at the app as the user, read-only; null if the user opens it. */
+  viewer: string | null;
   /** Sites whose pages may show the app in frames. */
   embedOrigins: string[];
 };
@@ -56,21 +60,39 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       roles: claims.roles,
       ticket: isTooLarge ? null : await signingKeys.sign(claims),
       code: isTooLarge ? await createLaunchCode(em, subject, clock.now()) : null,
+      viewer: claims.act?.email ?? null,
       embedOrigins: opening.embed_origins,
     };
   };
 
+  /**
+   * Admits a request of the browser in which the actor looks at the app as someone. After the end of the look, it is refused until the
+   * browser launches the app: the actor must not go on as themselves without noticing.
+   */
+  const admitLook = async (slug: string, secret: string, findActor: FindActor): Promise<Admission> => {
+    const credential = (await findActor())?.credential;
+    const isCookie = hasCookie(tokenDigest(secret), slug);
+    const opening = isSlug(slug) ? await readLook(em, clock.now(), isCookie) : null;
+    const look = opening?.look;
+    if (!look || credential?.kind !== 'session' || credential.id !== look.sessionId)
+      throw new Problem('forbidden', { detail: LOOK_ENDED });
+    const { id: lookId, actorId } = look;
+    return admission(opening, { kind: 'look', lookId, actorId, appId: opening.app_id });
+  };
+
   return {
     /**
-     * Admits a request to the app: by the access view that was opened in this browser, or else as the actor.
-     * @param embedSecret the cookie of the view, or null
+     * Admits a request to the app: as the person as whom the actor looks at it, by the access view that was opened in this browser, or else
+     * as the actor.
+     * @param secrets the cookies of the look and of the view, or null
      * @throws Problem `unauthenticated`, `forbidden`, `app-in-maintenance`, `second-factor-required`
      */
     admit: async (
       slug: string,
-      embedSecret: string | null,
-      findActor: () => Promise<Actor | null>,
+      { look: lookSecret, embed: embedSecret }: { look: string | null; embed: string | null },
+      findActor: FindActor,
     ): Promise<Admission> => {
+      if (lookSecret !== null) return admitLook(slug, lookSecret, findActor);
       const now = clock.now();
       // A slug that PostgreSQL cannot read would fail all lookups of the batch.
       const isReadable = isSlug(slug);
@@ -94,6 +116,10 @@ export const createForwardAuth = (unit: UnitOfWork) => {
     },
   };
 };
+
+type FindActor = () => Promise<Actor | null>;
+
+const LOOK_ENDED = 'You no longer look at this app as someone else.';
 
 /** Also for an app that does not exist. */
 const refused = (): Problem => new Problem('forbidden', { detail: 'You may not open this app.' });

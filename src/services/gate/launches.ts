@@ -66,9 +66,11 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject, now: Date
     .values({
       digest: tokenDigest(code),
       app_id: subject.appId,
-      user_id: subject.kind === 'user' ? subject.userId : null,
+      // Of the person who looks: a version that does not know looks must not open the app as the other one.
+      user_id: subject.kind === 'look' ? subject.actorId : subject.kind === 'user' ? subject.userId : null,
       confined_to: subject.kind === 'user' ? subject.scope.only : null,
       access_view_use_id: subject.kind === 'view' ? subject.useId : null,
+      view_as_id: subject.kind === 'look' ? subject.lookId : null,
       stack_slug: subject.stackSlug ?? null,
       methods: proof ? [...proof.methods] : null,
       auth_time: proof?.authTime ?? null,
@@ -86,7 +88,7 @@ const redeemCode = (em: Em, code: string, appSlug: string) =>
     .where('launch_codes.digest', '=', tokenDigest(code))
     .whereRef('apps.id', '=', 'launch_codes.app_id')
     .where('apps.slug', '=', appSlug)
-    .returning(['app_id', 'user_id', 'access_view_use_id', 'stack_slug'])
+    .returning(['app_id', 'user_id', 'access_view_use_id', 'view_as_id', 'stack_slug'])
     .returning(['methods', 'auth_time', 'confined_to', 'expires_at'])
     .executeTakeFirst();
 
@@ -95,7 +97,8 @@ type UsedCode = NonNullable<Awaited<ReturnType<typeof redeemCode>>>;
 const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
   const app = { appId, stackSlug };
   if (code.access_view_use_id !== null) return { ...app, kind: 'view', useId: code.access_view_use_id };
-  const { user_id: userId, methods, auth_time: authTime, confined_to: only } = code;
+  const { user_id: userId, methods, auth_time: authTime, confined_to: only, view_as_id: lookId } = code;
+  if (userId !== null && lookId !== null) return { ...app, kind: 'look', lookId, actorId: userId };
   const proof = methods && authTime ? { methods, authTime } : null;
   if (userId !== null) return { ...app, kind: 'user', userId, scope: { ...EVERYWHERE, only }, proof };
   throw new Error('a launch code has no subject'); // the table has a check

@@ -21,25 +21,31 @@ import {
   rolesOf,
   stackBySlug,
 } from './app-access.ts';
+import { readLook } from './look-access.ts';
 
 export type IssuedTicket = { ticket: string; expires_at: Date };
 
 /** Issues tickets, by which apps know who opens them, and verifies them. */
 export const createTickets = (unit: UnitOfWork) => {
   const { em, clock, read, signingKeys, baseUrl } = unit;
+  const findOpening = async (subject: TicketSubject): Promise<Opening | null> => {
+    if (subject.kind === 'look') return readLook(em, clock.now(), condition`view_as.id = ${subject.lookId}`);
+    const [opening = null] = await read(openingsOf(em, clock.now(), subject));
+    return opening;
+  };
   /**
    * The opening of the subject, if the app may be opened now.
    * @throws Problem `not-found`, also for an app that the user may not open, or for a stack that it does not offer, `client-closed`,
    * `app-in-maintenance`, `second-factor-required`
    */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
-    const [found] = await read(openingsOf(em, clock.now(), subject));
+    const found = await findOpening(subject);
     if (!found) throw notFound('app');
     const opening = openingWithin(found, subject.kind === 'user' ? subject.scope : EVERYWHERE);
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw refusalOf(access, opening);
     requireFactor(opening, openerOf(subject, opening), clock.now());
-    if (subject.kind === 'user' && subject.stackSlug) {
+    if (subject.kind !== 'view' && subject.stackSlug) {
       const [stack] = await read(stackBySlug(em, subject.appId, subject.stackSlug));
       if (!stack?.is_offered) throw notFound('stack');
     }
@@ -72,7 +78,9 @@ export const createTickets = (unit: UnitOfWork) => {
       const claims = await signingKeys.verify(ticket, baseUrl);
       if (!claims) return null;
       const now = clock.now();
-      const [opening] = await read(openingsOfTicket(em, now, claims));
+      const opening = claims.act
+        ? await readLook(em, now, isLookOf(claims))
+        : (await read(openingsOfTicket(em, now, claims)))[0];
       if (!opening || decideAccess(opening, now) !== 'allowed') return null;
       if (factorStepOf(opening, openerOfTicket(claims), now) !== null) return null;
       if (!can(actor, 'view', opening.client_id)) return null;
@@ -107,6 +115,11 @@ export const openerOf = (subject: TicketSubject, opening: Opening): Opener => {
   return { proof, isToken: subject.kind === 'user' && proof === null };
 };
 
+/** A look of the actor of a ticket as its person. */
+const isLookOf = ({ act, sub, aud: slug }: TicketClaims) => condition`
+  (apps.slug = ${slug} and view_as.user_id = (select id from users where handle = ${sub})
+    and view_as.actor_id = (select id from users where handle = ${act?.sub}))`;
+
 /** A ticket states how its person has logged in. A ticket that states nothing was issued for a token, or for a view. */
 const openerOfTicket = ({ amr, auth_time, access_view }: TicketClaims): Opener => ({
   proof: auth_time === null ? null : { methods: amr, authTime: new Date(auth_time * 1000) },
@@ -121,7 +134,10 @@ export const claimsOf = (
 ): TicketClaims => {
   const iat = Math.floor(clock.now().getTime() / 1000);
   const proof = proofOfSubject(subject, opening);
-  const accessEnd = opening.access_ends_at ? Math.floor(opening.access_ends_at.getTime() / 1000) : Infinity;
+  const { look, access_ends_at } = opening;
+  const ends = [access_ends_at, look?.endsAt].map((end) =>
+    end ? Math.floor(end.getTime() / 1000) : Infinity,
+  );
   return {
     iss: baseUrl,
     aud: opening.app_slug,
@@ -139,20 +155,22 @@ export const claimsOf = (
     show_header: opening.show_header ?? true,
     show_footer: opening.show_footer ?? true,
     language_code: opening.language_code ?? '',
+    act: look?.actor ?? null,
+    read_only: look !== undefined,
     amr: [...(proof?.methods ?? [])],
     auth_time: proof ? Math.floor(proof.authTime.getTime() / 1000) : null,
     jti: randomUUID(),
     iat,
-    exp: Math.min(iat + ticketSeconds, accessEnd),
+    exp: Math.min(iat + ticketSeconds, ...ends),
     issued_ms: opening.issued_ms,
   };
 };
 
 /** An empty object gives no permissions: then the user's apply, if any. */
-const orNull = (permissions: Record<string, unknown> | null | undefined) =>
+export const orNull = (permissions: Record<string, unknown> | null | undefined) =>
   permissions && Object.keys(permissions).length > 0 ? permissions : null;
 
-/** The subject of a ticket: a logged-in user, or a use of an access view. */
+/** The subject of a ticket: a logged-in user, a use of an access view, or a person as whom someone looks at the app. */
 export type TicketSubject = {
   appId: string;
   /** For views, the stack of the view is opened. */
@@ -160,19 +178,21 @@ export type TicketSubject = {
 } & (
   | { kind: 'user'; userId: number; scope: Scope; proof?: SessionProof | null }
   | { kind: 'view'; useId: number }
+  | { kind: 'look'; lookId: number; actorId: number }
 );
 
-/** The proof of the login: of the user's session, or of the session in which the view was used. */
+/** The proof of the login: of the user's session, of the session in which the view was used, or of the session of the person who looks. */
 const proofOfSubject = (
   subject: TicketSubject,
-  { use_methods: methods, use_auth_time: authTime }: Opening,
+  { look, use_methods: methods, use_auth_time: authTime }: Opening,
 ): SessionProof | null => {
   if (subject.kind === 'user') return subject.proof ?? null;
+  if (look) return look.proof;
   return methods && authTime ? { methods, authTime } : null;
 };
 
 /** The opening of the user, or of the use of a view unless the view now opens the app as another user. */
-const openingsOf = (em: Em, now: Date, { appId, ...subject }: TicketSubject) => {
+const openingsOf = (em: Em, now: Date, { appId, ...subject }: Exclude<TicketSubject, { kind: 'look' }>) => {
   const openings =
     subject.kind === 'user'
       ? openingsByUser(em, now).where('users.id', '=', subject.userId)

@@ -168,6 +168,7 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
   when mail.kind in ('access-requested', 'access-decided') then ${obsoleteRequest}
   when mail.kind = 'webhook-disabled' then ${obsoleteWebhook}
   when mail.kind = 'token-ending' then ${obsoleteToken(now)}
+  when mail.kind = 'viewed-as' then case ${HAS_LEFT} end
   when mail.kind in ${REMINDER_KINDS} then ${obsoleteReminder(now)}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end

@@ -57,6 +57,7 @@ const SUBJECTS: Record<MailKind, (sender: string) => string> = {
   'inactivity-warning': (sender) => `You have not used ${sender} for a long time`,
   'weekly-digest': (sender) => `Your week at ${sender}`,
   'token-ending': (sender) => `An API token at ${sender} ends soon`,
+  'viewed-as': (sender) => `Someone looked at an app as you at ${sender}`,
 };
 
 /** `account`: the recipient's account at the sender. */
@@ -251,6 +252,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   'inactivity-warning': (mail) => warningContent(mail.reminder, mail.account),
   'weekly-digest': (mail) => digestContent(mail.reminder),
   'token-ending': (mail) => tokenContent(mail.reminder),
+  'viewed-as': (mail) => ({ opening: lookOf(mail) }),
 };
 
 const IF_YOU = 'If this was you, you do not need to do anything.';
@@ -310,6 +312,15 @@ const decisionOf = ({ access_request: request }: Facts): string[] => {
     : `Your request for access to ${app} was denied.`;
   return [decision, ...(word ? [`Your administrator wrote: ${word}`] : [])];
 };
+
+const lookOf = ({ look, ...mail }: Facts): string[] =>
+  look
+    ? [
+        `${look.actor} looked at ${oneLine(look.app)} as ${mail.account} from ${momentOf(mail.created_at)}, until ${momentOf(look.ends_at)} at the latest. They saw what you see, and could change nothing.`,
+        `Reason: ${plainText(look.reason)}`,
+        'Your account lists who looked. If you do not expect this, ask your administrator.',
+      ]
+    : ['This look at an app is not recorded any more.'];
 
 /** The origin of the request, after these words; empty if it is not known. */
 const requestFrom = ({ request_address }: Facts, words: string): string => {

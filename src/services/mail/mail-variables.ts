@@ -27,6 +27,7 @@ export type MailVariables = {
   is_requested?: boolean;
   access_request?: RequestFacts | null;
   webhook?: { name: string; reason: string } | null;
+  look?: LookFacts | null;
   reminder?: ReminderFacts | null;
 };
 
@@ -42,6 +43,9 @@ type RequestFacts = {
   expires_at: string | null;
   decision_reason: string;
 };
+
+/** Facts about a look at an app as the recipient. */
+type LookFacts = { actor_id: number; actor: string; app: string; reason: string; ends_at: string };
 
 /** `invitationMs`: how long an invitation is valid, by the setting. */
 export type MailOptions = { now: Date; invitationMs: number };
@@ -77,6 +81,11 @@ const webhookToday = sql`(
     'reason', disabled_reason)
   from webhooks where webhooks.id = mail.webhook_id)`;
 
+const lookToday = sql`(
+  select json_build_object('actor_id', u.id, 'actor', u.email, 'app', a.label, 'reason', v.reason, 'ends_at', v.ends_at)
+  from view_as v join users u on u.id = v.actor_id join apps a on a.id = v.app_id
+  where v.id = mail.view_as_id)`;
+
 /** SQL: null for a person who has left the client: others may have changed the name. */
 const firstNameToday = sql`case when mail.client_id is null or exists (select from memberships m
   where m.user_id = mail.user_id and m.client_id = mail.client_id) then person.first_name end`;
@@ -97,7 +106,7 @@ const variablesToday = ({ now, invitationMs }: MailOptions) => sql`(jsonb_build_
       else ${passwordLinkExpiry(invitationMs)} end,
     'password_expires_at', ${passwordExpiryToday}, 'factor_due_at', ${factorDueToday},
     'needs_passkey', exists (select from clients c where c.id = mail.client_id and c.factor_policy = 'passkey'),
-    'access_request', ${requestToday}, 'webhook', ${webhookToday}, 'reminder', ${reminderToday(now)})
+    'access_request', ${requestToday}, 'webhook', ${webhookToday}, 'look', ${lookToday}, 'reminder', ${reminderToday(now)})
   || case when mail.kind = 'invitation' then jsonb_build_object('invitation_subject', client.invitation_subject,
     'invitation_body', client.invitation_body, 'app_labels', ${appLabelsInvitedTo(sql`mail.invitation_id`)}) else '{}' end)`;
 

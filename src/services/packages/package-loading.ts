@@ -40,8 +40,9 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   const manifest = PackageManifest.parse(fetched.manifest);
   requireClient(app, manifest);
   const { offered, changes: stacks } = await replaceStacks(tx, app.id, manifest.stacks);
-  const { label, description, help_html, footer_html, show_help, show_footer, launch_url } = manifest;
-  const set = { label, description, help_html, footer_html, show_help, show_footer, launch_url };
+  const { label, description, help_html, footer_html, show_help, show_footer, launch_url, view_as } =
+    manifest;
+  const set = { label, description, help_html, footer_html, show_help, show_footer, launch_url, view_as };
   const columns = editEntity(tx, App, app, set);
   const times = { fetched_at: fetched.fetchedAt.toISOString(), loaded_at: now.toISOString() };
   app.packageInfo = { version, ...times, sha256, stacks: offered };

@@ -68,6 +68,8 @@ export const PackageManifest = z.object({
   show_footer: z.boolean().default(false),
   /** Where users open the app. */
   launch_url: LaunchUrl.default(''),
+  /** Whether the app changes nothing while `read_only` is true in its ticket, so that others may look at it as a person. */
+  view_as: z.boolean().default(false),
   stacks: Stacks.default([]),
   /** The id of the app's client; default: the client of the site. */
   client: z.int().min(1, 'must be positive').max(MAX_ID, 'is too large').optional(),

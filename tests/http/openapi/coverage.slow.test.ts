@@ -36,7 +36,9 @@ const operationOf = ({ line }: Row) => {
 
 /** Sends the request of a row as JSON, and accepts JSON if nothing else. */
 const sendRow = async (app: TestApp, { line, as, body, accept = 'application/json', cookie }: Row) => {
-  const csrf = line.startsWith('POST /hashr/') && as ? await csrfHeaders(app, as) : {};
+  const [, token] = /csrftoken=([^;]+)/.exec(cookie ?? '') ?? [];
+  const ofSession = token === undefined ? {} : { 'x-csrftoken': token };
+  const csrf = line.startsWith('POST /hashr/') && as ? await csrfHeaders(app, as) : ofSession;
   const payload = body !== undefined && { payload: JSON.stringify(body) };
   const type = payload && { 'content-type': 'application/json' };
   return app.send(line, { ...(as && { as }), ...payload, headers: { accept, cookie, ...type, ...csrf } });

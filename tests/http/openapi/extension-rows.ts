@@ -6,6 +6,8 @@ import { createFactorSecrets } from '../../../src/services/auth/one-time-codes.t
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { userId } from '../../support/access-views.ts';
 import { startProviderMetadata } from '../../support/identity-provider.ts';
+import { cookieHeader } from '../../support/logins.ts';
+import { sessionOf } from '../../support/looks.ts';
 import { mailedEmailToken, mailedPasswordPath, setProved } from '../../support/mails.ts';
 import { createAuthenticator, enrollPasskey, requested } from '../../support/passkeys.ts';
 import { addRows, rowOf, setRows } from '../../support/rows.ts';
@@ -48,6 +50,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutErasures(app)),
   ...aboutApps,
   ...(await aboutTickets(app)),
+  ...(await aboutLooks(app)),
   ...(await aboutAccessViews(app)),
   ...(await aboutRemovals(app)),
 ];
@@ -184,7 +187,7 @@ const aboutLogins = (): Row[] => [
   { line: 'GET /session/', as: GRACE },
   { line: 'POST /session/confirm/', as: GRACE, body: { password: DEMO_PASSWORD } },
   { line: 'GET /jb/sessions/', as: GRACE },
-  { line: 'DELETE /jb/sessions/2/', as: ADA },
+  { line: 'DELETE /jb/sessions/3/', as: ADA },
   { line: `DELETE /jb/users/${EDSGER}/sessions/`, as: ROOT },
   { line: 'DELETE /session/', as: GRACE },
 ];
@@ -470,6 +473,20 @@ const aboutTickets = async (app: TestApp): Promise<Row[]> => {
     { line: 'POST /jb/tickets/revoke/', as: ROOT, body: { all: true } },
     { line: 'GET /jb/signing-keys/', as: ROOT },
     { line: 'POST /jb/signing-keys/rotate/', as: ROOT },
+  ];
+};
+
+const aboutLooks = async (app: TestApp): Promise<Row[]> => {
+  await setRows(app, 'apps', { id: CHURN }, { launch_url: 'https://churn.example.com/', view_as: true });
+  const { browser, self } = await sessionOf(app, ROOT);
+  const look = { app: CHURN, reason: 'Ticket 4711', minutes: 5 };
+  const { id } = await self.users.viewAs({ email: ACME, ...look });
+  return [
+    { line: 'GET /jb/view-as/', as: ROOT },
+    { line: `DELETE /jb/view-as/${id}/`, as: ROOT },
+    { line: `POST /jb/users/${ACME}/view-as/`, cookie: cookieHeader(browser.cookies), body: look },
+    { line: 'GET /jb/profile/viewed-as/', as: ACME },
+    { line: `GET /jb/apps/${CHURN}/compare/?people=${ADA},${GRACE}`, as: ACME },
   ];
 };
 

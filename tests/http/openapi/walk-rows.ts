@@ -21,6 +21,8 @@ const CLIENT_CHANGES = {
   password_require_lower: true,
   password_require_special: false,
   password_expiration_days: 90,
+  help_desk_may_view_as: true,
+  mail_view_as: true,
 };
 
 const APP_CHANGES = {

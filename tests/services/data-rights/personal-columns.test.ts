@@ -108,6 +108,8 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'users.handle': ['profile', PSEUDONYM],
   'users.last_name': ['profile', EMPTIED],
   'users.profile_avatar': ['profile', EMPTIED],
+  'view_as.actor_id': ['viewed_as', ID],
+  'view_as.user_id': ['viewed_as', DELETED],
   'webhook_deliveries.subject': [null, NO_PERSON],
   'webhooks.created_by': [null, ID],
 };
