@@ -6,6 +6,7 @@ import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
 import { clientSearch } from './clients/client-search.ts';
+import { compareSearch } from './compare/compare-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { groupsFilter } from './groups/groups-filter.ts';
 import { idleFilter } from './idle/idle-filter.ts';
@@ -81,6 +82,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/apps/$id/access',
     component: lazyScreen(() => import('./app-access/app-access-screen.tsx'), 'AppAccessScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/apps/$id/compare',
+    validateSearch: compareSearch,
+    component: lazyScreen(() => import('./compare/compare-screen.tsx'), 'CompareScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

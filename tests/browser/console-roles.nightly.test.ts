@@ -38,6 +38,7 @@ const parametersOf = async (app: TestApp): Promise<Record<string, string | numbe
     '/people/$email': ADA,
     '/apps/$id': SALES,
     '/apps/$id/access': SALES,
+    '/apps/$id/compare': SALES,
     '/apps/$id/views': SALES,
     '/clients/$id': 1,
     '/groups/$client/$group': `1/${group.id}`,

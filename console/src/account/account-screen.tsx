@@ -7,8 +7,9 @@ import { ProfileForm } from './profile-form.tsx';
 import { SecondFactors } from './second-factors.tsx';
 import { Sessions } from './sessions.tsx';
 import { Tokens } from './tokens.tsx';
+import { ViewedAs } from './viewed-as.tsx';
 
-/** The user's own profile, address, password, second factors, sessions and API tokens. */
+/** The user's own profile, address, password, second factors, sessions and API tokens, and who looked at apps as the user. */
 export const AccountScreen = () => {
   const { user, confined_to: confinedTo, sso } = useSession();
   return (
@@ -30,6 +31,7 @@ export const AccountScreen = () => {
         )}
         <Sessions />
         <Tokens />
+        {confinedTo === null && <ViewedAs />}
       </Stack>
     </>
   );

@@ -50,9 +50,14 @@ export const AppAccessScreen = () => {
           </>
         }
         actions={
-          <HeaderLink to="/people" search={{ app: app.slug }}>
-            Open in People
-          </HeaderLink>
+          <>
+            <HeaderLink to="/apps/$id/compare" params={{ id }} search={{}}>
+              Compare two people
+            </HeaderLink>
+            <HeaderLink to="/people" search={{ app: app.slug }}>
+              Open in People
+            </HeaderLink>
+          </>
         }
       />
       {client && <CheckPerson client={client.id} onCheck={(email) => setAsked({ email, name: email })} />}

@@ -110,6 +110,8 @@ const ACTIONS: Record<Action, [type: EventType, label: string]> = {
   'user.undo-email': ['user.email_change_undone', 'Undid a change of an email address'],
   'user.update': ['user.updated', 'Changed a person'],
   'user.update-roles': ['user.roles_updated', 'Changed roles of a person'],
+  'user.view-as-begin': ['user.view_as_began', 'Began to view an app as a person'],
+  'user.view-as-end': ['user.view_as_ended', 'Stopped viewing an app as a person'],
   'webhook.create': ['webhook.created', 'Created a webhook'],
   'webhook.disable': ['webhook.disabled', 'A webhook was disabled'],
   'webhook.remove': ['webhook.removed', 'Removed a webhook'],

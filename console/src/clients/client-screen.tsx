@@ -1,4 +1,4 @@
-import { Group, Menu } from '@mantine/core';
+import { Group, Menu, Stack } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -18,6 +18,7 @@ import { clientSearch, type Tab } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 import { Reminders } from './reminders.tsx';
+import { ViewAsSettings } from './view-as-settings.tsx';
 
 const route = getRouteApi('/clients/$id');
 
@@ -49,7 +50,12 @@ export const ClientScreen = () => {
       value: 'gate',
       label: 'Opening apps',
       isKept: true,
-      panel: <ClientGate id={id} isReadOnly={props.isReadOnly} />,
+      panel: (
+        <Stack>
+          <ClientGate id={id} isReadOnly={props.isReadOnly} />
+          <ViewAsSettings {...props} />
+        </Stack>
+      ),
     },
   ];
   if (!props.isReadOnly)

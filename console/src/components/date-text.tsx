@@ -44,6 +44,9 @@ const HOUR_MS = 3_600_000;
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
 
+/** `21:36` in the time zone of the browser. */
+export const clockTimeOf = (date: Date): string => TIME.format(date);
+
 /** The number of midnights between two times, in the time zone of the browser. */
 const daysBetween = (from: Date, to: Date): number => {
   const dayOf = (date: Date): number => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate());

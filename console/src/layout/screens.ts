@@ -35,6 +35,7 @@ const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
   { to: '/apps/$id/access', label: 'People with access', isFor: canView },
+  { to: '/apps/$id/compare', label: 'Compare two people', isFor: canView },
   { to: '/apps/$id/views', label: 'Share links', isFor: canView },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },

@@ -74,6 +74,8 @@ const OTHERS: Partial<Record<EventType, readonly Refreshed[]>> = {
   'user.exported': [],
   'user.previewed': [],
   'user.updated': PEOPLE,
+  'user.view_as_began': ['users', 'profile'],
+  'user.view_as_ended': ['users', 'profile'],
 };
 
 /** The queries that an event of this type makes stale. */

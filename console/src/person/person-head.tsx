@@ -7,7 +7,7 @@ import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { mayDo } from '../layout/roles.ts';
+import { canView, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -16,6 +16,7 @@ import { OffboardDialog } from './offboard-dialog.tsx';
 import { PersonFacts } from './person-facts.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import type { PersonState } from './person-state.ts';
+import { RunningLooks } from './running-looks.tsx';
 import type { PersonData } from './use-person.ts';
 
 const STATES = {
@@ -93,6 +94,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
           cancel={() => steward.api.users.cancelEmailChange.mutate({ email: person.email })}
         />
       )}
+      {canView(roles) && <RunningLooks email={person.email} />}
       <PersonFacts data={data} />
     </Stack>
   );

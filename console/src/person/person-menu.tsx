@@ -1,17 +1,21 @@
 import { Menu } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Outputs } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
 import { MoreMenu } from '../components/more-menu.tsx';
+import { canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
 import { ChangeAddressDialog } from './change-address-dialog.tsx';
 import { EraseDialog } from './erase-dialog.tsx';
 import { LogOutDialog } from './log-out-dialog.tsx';
 import { PasswordLinkDialog } from './password-link-dialog.tsx';
 import { ResendDialog, useResendable } from './resend-dialog.tsx';
 import type { Person } from './use-person-form.ts';
+import { ViewAsDialog } from './view-as-dialog.tsx';
 
-type Opened = 'password-link' | 'resend' | 'log-out' | 'address' | 'erase' | null;
+type Opened = 'view-as' | 'password-link' | 'resend' | 'log-out' | 'address' | 'erase' | null;
 
 type Props = {
   person: Person;
@@ -28,6 +32,9 @@ export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props)
   const [opened, setOpened] = useState<Opened>(null);
   const navigate = useNavigate();
   const invitation = useResendable(email);
+  const { data: apps = [] } = useQuery(
+    trpc.users.viewableApps.queryOptions({ email }, { enabled: canView(roles) && !isSelf }),
+  );
   const close = (): void => setOpened(null);
   const isOpen = (one: Opened) => ({ email, isOpen: opened === one, onClose: close });
   const mayChangeAddress =
@@ -36,6 +43,9 @@ export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props)
   return (
     <>
       <MoreMenu>
+        {apps.length > 0 && (
+          <Menu.Item onClick={() => setOpened('view-as')}>View an app as {nameOf(person)}…</Menu.Item>
+        )}
         {may.can_revoke && isActive && (
           <Menu.Item onClick={() => setOpened('password-link')}>Mail a password link…</Menu.Item>
         )}
@@ -67,6 +77,7 @@ export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props)
           </>
         )}
       </MoreMenu>
+      <ViewAsDialog {...isOpen('view-as')} name={nameOf(person)} apps={apps} />
       <PasswordLinkDialog {...isOpen('password-link')} />
       {invitation && <ResendDialog {...isOpen('resend')} invitation={invitation} />}
       <LogOutDialog {...isOpen('log-out')} />
