@@ -49,7 +49,10 @@ const KNOWN: Ids = {
 };
 
 /** Bodies and queries without which a path fails before its lookup. */
-const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' };
+const QUERIES: Record<string, string> = {
+  'passwords.previewExpiry': '?days=90',
+  'apps.compare': `?people=${ADA},${GRACE}`,
+};
 const BODIES: Record<string, unknown> = {
   'grants.create': { email: ADA },
   'groups.create': { name: 'Team' },
@@ -60,6 +63,7 @@ const BODIES: Record<string, unknown> = {
   'users.changeEmail': { new_email: 'free@globex.test' },
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
   'users.update': { apps: ['Hb7cW2ke'] },
+  'users.viewAs': { app: 'zylTKNVx', reason: 'x', minutes: 1 },
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },
   'usage.record': { email: EDSGER, action: 'X' },
   'mfa.rename': { name: 'x' },
@@ -119,6 +123,9 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
   await app.as(GLOBEX).users.create({ email: 'asks@globex.test' });
   await app.as(GLOBEX).apps.update({ app_id: FLEET[0], is_requestable: true });
   const request = await app.as('asks@globex.test').requests.create({ app: FLEET[0] });
+  const look = { app_id: FLEET[0], client_id: 2, session_id: 0, reason: '', link_digest: '' };
+  const people = { actor_id: owned.user_id, user_id: await userId(app, EDSGER) };
+  await addRows(app, 'view_as', { ...look, ...people, begun_at: at, ends_at: at });
   const { operation } = await app.as(GLOBEX).users.bulkUpdate({ emails: [EDSGER], action: 'reactivate' });
   return {
     ...KNOWN,
@@ -131,6 +138,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     'webhooks id': [String(webhook.id), MISSING_ID],
     'accounts id': [String(service.id), MISSING_ID],
     token_id: [String(serviceToken.id), MISSING_ID],
+    'as id': [String((await rowOf(app, 'view_as')).id), MISSING_ID],
     'requests id': [String(request.id), MISSING_ID],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
