@@ -71,6 +71,8 @@ export const UserPermissionsOutput = Output('UserPermissions', {
   can_revoke: z.boolean(),
   /** Deactivate the user, or suspend a shared user in the caller's clients. */
   can_deactivate: z.boolean(),
+  /** Give and end roles in the caller's clients. */
+  can_set_roles: z.boolean(),
   /** Whether the account belongs, or has belonged, to several clients: the caller changes the membership, not the account. */
   is_shared: z.boolean(),
 });

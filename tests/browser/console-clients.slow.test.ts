@@ -54,11 +54,11 @@ clients('the expiry of passwords says who would be affected', async ({ app, page
   await page.getByRole('link', { name: ADA }).waitFor();
   await page.getByLabel('Passwords expire after').fill('');
   await page.getByRole('button', { name: 'Discard' }).click();
-  await page.getByRole('tab', { name: 'Admins' }).click();
-  await page.waitForURL('**/console/clients/1?tab=admins');
+  await page.getByRole('tab', { name: 'Roles' }).click();
+  await page.waitForURL('**/console/clients/1?tab=roles');
   await page.reload();
-  await page.getByText('Only superusers appoint them.').waitFor();
-  assert.is(await page.getByRole('tab', { name: 'Admins' }).getAttribute('aria-selected'), 'true');
+  await page.getByRole('row', { name: 'Alex Acme' }).getByText('Client admin').waitFor();
+  assert.is(await page.getByRole('tab', { name: 'Roles' }).getAttribute('aria-selected'), 'true');
 });
 
 clients('a superuser creates a client and appoints an admin', async ({ app, page }) => {
@@ -72,9 +72,11 @@ clients('a superuser creates a client and appoints an admin', async ({ app, page
   await waitForHeading(page, 'Initech');
 
   await goTo(page, '/console/clients/1');
-  await page.getByRole('tab', { name: 'Admins' }).click();
-  await page.getByLabel('Email address of a member').fill('grace@acme.test');
-  await page.getByRole('button', { name: 'Make admin' }).click();
+  await page.getByRole('tab', { name: 'Roles' }).click();
+  await page.getByRole('button', { name: 'Give roles' }).click();
+  await page.getByRole('dialog').getByLabel('Person').fill('grace@acme.test');
+  await page.getByRole('checkbox', { name: /^Client admin/ }).check();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
   const { clientadmin_of } = await app.as(ROOT).users.get({ email: 'grace@acme.test' });
   assert.equal(clientadmin_of, [1]);

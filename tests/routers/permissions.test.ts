@@ -24,6 +24,8 @@ const updateUser = (app: TestApp, who: string, email: string) => app.as(who).use
 const updateApp = (app: TestApp, who: string, id: string) => app.as(who).apps.update({ app_id: id });
 const readSessions = (app: TestApp, who: string, email: string) =>
   app.as(who).sessions.listByUser({ email, limit: 1 });
+const setNoRoles = (app: TestApp, who: string, email: string) =>
+  Promise.any([1, 2].map((id) => app.as(who).roles.setInClient({ id, email, roles: [] })));
 
 permissions('match what the service allows on a user', async ({ app }) => {
   for (const who of PEOPLE) {
@@ -32,6 +34,8 @@ permissions('match what the service allows on a user', async ({ app }) => {
       const may = await app.as(who).users.permissions({ email });
       const pair = `${who} and ${email}`;
       assert.is(may.can_update, await succeeds(updateUser(app, who, email)), `update: ${pair}`);
+      if (who !== email)
+        assert.is(may.can_set_roles, await succeeds(setNoRoles(app, who, email)), `roles: ${pair}`);
       // It also requires a role, without which no one can read the sessions of others.
       if (who !== email) assert.is(may.can_revoke, await succeeds(readSessions(app, who, email)), pair);
     }

@@ -10,10 +10,10 @@ import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { SignInTab } from '../sso/sign-in-tab.tsx';
 import { WebhooksTab } from '../webhooks/webhooks-tab.tsx';
-import { ClientAdmins } from './client-admins.tsx';
 import { ClientClosing } from './client-closing.tsx';
 import { ClientGate } from './client-gate.tsx';
 import { ClientRemoval } from './client-removal.tsx';
+import { ClientRoles } from './client-roles.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
@@ -45,7 +45,7 @@ export const ClientScreen = () => {
       isKept: true,
       panel: <Reminders {...props} isShown={asked === 'reminders'} />,
     },
-    { value: 'admins', label: 'Admins', panel: <ClientAdmins client={client} /> },
+    { value: 'roles', label: 'Roles', panel: <ClientRoles client={client} /> },
     {
       value: 'gate',
       label: 'Opening apps',
@@ -97,7 +97,7 @@ export const ClientScreen = () => {
             <Menu.Item renderRoot={(item) => <Link {...item} to="/usage" search={{ client: id }} />}>
               Usage
             </Menu.Item>
-            {!props.isReadOnly && (
+            {mayDo(roles, 'read-audit', id) && (
               <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ client: id }} />}>
                 History
               </Menu.Item>

@@ -3,7 +3,9 @@ import {
   CLIENT_ADMIN,
   CLIENT_ROLES,
   can,
+  canAllOf,
   clientsWhere,
+  DELEGATED_ROLES,
   GLOBAL_ROLES,
   labelOf,
   MEMBER,
@@ -13,7 +15,7 @@ import {
   rolesOf,
 } from '../../../src/services/access/permissions.ts';
 
-export { CLIENT_ROLES, labelOf as roleLabel };
+export { type Action, CLIENT_ADMIN, CLIENT_ROLES, DELEGATED_ROLES, GLOBAL_ROLES, labelOf as roleLabel };
 
 /** The roles of a user, as in the session. */
 export type Roles = RoleFields;
@@ -43,6 +45,11 @@ export const isSuperuser = whoMay('administer');
 
 /** Strongest first. */
 export const ROLES = [...GLOBAL_ROLES, ...CLIENT_ROLES];
+export type Role = (typeof ROLES)[number];
+
+/** Whether the user may do all that the role allows in a client, or for null, in the installation. */
+export const mayDoAllOf = (roles: Roles, { name }: Role, client: number | null): boolean =>
+  canAllOf(rolesOf(roles), namedRoles([name], client));
 
 /** The kinds of users, from the fewest rights to all. */
 export const KINDS = new Map<string, Roles>([

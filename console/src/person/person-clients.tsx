@@ -1,17 +1,19 @@
-import { Badge, Button, Code, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Fragment, useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
-import { capitalized, fieldLabel, valueText } from '../components/detail-words.ts';
+import { fieldLabel, valueText } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
-import { canViewAll, mayDo, membershipRoles, roleLabel } from '../layout/roles.ts';
+import { canViewAll, mayDo, membershipRoles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { RoleBadges } from '../roles/role-badges.tsx';
+import { RolesDialog } from '../roles/roles-dialog.tsx';
 import type { Membership, PersonState } from './person-state.ts';
 import { RemoveMemberModal } from './remove-member-modal.tsx';
 import { SuspendModal } from './suspend-modal.tsx';
@@ -23,7 +25,7 @@ type Props = {
   may: Outputs['users']['permissions'];
 };
 
-type Question = { kind: 'suspend' | 'remove'; membership: Membership };
+type Question = { kind: 'suspend' | 'remove' | 'roles'; membership: Membership };
 
 /** The clients of a person that the user may see, and the membership in each. */
 export const PersonClients = ({ email, memberships, state, may }: Props) => {
@@ -63,6 +65,12 @@ export const PersonClients = ({ email, memberships, state, may }: Props) => {
         email={email}
         membership={question?.kind === 'remove' ? question.membership : null}
         onRemoved={finishRemoval}
+        onClose={close}
+      />
+      <RolesDialog
+        isOpen={question?.kind === 'roles'}
+        client={{ id: asked?.client ?? 0, name: asked?.client_name ?? '' }}
+        holder={{ email, is_admin: false, roles: [], ...asked }}
         onClose={close}
       />
     </Stack>
@@ -117,11 +125,7 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
           </Text>
         )}
         <StatusText label={word} color={COLORS[word]} />
-        {membershipRoles(membership).map((role) => (
-          <Badge key={role.name} variant="default" tt="none">
-            {capitalized(roleLabel(role))}
-          </Badge>
-        ))}
+        <RoleBadges roles={membershipRoles(membership)} />
       </Group>
       <Text size="sm" c="dimmed">
         {is_active ? 'Member since ' : 'Suspended since '}
@@ -166,10 +170,15 @@ type ActionsProps = {
 const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsProps) => {
   const { client, client_name: name, is_active, is_admin } = membership;
   const { roles } = useSession();
-  if (!mayDo(roles, 'manage-people', client) || !may.can_deactivate) return null;
+  const mayEnd = mayDo(roles, 'manage-people', client) && may.can_deactivate;
   return (
     <Group gap="xs">
-      {may.can_update_apps && !isInactive && (
+      {mayDo(roles, 'configure', client) && may.can_set_roles && (
+        <Button variant="default" size="xs" aria-label={`Roles in ${name}`} onClick={() => onAsk('roles')}>
+          Roles…
+        </Button>
+      )}
+      {mayEnd && may.can_update_apps && !isInactive && (
         <Button
           variant="default"
           size="xs"
@@ -179,7 +188,7 @@ const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsPr
           {is_active ? 'Suspend' : 'Reactivate'}
         </Button>
       )}
-      {(!is_admin || roles.is_superuser) && (
+      {mayEnd && (!is_admin || roles.is_superuser) && (
         <Button
           variant="light"
           color="red"

@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { shortDateOf } from '../components/date-text.tsx';
+import { capitalized } from '../components/detail-words.ts';
 import { FactList } from '../components/fact-list.tsx';
-import { canViewAll, mayDo } from '../layout/roles.ts';
+import { canViewAll, mayDo, membershipRoles, roleLabel } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import classes from './person.module.css';
 import type { PersonData } from './use-person.ts';
@@ -64,9 +65,10 @@ const Names = ({ items }: { items: { id: number; name: ReactNode }[] }) => {
   );
 };
 
-const roleOf = ({ person, screen }: PersonData): string => {
+const roleOf = ({ memberships, screen }: PersonData): string => {
   if (screen.role !== null) return screen.role === 'superuser' ? 'Superuser' : 'Staff';
-  return person.clientadmin_of.length > 0 ? 'Client admin' : 'Member';
+  const labels = new Set(memberships.flatMap(membershipRoles).map(roleLabel));
+  return labels.size === 0 ? 'Member' : capitalized([...labels].join(', '));
 };
 
 /** The latest login or use of an app. Days of use are in UTC. */

@@ -1,15 +1,13 @@
 import { Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { capitalized } from '../components/detail-words.ts';
 import { NamedSwitch } from '../components/flag-field.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
-
-const ROLES = [
-  ['is_staff', 'Staff', 'Sees all clients, and fetches and loads apps.'],
-  ['is_superuser', 'Superuser', 'Sees and changes everything.'],
-] as const;
+import { GLOBAL_ROLES, roleLabel } from '../layout/roles.ts';
+import { roleSentence } from '../roles/role-words.ts';
 
 /** The roles that only superusers grant. */
 export const PersonRoles = ({ email }: { email: string }) => {
@@ -35,18 +33,18 @@ export const PersonRoles = ({ email }: { email: string }) => {
       <ProblemAlert error={roles.error ?? withoutConfirmation(update.error)} />
       {roles.isPending && <Skeleton height={100} />}
       {roles.data &&
-        ROLES.map(([role, label, description]) => (
+        GLOBAL_ROLES.toReversed().map((role) => (
           <NamedSwitch
-            key={role}
-            label={label}
-            description={description}
+            key={role.name}
+            label={capitalized(roleLabel(role))}
+            description={roleSentence(role)}
             disabled={update.isPending}
-            checked={roles.data[role]}
-            onChange={({ currentTarget: { checked } }) => update.mutate({ email, [role]: checked })}
+            checked={roles.data[role.column]}
+            onChange={({ currentTarget: { checked } }) => update.mutate({ email, [role.column]: checked })}
           />
         ))}
       <Text size="sm" c="dimmed">
-        Client admins are appointed on the screen of their client.
+        Roles in a single client are under Access, beside the client.
       </Text>
       {prompt}
     </Stack>

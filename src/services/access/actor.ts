@@ -197,11 +197,12 @@ export const requireUserAdmin = requirementOf(userAdminRefusal);
  */
 export const requireUserUpdatable = requirementOf(userUpdateRefusal);
 
-/**
- * Requires that the actor may give this user roles in the actor's clients.
- * @throws Problem `forbidden`
- */
-export const requireRoleAdmin = requirementOf((actor, user) => strangerRefusal(actor, user, 'configure'));
+/** Why the actor may not give this user roles in the actor's clients; null if they may. */
+export const roleAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  strangerRefusal(actor, user, 'configure');
+
+/** @throws Problem `forbidden` */
+export const requireRoleAdmin = requirementOf(roleAdminRefusal);
 
 const MAX_CONFIRMATION_AGE_MS = 15 * MINUTE_MS;
 

@@ -4,6 +4,7 @@ import {
   accessRefusal,
   accountUpdateRefusal,
   requireConfirmedSession,
+  roleAdminRefusal,
   userAdminRefusal,
   userUpdateRefusal,
 } from '../access/actor.ts';
@@ -72,6 +73,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       can_update_apps: userUpdateRefusal(actor, user) === null,
       can_revoke: userAdminRefusal(actor, user) === null,
       can_deactivate: user.id !== actor.id && accessRefusal(actor, user) === null,
+      can_set_roles: user.id !== actor.id && roleAdminRefusal(actor, user) === null,
       is_shared: refusal?.code === 'shared-user',
     };
   },

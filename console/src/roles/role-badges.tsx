@@ -1,0 +1,10 @@
+import { Badge } from '@mantine/core';
+import { capitalized } from '../components/detail-words.ts';
+import { type Role, roleLabel } from '../layout/roles.ts';
+
+export const RoleBadges = ({ roles }: { roles: readonly Role[] }) =>
+  roles.map((role) => (
+    <Badge key={role.name} variant="default" tt="none">
+      {capitalized(roleLabel(role))}
+    </Badge>
+  ));
