@@ -24,6 +24,8 @@ const ServiceAccountOutput = Output('ServiceAccount', {
   /** The address by which audit entries and invitations name it. It receives no mail. */
   address: z.string().meta({ examples: ['nightly-export-42@service-account.invalid'] }),
   created_at: Instant,
+  /** When one of its tokens was last used or created; null: it has no token. */
+  last_used: Instant.nullable(),
   /** The email address of the user; null if the account was removed. */
   created_by: z.nullable(z.string()).meta({ examples: ['admin@acme.test'] }),
 });

@@ -8,7 +8,7 @@ import { auditFilter } from './audit/audit-filter.ts';
 import { clientSearch } from './clients/client-search.ts';
 import { compareSearch } from './compare/compare-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
-import { groupsFilter } from './groups/groups-filter.ts';
+import { clientFilter } from './components/search-params.ts';
 import { idleFilter } from './idle/idle-filter.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { inviteSearch } from './invite/invite-search.ts';
@@ -21,7 +21,7 @@ import { prefetchPeople } from './people/people-query.ts';
 import { personSearch } from './person/person-search.ts';
 import { prefetchPerson } from './person/prefetch-person.ts';
 import { reportOf, type UsageFilter, usageFilter } from './usage/usage-filter.ts';
-import { deliveriesFilter, webhooksFilter } from './webhooks/webhook-search.ts';
+import { deliveriesFilter } from './webhooks/webhook-search.ts';
 
 const isViewer = (): boolean => {
   const session = queryClient.getQueryData(sessionQuery.queryKey);
@@ -131,7 +131,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/groups',
-    validateSearch: groupsFilter,
+    validateSearch: clientFilter,
     loader: prefetchClients,
     component: lazyScreen(() => import('./groups/groups-screen.tsx'), 'GroupsScreen'),
   }),
@@ -166,7 +166,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/webhooks',
-    validateSearch: webhooksFilter,
+    validateSearch: clientFilter,
     component: lazyScreen(() => import('./webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
   }),
   createRoute({
@@ -174,6 +174,23 @@ const screens = [
     path: '/webhooks/$id',
     validateSearch: deliveriesFilter,
     component: lazyScreen(() => import('./webhooks/webhook-screen.tsx'), 'WebhookScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/service-accounts',
+    validateSearch: clientFilter,
+    component: lazyScreen(
+      () => import('./service-accounts/service-accounts-screen.tsx'),
+      'ServiceAccountsScreen',
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/service-accounts/$id',
+    component: lazyScreen(
+      () => import('./service-accounts/service-account-screen.tsx'),
+      'ServiceAccountScreen',
+    ),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -33,6 +33,7 @@ const parametersOf = async (app: TestApp): Promise<Record<string, string | numbe
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   const webhook = await app.as(ACME).webhooks.create({ url: 'https://hooks.acme.test/', client: 1 });
+  const account = await app.as(ACME).serviceAccounts.create({ name: `For ${email}`, client: 1 });
   const group = await app.as(ACME).groups.create({ id: 1, name: `Team of ${email}` });
   return {
     '/people/$email': ADA,
@@ -44,6 +45,7 @@ const parametersOf = async (app: TestApp): Promise<Record<string, string | numbe
     '/groups/$client/$group': `1/${group.id}`,
     '/mails/$id': id,
     '/webhooks/$id': webhook.id,
+    '/service-accounts/$id': account.id,
   };
 };
 

@@ -180,6 +180,17 @@ accounts(
   },
 );
 
+accounts('say when one of their tokens was used last', async ({ app }) => {
+  const unused = await create(app);
+  const { id, send } = await withToken(app);
+  app.clock.advance(DAY_MS);
+  await send('GET /jb/users/');
+
+  const lastUsed = async (id: number) => (await app.as(ACME).serviceAccounts.get({ id })).last_used;
+  assert.is(await lastUsed(unused.id), null);
+  assert.equal(await lastUsed(id), app.clock.now());
+});
+
 accounts('keep tokens until their end', async ({ app }) => {
   const expires_at = new Date(app.clock.now().getTime() + DAY_MS);
   const { send } = await withToken(app, ADMIN, { expires_at });

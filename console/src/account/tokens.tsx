@@ -1,14 +1,14 @@
 import { Stack, Text, Title } from '@mantine/core';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { steward, trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
+import { TokenForm } from '../components/token-form.tsx';
 import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
 import { TokenUses } from '../components/token-uses.tsx';
-import { TokenForm } from './token-form.tsx';
 
 const PAGE_SIZE = 50;
 
@@ -23,11 +23,14 @@ export const Tokens = () => {
       { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
     ),
   );
+  const refresh = (): void => {
+    void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
+    void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+  };
   const revoke = useMutation(
     trpc.tokens.revoke.mutationOptions({
       onSuccess: () => {
-        void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
-        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+        refresh();
         notify('Token revoked.');
       },
     }),
@@ -38,7 +41,11 @@ export const Tokens = () => {
         API tokens
       </Title>
       <Text c="dimmed">A token gives a script your access, or less.</Text>
-      <TokenForm />
+      <TokenForm
+        owner="you"
+        create={(input, context) => steward.api.tokens.createNamed.mutate(input, { context })}
+        onCreated={refresh}
+      />
       <ProblemAlert error={revoke.error} />
       <TokenTable
         pages={tokens}

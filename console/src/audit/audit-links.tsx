@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
+import { mayDo } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 
 export type Entry = Outputs['audit']['list'][number];
 
@@ -45,8 +47,21 @@ const AppLink = ({ slug }: { slug: string }) => {
   );
 };
 
-const PersonLink = ({ email }: { email: string }) => (
-  <Link className="text-link" to="/people/$email" params={{ email }}>
-    {email}
-  </Link>
-);
+/** The address of a service account contains its id. */
+const PersonLink = ({ email }: { email: string }) => {
+  const { roles } = useSession();
+  const account = email.match(/-(\d+)@service-account\.invalid$/)?.[1];
+  if (account !== undefined)
+    return mayDo(roles, 'configure') ? (
+      <Link className="text-link" to="/service-accounts/$id" params={{ id: account }}>
+        {email}
+      </Link>
+    ) : (
+      email
+    );
+  return (
+    <Link className="text-link" to="/people/$email" params={{ email }}>
+      {email}
+    </Link>
+  );
+};

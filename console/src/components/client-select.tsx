@@ -1,6 +1,6 @@
 import { useSuspenseQueries, useSuspenseQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { canView } from '../layout/roles.ts';
+import { canView, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
 /** The clients that the user may see, by name. */
@@ -15,3 +15,18 @@ export const useClientName = (): ((id: number | null) => string) => {
   const names = new Map(lists.flatMap(({ data }) => data).map(({ id, name }) => [id, name]));
   return (id) => (id === null ? '' : (names.get(id) ?? `#${id}`));
 };
+
+const INSTALLATION = 'installation';
+
+/** The choices of a client that the user may configure; superusers can also choose the installation. */
+export const useOwners = () => {
+  const { roles } = useSession();
+  const clients = useClients().filter(({ id }) => mayDo(roles, 'configure', id));
+  return [
+    ...(roles.is_superuser ? [{ value: INSTALLATION, label: 'The whole installation' }] : []),
+    ...clients.map(({ id, name }) => ({ value: String(id), label: name })),
+  ];
+};
+
+/** The id of the chosen client; null for the installation. */
+export const ownerOf = (value: string): number | null => (value === INSTALLATION ? null : Number(value));

@@ -26,3 +26,8 @@ export const queryOf = (values: Record<string, string | number | boolean | undef
   new URLSearchParams(
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   );
+
+/** The client whose list is shown. */
+export const clientFilter = ({ client }: Record<string, unknown>): { client?: number | undefined } => ({
+  client: idOf(client),
+});

@@ -10,6 +10,7 @@ import {
   IconLayoutGrid,
   IconMail,
   IconMoon,
+  IconRobot,
   IconSend,
   IconUserCircle,
   IconUserPlus,
@@ -42,6 +43,7 @@ const ICONS: Record<Entry['to'], Icon> = {
   '/clients': IconBuilding,
   '/mails': IconMail,
   '/webhooks': IconWebhook,
+  '/service-accounts': IconRobot,
   '/keys': IconKey,
   '/account': IconUserCircle,
 };

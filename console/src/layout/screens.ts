@@ -26,6 +26,13 @@ const NAVIGATION = [
   { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
   { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView, clients: 'some' },
   { to: '/webhooks', section: 'Settings', label: 'Webhooks', isFor: whoMay('configure'), clients: 'some' },
+  {
+    to: '/service-accounts',
+    section: 'Settings',
+    label: 'Service accounts',
+    isFor: whoMay('configure'),
+    clients: 'some',
+  },
   { to: '/keys', section: 'Settings', label: 'Signing keys', isFor: isSuperuser },
   { to: '/account', section: 'Settings', label: 'Account', isFor: everyone },
 ] as const satisfies (Screen & { section: string })[];
@@ -41,6 +48,7 @@ const DETAILS = [
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
   { to: '/webhooks/$id', label: 'Webhook', isFor: whoMay('configure') },
+  { to: '/service-accounts/$id', label: 'Service account', isFor: whoMay('configure') },
 ] as const satisfies Screen[];
 
 export const SCREENS = [...NAVIGATION, ...DETAILS];

@@ -4,22 +4,17 @@ import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { type Outputs, steward } from '../api.ts';
 import { EVENT_TYPES, wordsOf } from '../audit/audit-actions.ts';
-import { useClients } from '../components/client-select.tsx';
+import { ownerOf, useOwners } from '../components/client-select.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import type { EventType } from '../live/what-changes.ts';
 import { TYPE_CHOICES } from './type-choices.ts';
 import { useWebhookRefresh } from './use-webhook-changes.ts';
 import type { Webhook } from './webhook-state.tsx';
 
 export type CreatedWebhook = Outputs['webhooks']['create'];
-
-/** The value for the installation, instead of the id of a client. */
-const INSTALLATION = 'installation';
 
 type Values = {
   client: string;
@@ -81,8 +76,7 @@ const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
         await steward.api.webhooks.update.mutate({ id: webhook.id, ...fields });
         return null;
       }
-      const owner = values.client === INSTALLATION ? null : Number(values.client);
-      return steward.api.webhooks.create.mutate({ ...fields, client: owner });
+      return steward.api.webhooks.create.mutate({ ...fields, client: ownerOf(values.client) });
     },
     onSuccess: (created) => {
       refresh(created ? 'Webhook created.' : 'Webhook changed.');
@@ -138,16 +132,6 @@ const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
       {prompt}
     </>
   );
-};
-
-/** The clients, or the installation, whose events a webhook of the user can send. */
-const useOwners = () => {
-  const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => mayDo(roles, 'configure', id));
-  return [
-    ...(roles.is_superuser ? [{ value: INSTALLATION, label: 'The whole installation' }] : []),
-    ...clients.map(({ id, name }) => ({ value: String(id), label: name })),
-  ];
 };
 
 type TypesProps = { value?: EventType[]; onChange?: (types: EventType[]) => void; error?: unknown };

@@ -1,16 +1,11 @@
 import type { Inputs } from '../api.ts';
-import { idOf, oneOf } from '../components/search-params.ts';
+import { oneOf } from '../components/search-params.ts';
 
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const satisfies NonNullable<
   Inputs['webhooks']['deliveries']['status']
 >[];
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
-
-/** The filter of the list of webhooks, from the address. */
-export const webhooksFilter = ({ client }: Record<string, unknown>): { client?: number | undefined } => ({
-  client: idOf(client),
-});
 
 /** The filter of the deliveries of a webhook, from the address. */
 export const deliveriesFilter = ({

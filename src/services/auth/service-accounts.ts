@@ -304,6 +304,11 @@ const accountRows = (em: Em, actor: Actor) =>
     .leftJoin('users as maker', 'maker.id', 's.created_by')
     .select(['s.user_id as id', 's.client_id as client', 's.name', 's.description', 's.roles', 's.scopes'])
     .select(['s.is_active', 's.created_at', 'u.email as address', 'maker.email as created_by'])
+    .select(
+      sql<Date | null>`(select max(t.last_used) from api_tokens t where t.user_id = s.user_id)`.as(
+        'last_used',
+      ),
+    )
     .where(
       can(actor, 'administer')
         ? condition`true`

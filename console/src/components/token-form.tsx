@@ -1,33 +1,39 @@
 import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { type Inputs, steward, trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
-import { joined } from '../components/form-fields.ts';
-import { useIdempotencyKeys } from '../components/idempotency-key.ts';
-import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
-import { SecretField } from '../components/secret-field.tsx';
+import type { Inputs } from '../api.ts';
+import { Dialog } from './dialog.tsx';
+import { joined } from './form-fields.ts';
+import { useIdempotencyKeys } from './idempotency-key.ts';
+import { usePasswordConfirmation, withoutConfirmation } from './password-confirmation.tsx';
+import { ProblemAlert } from './problem-alert.tsx';
+import { SecretField } from './secret-field.tsx';
 import { limitsOf, NO_LIMITS, TokenLimits } from './token-limits.tsx';
 
+type Input = Omit<Inputs['tokens']['createNamed'], 'client'>;
+
+type Props = {
+  create: (input: Input, context: { idempotencyKey: string }) => Promise<{ name: string; token: string }>;
+  onCreated: () => void;
+  /** Who has all rights of a token without limits: `you`. */
+  owner: string;
+};
+
 /** Creates a named token and shows it once. */
-export const TokenForm = () => {
-  const queryClient = useQueryClient();
+export const TokenForm = ({ create: send, onCreated, owner }: Props) => {
   const [name, setName] = useState('');
   const [limits, setLimits] = useState(NO_LIMITS);
   // A repeat of the same name after a lost response shows the token that was created.
   const keys = useIdempotencyKeys();
   const { onError, prompt } = usePasswordConfirmation();
   const create = useMutation({
-    mutationFn: (input: Inputs['tokens']['createNamed']) =>
-      steward.api.tokens.createNamed.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } }),
+    mutationFn: (input: Input) => send(input, { idempotencyKey: keys.keyOf(input) }),
     onSuccess: () => {
       keys.forget();
       setName('');
       setLimits(NO_LIMITS);
-      void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
-      void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+      onCreated();
     },
     onError: (error, input) => onError(error, () => create.mutate(input)),
   });
@@ -54,7 +60,7 @@ export const TokenForm = () => {
               Create token
             </Button>
           </Group>
-          <TokenLimits value={limits} onChange={setLimits} faults={faults} />
+          <TokenLimits owner={owner} value={limits} onChange={setLimits} faults={faults} />
           {invalid === undefined && <ProblemAlert error={withoutConfirmation(create.error)} />}
         </Stack>
       </form>

@@ -1,0 +1,112 @@
+import { Button, Group, Menu } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { DateText, dateOf } from '../components/date-text.tsx';
+import { type Fact, FactList } from '../components/fact-list.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { RoleBadges } from '../roles/role-badges.tsx';
+import { ServiceAccountDialog } from './service-account-dialog.tsx';
+import { ServiceAccountTokens } from './service-account-tokens.tsx';
+import { rolesOf, type ServiceAccount, stateOf, useServiceAccount } from './use-service-account.ts';
+
+const route = getRouteApi('/service-accounts/$id');
+
+type Opened = 'edit' | 'deactivate' | 'remove' | null;
+
+/** A service account, with its tokens. */
+export const ServiceAccountScreen = () => {
+  const id = Number(route.useParams().id);
+  const account = useSuspenseQuery(trpc.serviceAccounts.get.queryOptions({ id })).data;
+  const [opened, setOpened] = useState<Opened>(null);
+  const { setActive, remove, error, prompt } = useServiceAccount(account);
+  const close = (): void => setOpened(null);
+  const { name, description, address, client, is_active: isActive } = account;
+  return (
+    <>
+      <ScreenHeader
+        title={name}
+        lead={
+          <Group component="span" gap="sm">
+            {description && <span className="break-words">{description}</span>}
+            <StatusText {...stateOf(account)} />
+          </Group>
+        }
+        actions={
+          <Button variant="default" onClick={() => setOpened('edit')}>
+            Edit
+          </Button>
+        }
+        menu={
+          <>
+            <Menu.Item onClick={() => (isActive ? setOpened('deactivate') : setActive(true))}>
+              {isActive ? 'Deactivate…' : 'Activate'}
+            </Menu.Item>
+            <Menu.Item
+              renderRoot={(item) => (
+                <Link {...item} to="/audit" search={{ actor: address, ...(client !== null && { client }) }} />
+              )}
+            >
+              History
+            </Menu.Item>
+            <Menu.Item color="red" onClick={() => setOpened('remove')}>
+              Remove…
+            </Menu.Item>
+          </>
+        }
+      />
+      <ProblemAlert error={error} />
+      <Facts account={account} />
+      <ServiceAccountTokens id={id} />
+      {prompt}
+      <ServiceAccountDialog account={account} isOpen={opened === 'edit'} onClose={close} />
+      <ConfirmModal
+        isOpen={opened === 'deactivate'}
+        title="Deactivate the service account?"
+        action="Deactivate"
+        onConfirm={() => setActive(false)}
+        onClose={close}
+      >
+        All of its tokens are refused from the next request on, until it is activated.
+      </ConfirmModal>
+      <ConfirmModal
+        isOpen={opened === 'remove'}
+        title="Remove the service account?"
+        action="Remove"
+        isDanger
+        onConfirm={remove}
+        onClose={close}
+      >
+        All of its tokens end. The audit trail keeps its name.
+      </ConfirmModal>
+    </>
+  );
+};
+
+const Facts = ({ account }: { account: ServiceAccount }) => {
+  const nameOfClient = useClientName();
+  const { client, roles, scopes, address, last_used, created_at, created_by } = account;
+  const facts: Fact[] = [
+    ['Client', nameOfClient(client) || 'The installation'],
+    [
+      'Roles',
+      roles.length === 0 ? (
+        'None'
+      ) : (
+        <Group key="roles" component="span" gap={6}>
+          <RoleBadges roles={rolesOf(account)} />
+        </Group>
+      ),
+    ],
+    ['Scopes', scopes?.join(', ') ?? 'All that its roles allow'],
+    ['Last used', <DateText key="used" date={last_used} />],
+    ['Created', `${dateOf(created_at)}${created_by === null ? '' : ` by ${created_by}`}`],
+    ['In the audit trail', address],
+  ];
+  return <FactList facts={facts} mb="md" />;
+};

@@ -1,0 +1,105 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { RoleBadges } from '../roles/role-badges.tsx';
+import { ServiceAccountDialog } from './service-account-dialog.tsx';
+import { rolesOf, type ServiceAccount, stateOf } from './use-service-account.ts';
+
+const route = getRouteApi('/service-accounts');
+
+const PAGE_SIZE = 50;
+
+/** The service accounts of all clients that the user may configure; for superusers, also those of the installation. */
+export const ServiceAccountsScreen = () => {
+  const { client } = route.useSearch();
+  const nameOfClient = useClientName();
+  const navigate = useNavigate();
+  const [isCreating, { open, close }] = useDisclosure();
+  const accounts = useInfiniteQuery(
+    trpc.serviceAccounts.list.infiniteQueryOptions(
+      { client, limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+  return (
+    <>
+      <ScreenHeader
+        title="Service accounts"
+        lead="Accounts of programs. They act by tokens, with roles of their own."
+        actions={<Button onClick={open}>New service account</Button>}
+      />
+      <FilterBar>{null}</FilterBar>
+      <PagedTable
+        label="Service accounts"
+        columns={columnsOf(nameOfClient)}
+        pages={accounts}
+        keyOf={({ id }) => id}
+        empty={
+          <EmptyState
+            title="No service accounts yet"
+            action={
+              <Button variant="default" onClick={open}>
+                Create a service account
+              </Button>
+            }
+          >
+            A program with an account of its own goes on when a person leaves, and may do only what it needs.
+          </EmptyState>
+        }
+      />
+      <ServiceAccountDialog
+        client={client}
+        isOpen={isCreating}
+        onClose={close}
+        onCreated={({ id }) => void navigate({ to: '/service-accounts/$id', params: { id: String(id) } })}
+      />
+    </>
+  );
+};
+
+const columnsOf = (nameOfClient: (id: number | null) => string): Column<ServiceAccount>[] => [
+  {
+    heading: 'Name',
+    width: 'minmax(12rem, 2fr)',
+    cell: ({ id, name, description }) => (
+      <Link
+        className="text-link"
+        to="/service-accounts/$id"
+        params={{ id: String(id) }}
+        title={description || name}
+      >
+        {name}
+      </Link>
+    ),
+  },
+  {
+    heading: 'Client',
+    width: '1.2fr',
+    cell: ({ client }) => nameOfClient(client) || 'The installation',
+  },
+  {
+    heading: 'Roles',
+    width: '1.5fr',
+    cell: (account) => (account.roles.length === 0 ? 'None' : <RoleBadges roles={rolesOf(account)} />),
+  },
+  {
+    heading: 'State',
+    width: '7rem',
+    onPhone: 'corner',
+    cell: (account) => <StatusText {...stateOf(account)} />,
+  },
+  { heading: 'Last used', width: '10rem', cell: ({ last_used: date }) => <DateText date={date} /> },
+];
