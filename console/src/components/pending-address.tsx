@@ -10,7 +10,8 @@ type Props = {
   /** The address that will change. */
   email: string;
   pending: NonNullable<Outputs['profile']['pendingEmail']['pending']>;
-  cancel: () => Promise<unknown>;
+  /** Null for users who may not cancel it. */
+  cancel: (() => Promise<unknown>) | null;
   /** Further information. */
   children?: ReactNode;
 };
@@ -20,7 +21,7 @@ export const PendingAddress = ({ email, pending, cancel, children }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();
   const cancelling = useAction(
-    { mutationFn: cancel },
+    { mutationFn: async () => cancel?.() },
     {
       message: 'Cancelled. The address stays as it is.',
       onDone: () => {
@@ -38,9 +39,11 @@ export const PendingAddress = ({ email, pending, cancel, children }: Props) => {
         {by && by !== email && ` Requested by ${by}.`}
         {children}
       </Text>
-      <Button variant="default" size="xs" onClick={open}>
-        Cancel the change
-      </Button>
+      {cancel && (
+        <Button variant="default" size="xs" onClick={open}>
+          Cancel the change
+        </Button>
+      )}
       <ActionDialog
         isOpen={isAsking}
         title="Cancel the change of the address?"

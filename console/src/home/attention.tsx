@@ -204,7 +204,7 @@ const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_i
     },
     onError: (error) => notify(messageOf(error), { isFailure: true }),
   });
-  return count > items.length || !mayDo(roles, 'manage-credentials') ? (
+  return count > items.length || !mayDo(roles, 'manage-people') ? (
     <ReviewLink to="/invitations" search={{ status: 'pending' }} aria-label="Review pending invitations">
       Review
     </ReviewLink>

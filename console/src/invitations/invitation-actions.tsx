@@ -10,12 +10,13 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
+import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
 /** The fields of an invitation that its actions need. */
-export type Target = { id: number; email: string };
+export type Target = { id: number; email: string; client: number };
 
-/** The actions of admins on the invitations of a list: the menu of each row, and dialogs next to the list. */
+/** What the user may do with the invitations of a list: the menu of each row, and dialogs next to the list. */
 export const useInvitationActions = () => {
   const queryClient = useQueryClient();
   const [toRevoke, setToRevoke] = useState<Target | null>(null);
@@ -51,15 +52,26 @@ export const useInvitationActions = () => {
     setShown(target);
     copy.mutate({ id: target.id });
   };
-  const menuOf = (target: Target) => (
-    <ActionsMenu
-      target={target}
-      onResend={() => resend.mutate(target)}
-      // The link proves access to the mailbox: if it is mailed, only superusers see it.
-      onCopy={roles.is_superuser || !sends_mail ? () => showLink(target) : undefined}
-      onRevoke={() => setToRevoke(target)}
-    />
-  );
+  const menuOf = (target: Target) => {
+    const mayResend = mayDo(roles, 'manage-credentials', target.client);
+    const mayManage = mayDo(roles, 'manage-people', target.client);
+    return (
+      (mayResend || mayManage) && (
+        <RowMenu label={`Actions for ${target.email}`}>
+          {mayResend && <Menu.Item onClick={() => resend.mutate(target)}>Resend</Menu.Item>}
+          {/* The link proves access to the mailbox: if it is mailed, only superusers see it. */}
+          {mayManage && (roles.is_superuser || !sends_mail) && (
+            <Menu.Item onClick={() => showLink(target)}>Show the link</Menu.Item>
+          )}
+          {mayManage && (
+            <Menu.Item color="red" onClick={() => setToRevoke(target)}>
+              Revoke…
+            </Menu.Item>
+          )}
+        </RowMenu>
+      )
+    );
+  };
   const panels = (
     <>
       <ProblemAlert error={resend.error ?? copy.error ?? revoke.error} />
@@ -77,23 +89,6 @@ export const useInvitationActions = () => {
   );
   return { menuOf, panels };
 };
-
-type MenuProps = {
-  target: Target;
-  onResend: () => void;
-  onCopy: (() => void) | undefined;
-  onRevoke: () => void;
-};
-
-const ActionsMenu = ({ target, onResend, onCopy, onRevoke }: MenuProps) => (
-  <RowMenu label={`Actions for ${target.email}`}>
-    <Menu.Item onClick={onResend}>Resend</Menu.Item>
-    {onCopy && <Menu.Item onClick={onCopy}>Show the link</Menu.Item>}
-    <Menu.Item color="red" onClick={onRevoke}>
-      Revoke…
-    </Menu.Item>
-  </RowMenu>
-);
 
 type LinkProps = {
   email: string | undefined;

@@ -113,9 +113,7 @@ export const InvitationsScreen = () => {
             ? selectColumn({ selection, onSelectAll: () => void selectAll(), canSelect: canChange })
             : undefined,
           nameOfClient: hasSeveralClients ? nameOfClient : undefined,
-          menuOf: isAdmin
-            ? (invitation) => (mayDo(roles, 'manage-people', invitation.client) ? menuOf(invitation) : null)
-            : undefined,
+          menuOf: isAdmin || mayDo(roles, 'manage-credentials') ? menuOf : undefined,
           hasReasons: invitations.data?.pages.flat().some(({ mail }) => reasonOf(mail) !== '') ?? false,
         })}
         pages={invitations}

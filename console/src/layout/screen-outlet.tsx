@@ -23,7 +23,8 @@ const Refusal = ({ screen }: { screen: Screen }) => (
         title={`You have no access to ${screen.label}`}
         action={<HeaderLink to="/">Go to your apps</HeaderLink>}
       >
-        This screen is for {listOf.format(kindsOf(screen))}. A superuser can give you the role.
+        This screen is for {listOf.format(kindsOf(screen))}. Ask an admin of your client, or a superuser, for
+        the role.
       </EmptyState>
     </div>
   </>

@@ -41,7 +41,7 @@ export const MailScreen = () => {
         title={mail.subject}
         lead={`To ${mail.recipient}`}
         menu={
-          mayDo(useSession().roles, 'manage-credentials') && (
+          mayDo(useSession().roles, 'read-audit') && (
             <Menu.Item onClick={() => void navigate({ to: '/audit', search: { target: mail.recipient } })}>
               History of the recipient
             </Menu.Item>

@@ -17,7 +17,7 @@ import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { peopleQuery } from './people-query.ts';
 import { PeopleSkeleton, PeopleTable } from './people-table.tsx';
-import { useBulkBar } from './use-bulk-bar.tsx';
+import { hasBulkActions, useBulkBar } from './use-bulk-bar.tsx';
 import { useSelection } from './use-selection.ts';
 
 const route = getRouteApi('/people');
@@ -29,7 +29,8 @@ export const PeopleScreen = () => {
   const columns = useColumns();
   const { sort, ...list } = filter;
   const selection = useSelection(JSON.stringify(list));
-  const isAdmin = mayDo(useSession().roles, 'manage-people');
+  const { roles } = useSession();
+  const canSelect = hasBulkActions(roles);
   const change = useCallback(
     (changes: Partial<PeopleFilter>): void =>
       void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true }),
@@ -56,7 +57,7 @@ export const PeopleScreen = () => {
         actions={
           <>
             <ColumnMenu {...columns} />
-            {isAdmin && (
+            {mayDo(roles, 'manage-people') && (
               <Button
                 leftSection={<IconUserPlus size={16} stroke={1.6} aria-hidden />}
                 renderRoot={(props) => <Link {...props} to="/invite" />}
@@ -82,7 +83,7 @@ export const PeopleScreen = () => {
         <PeopleTable
           people={rows}
           shown={columns.shown}
-          selection={isAdmin ? selection : null}
+          selection={canSelect ? selection : null}
           total={hasRows ? total : undefined}
           isComplete={hasRows && !people.hasNextPage}
           sort={sort}
@@ -91,7 +92,7 @@ export const PeopleScreen = () => {
           onMore={() => void people.fetchNextPage()}
         />
       )}
-      {isAdmin && bar}
+      {canSelect && bar}
     </>
   );
 };

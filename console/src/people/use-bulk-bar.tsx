@@ -4,6 +4,8 @@ import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SelectionBar } from '../components/selection-bar.tsx';
+import { type Action, mayDo, type Roles } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { AppsModal } from './apps-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
 import { GroupsModal } from './groups-modal.tsx';
@@ -30,13 +32,27 @@ const CONSEQUENCES: Partial<Record<BulkChange['action'], string>> = {
   'send-password-link': 'Each of them gets a mail with a link to set a password.',
 };
 
-const USUAL = ['grant-apps', 'add-to-groups', 'deactivate'] as const;
-const FURTHER = ['revoke-apps', 'reactivate', 'send-password-link'] as const;
+/** What the user needs to be allowed for each action of the bar, the most common first. */
+const NEEDED = [
+  ['grant-apps', 'manage-grants'],
+  ['add-to-groups', 'manage-people'],
+  ['deactivate', 'manage-people'],
+  ['revoke-apps', 'manage-grants'],
+  ['reactivate', 'manage-people'],
+  ['send-password-link', 'manage-credentials'],
+] as const satisfies (readonly [BulkChange['action'], Action])[];
+
+/** How many actions are buttons; the others are in the menu. */
+const BUTTONS = 3;
+
+/** Whether the user may change several people together. */
+export const hasBulkActions = (roles: Roles): boolean => NEEDED.some(([, needed]) => mayDo(roles, needed));
 
 type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; total: number };
 
 /** The bar with the actions for the selected people, and the elements above the list: dialogs, and the outcome of the last change. */
 export const useBulkBar = ({ selection, filter, total }: Props) => {
+  const { roles } = useSession();
   const [action, setAction] = useState<BulkChange['action'] | null>(null);
   const [until, setUntil] = useState(NO_END);
   const [reason, setReason] = useState('');
@@ -55,13 +71,16 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
     close();
     update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
   };
-  const offer = (name: BulkChange['action']) => ({ label: ACTIONS[name], onClick: () => setAction(name) });
+  const offered = NEEDED.filter(([, needed]) => mayDo(roles, needed)).map(([name]) => ({
+    label: ACTIONS[name],
+    onClick: () => setAction(name),
+  }));
   const bar = (
     <SelectionBar
       label="Selected people"
       text={selection.isEmpty ? null : `${count.toLocaleString()} selected`}
-      actions={USUAL.map(offer)}
-      more={FURTHER.map(offer)}
+      actions={offered.slice(0, BUTTONS)}
+      more={offered.slice(BUTTONS)}
       isBusy={update.isPending}
       onClear={selection.clear}
     />

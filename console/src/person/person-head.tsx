@@ -7,7 +7,7 @@ import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canView, mayDo } from '../layout/roles.ts';
+import { canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -31,6 +31,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
   const { roles, user } = useSession();
   const name = nameOf(person);
   const isSelf = user.email === person.email;
+  const mayChangeAddress = !isSelf && (roles.is_superuser ? may.can_revoke : may.can_update);
   const [isOffboarding, offboarding] = useDisclosure();
   const heading = useFocusedHeading();
   useDocumentTitle(`${name} – Steward`);
@@ -54,7 +55,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
           </Stack>
         </Group>
         <Group gap="sm">
-          {mayDo(roles, 'manage-people') && !isSelf && (
+          {may.can_deactivate && (
             <HomePreview
               email={person.email}
               name={name}
@@ -82,6 +83,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
             person={person}
             may={may}
             isSelf={isSelf}
+            mayChangeAddress={mayChangeAddress}
             isActive={state !== 'inactive'}
             onOffboard={offboarding.open}
           />
@@ -91,7 +93,11 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
         <PendingAddress
           email={person.email}
           pending={pending}
-          cancel={() => steward.api.users.cancelEmailChange.mutate({ email: person.email })}
+          cancel={
+            mayChangeAddress
+              ? () => steward.api.users.cancelEmailChange.mutate({ email: person.email })
+              : null
+          }
         />
       )}
       {canView(roles) && <RunningLooks email={person.email} />}

@@ -21,12 +21,13 @@ type Props = {
   person: Person;
   may: Outputs['users']['permissions'];
   isSelf: boolean;
+  mayChangeAddress: boolean;
   isActive: boolean;
   onOffboard: () => void;
 };
 
 /** The less common actions for a person. */
-export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props) => {
+export const PersonMenu = ({ person, may, isSelf, mayChangeAddress, isActive, onOffboard }: Props) => {
   const { email } = person;
   const { roles } = useSession();
   const [opened, setOpened] = useState<Opened>(null);
@@ -37,8 +38,6 @@ export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props)
   );
   const close = (): void => setOpened(null);
   const isOpen = (one: Opened) => ({ email, isOpen: opened === one, onClose: close });
-  const mayChangeAddress =
-    may.can_revoke && !isSelf && (roles.is_superuser || person.clientadmin_of.length === 0);
   const mayErase = roles.is_superuser && !isSelf;
   return (
     <>

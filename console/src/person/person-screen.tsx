@@ -19,7 +19,7 @@ import { type PersonData, usePerson } from './use-person.ts';
 const route = getRouteApi('/people/$email');
 
 const READ_ONLY_NOTICE =
-  'You cannot change this profile and these apps: only superusers change superusers and staff, and client admins can be changed when they no longer have that role.';
+  'You cannot change this profile and these apps: only superusers change superusers and staff, no one changes people who may do more than they themselves, and client admins can be changed when they no longer have that role.';
 
 type Changes = 'account' | 'memberships' | 'nothing';
 
@@ -56,7 +56,9 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
   const { person, may, memberships } = data;
   const { email } = person;
   const { roles, user } = useSession();
-  const isManager = mayDo(roles, 'manage-people') || mayDo(roles, 'manage-grants');
+  const isRefused = mayDo(roles, 'manage-people')
+    ? !may.can_update
+    : mayDo(roles, 'manage-grants') && !may.can_update_apps;
   const seesAccount = canViewAll(roles) || email === user.email;
   const state = stateOf(person, memberships, seesAccount);
   const changes = changesOf(may, seesAccount);
@@ -97,7 +99,7 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
           })
         }
       >
-        {isManager && !may.can_update && (tab === 'access' || tab === 'profile') && (
+        {isRefused && (tab === 'access' || tab === 'profile') && (
           <Notice>
             {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
           </Notice>

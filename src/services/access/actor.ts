@@ -188,6 +188,14 @@ export const requirementOf =
  */
 export const requireAccessAdmin = requirementOf(accessRefusal);
 
+/**
+ * Requires that the actor may end logins of this user in the actor's clients, also if other clients share the account.
+ * @throws Problem `forbidden`
+ */
+export const requireLoginAdmin = requirementOf((actor, user) =>
+  strangerRefusal(actor, user, 'manage-credentials'),
+);
+
 /** @throws Problem `forbidden`, `shared-user` */
 export const requireUserAdmin = requirementOf(userAdminRefusal);
 

@@ -2,7 +2,7 @@ import { type InferResult, sql } from 'kysely';
 import { ExternalIdentity } from '../../../entities/sso.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, requireAccessAdmin } from '../access/actor.ts';
+import { type Actor, requireLoginAdmin } from '../access/actor.ts';
 import { clientVisibleTo, isAllowedIn } from '../access/visibility.ts';
 import { endConnectionAccess } from '../accounts/access-ends.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
@@ -18,7 +18,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
    */
   list: async (actor: Actor, email: string): Promise<IdentityRow[]> => {
     const target = await readTarget(em, actor, email);
-    requireAccessAdmin(actor, target);
+    requireLoginAdmin(actor, target);
     return identityRows(em)
       .where('i.user_id', '=', target.id)
       .where(clientVisibleTo(actor, sql`c.client_id`))
@@ -31,7 +31,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
    */
   unlink: (actor: Actor, email: string, id: number): Promise<void> =>
     em.transactional(async (tx) => {
-      const { user } = await lockUser(tx, actor, email, requireAccessAdmin);
+      const { user } = await lockUser(tx, actor, email, requireLoginAdmin);
       const row = await identityRows(tx)
         .where('i.id', '=', id)
         .where('i.user_id', '=', user.id)
