@@ -99,7 +99,8 @@ const CALLS: Record<string, (caller: Caller, target: string) => Promise<unknown>
   people: (caller) => caller.users.create({ email: `new${++calls}@acme.test`, client: 1, send_email: false }),
   groups: (caller) => caller.groups.create({ id: 1, name: `Team ${++calls}` }),
   grants: (caller, email) => caller.grants.create({ app_id: CHURN, email }),
-  credentials: (caller, email) => caller.sessions.revokeAll({ email }),
+  credentials: (caller, email) =>
+    Promise.all([caller.sessions.revokeAll({ email }), caller.users.identities({ email })]),
   apps: (caller) => caller.apps.update({ app_id: SALES, label: `Sales ${++calls}` }),
   settings: (caller) => caller.clients.update({ id: 1, login_title: `Hello ${++calls}` }),
   audit: (caller) => caller.audit.list({ limit: 1 }),
