@@ -155,7 +155,7 @@ const between = <T,>(items: readonly T[], one: number, other: number): T[] =>
 const reasonOf = (user: AccessUser, appId?: string): string | undefined => {
   const { is_admin, is_changeable } = user;
   if (is_admin) return 'Has all apps of the client as its admin';
-  if (!is_changeable) return 'Only superusers change the apps of staff and superusers';
+  if (!is_changeable) return 'Has rights that you do not have, so that others change these apps';
   return appId !== undefined && isByGroup(user, appId)
     ? 'Given by a group: change the group instead'
     : undefined;
