@@ -4,7 +4,9 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
+import { OPENS_APPS } from '../access/action-scopes.ts';
 import { type Actor, requireIn } from '../access/actor.ts';
+import { requireScope } from '../access/scope.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { ofApp } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
@@ -20,10 +22,11 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
    * Creates a view that opens the app once as the user, within a minute, and returns its key. Callers use GET, so a link on another site
    * could make a logged-in browser call it: only API tokens are accepted.
    * @param appKey the id or the slug of an app
-   * @throws Problem `not-found`, `forbidden`
+   * @throws Problem `not-found`, `forbidden`, `insufficient-scope`
    */
   create: (actor: Actor, appKey: string, email: string): Promise<string> =>
     em.transactional(async (tx) => {
+      requireScope(actor.scope, OPENS_APPS);
       if (actor.credential?.kind === 'session')
         throw new Problem('forbidden', { detail: 'This needs an API token, not a browser session.' });
       const app = await appRows(tx, actor, clock.now())
