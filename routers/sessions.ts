@@ -123,7 +123,10 @@ export const sessionsRouter = router({
     summary: 'Confirm your password or second factor',
     description:
       'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it, a recovery code, or the answer of a `passkey` to options for a `confirmation`; others send their `password`. A second factor also makes it a session with one: its cookie then gets a new value, and so does the cookie `csrftoken`. API tokens need it only to change second factors.',
-    problems: ['otp-required', 'invalid-otp', 'invalid-passkey', 'passkeys-unavailable', 'throttled'],
+    problems: [
+      ...(['otp-required', 'invalid-otp', 'invalid-passkey', 'passkeys-unavailable'] as const),
+      ...(['throttled', 'confined-session'] as const),
+    ],
     example: { password: 'steward-demo-1' },
     handlesIdempotency: true,
   })

@@ -133,7 +133,7 @@ export const tokensRouter = router({
     summary: 'Create a named token',
     description:
       'For scripts. The token is only shown in this response. `scopes`, `client`, `networks` and `expires_at` narrow it: a procedure names its scope. A token that makes another one passes on its own limits.',
-    problems: ['reauthentication-required'],
+    problems: ['reauthentication-required', 'confined-session'],
     status: 201,
     example: { name: 'Nightly export' },
   })

@@ -74,8 +74,16 @@ const NO_ACCOUNT = {
  * Refuses what only people have: an account.
  * @throws Problem `confined-session`
  */
+export const requirePerson = ({ email }: Pick<Actor, 'email'>): void => {
+  if (isServiceAddress(email)) throw new Problem('confined-session', NO_ACCOUNT);
+};
+
+/**
+ * Requires a person whose credential counts for the whole account.
+ * @throws Problem `confined-session`
+ */
 export const requireAccount = (actor: Actor): void => {
-  if (isServiceAddress(actor.email)) throw new Problem('confined-session', NO_ACCOUNT);
+  requirePerson(actor);
   requireUnconfined(actor);
 };
 

@@ -258,13 +258,13 @@ export const hasIdOrKey = (idOrKey: string): Condition =>
 export const accessViewFoundBy = (viewer: Viewer, idOrKey: string): Condition =>
   sql`(${hasIdOrKey(idOrKey)} and ${ID.test(idOrKey) ? accessViewVisibleTo(viewer) : accessViewManagedBy(viewer)})`;
 
-/** Rows of `sites` that the viewer may see: sites of clients in which the viewer is an active member. */
+/** Rows of `sites` that the viewer may see: sites of clients that the viewer may see, or in which the viewer is an active member. */
 export const siteVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
-    : sql`exists (select from clients c join memberships m on m.client_id = c.id
-        where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active_member
-          and ${isInScope(viewer.scope, sql`c.id`)})`;
+    : sql`exists (select from clients c where c.site_id = sites.id and (${clientVisibleTo(viewer, sql`c.id`)}
+        or ${isInScope(viewer.scope, sql`c.id`)} and exists (
+          select from memberships m where m.client_id = c.id and m.user_id = ${viewer.id} and m.is_active_member)))`;
 
 /**
  * Rows of `audit_entries` that name a client of the viewer. Entries about an account that several clients share name no client. Users who

@@ -6,7 +6,7 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { newNamedToken } from '../../lib/ids.ts';
 import { isPartOf } from '../../lib/ip-networks.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, type Credential, requireConfirmedSession } from '../access/actor.ts';
+import { type Actor, type Credential, requireConfirmedSession, requirePerson } from '../access/actor.ts';
 import { isWithin } from '../access/scope.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../accounts/user-locks.ts';
 import { type Changes, diffColumns, isEmpty, ofOneself, ofUser } from '../audit/audit.ts';
@@ -54,7 +54,7 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ..
   /**
    * Creates a named token, for example for a script. Only this response contains its text. Its limits are at least as narrow as the limits of
    * the actor's token.
-   * @throws Problem `invalid-input` on `name` and the limits, `reauthentication-required`, `unauthenticated`
+   * @throws Problem `invalid-input` on `name` and the limits, `reauthentication-required`, `confined-session`, `unauthenticated`
    */
   create: (
     actor: Actor,
@@ -62,6 +62,7 @@ export const createApiTokens = ({ em, clock, audit, tokenIdleDays, tokenUses, ..
     requested: Partial<TokenLimits> = {},
   ): Promise<ApiTokenRow & { token: string }> =>
     em.transactional(async (tx) => {
+      requirePerson(actor);
       requireConfirmedSession(actor, clock.now());
       // Concurrent requests count tokens one after another. A deactivation or password change must also revoke the new token.
       if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');

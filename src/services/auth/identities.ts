@@ -3,7 +3,7 @@ import { ExternalIdentity } from '../../../entities/sso.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireLoginAdmin } from '../access/actor.ts';
-import { clientVisibleTo, isAllowedIn } from '../access/visibility.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { endConnectionAccess } from '../accounts/access-ends.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
 import { ofUser } from '../audit/audit.ts';
@@ -13,7 +13,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 /** The accounts of users at the identity providers of their clients. */
 export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) => ({
   /**
-   * The identities at providers of clients that the actor may see.
+   * The identities at providers of clients whose logins the actor may end.
    * @throws Problem `not-found`, `forbidden`
    */
   list: async (actor: Actor, email: string): Promise<IdentityRow[]> => {
@@ -21,7 +21,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
     requireLoginAdmin(actor, target);
     return identityRows(em)
       .where('i.user_id', '=', target.id)
-      .where(clientVisibleTo(actor, sql`c.client_id`))
+      .where(isAllowedIn(sql`c.client_id`, actor, 'manage-credentials'))
       .execute();
   },
 

@@ -3,7 +3,7 @@ import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requirePerson } from '../access/actor.ts';
 import { type AuthMethod, BY_PASSWORD } from '../access/auth-methods.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { CREDENTIAL_TABLES, revokeCredentials } from '../accounts/access-ends.ts';
@@ -77,14 +77,15 @@ export const createSessions = (unit: UnitOfWork) => {
      * Verifies that the user of the session or token is the actor, and records the time in it. Users with a second factor confirm with that
      * factor, which a password does not replace; others with their password. A password that is sent with a second factor is verified, too.
      * Returns the new secret of a session that has become stronger, or null.
-     * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `invalid-passkey`, `unauthenticated`, `throttled`,
-     * `overloaded`, `idempotency-key-reused`
+     * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `invalid-passkey`, `confined-session`,
+     * `unauthenticated`, `throttled`, `overloaded`, `idempotency-key-reused`
      */
     confirm: async (
       actor: Actor,
       proof: PasswordOrFactor,
       idempotencyKey: IdempotencyKey | null,
     ): Promise<string | null> => {
+      requirePerson(actor);
       const { password, factor } = proof;
       const input = factor === undefined ? [password] : [password, factor];
       const request = { actor, idempotencyKey, operation: 'sessions.confirm', input };
