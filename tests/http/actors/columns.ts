@@ -196,7 +196,7 @@ export const allowsAllOf = (role: Role, other: Role): boolean =>
 /** The codes of which an actor gets one. `nothing`: what the actor may not see is not found, or is not in the list. */
 type Expected =
   | ('ok' | 'unauthenticated' | 'insufficient-scope' | 'confined-session' | 'forbidden')
-  | ('nothing' | 'forbidden or nothing');
+  | ('nothing' | 'forbidden or nothing' | 'insufficient-scope or nothing');
 
 const OF_EVERYONE: readonly Column[] = ['visitor', 'any', 'login', 'account'];
 const OF_PEOPLE: readonly Column[] = ['login', 'account', 'own-account', 'export'];
@@ -220,11 +220,13 @@ export const expected = (
   client: 1 | 2 | null,
 ): Expected => {
   if (actor.isDead || actor.token === null) return 'unauthenticated';
-  if (actor.scope !== undefined && (actor.scope !== scope || WITH_MORE_SCOPES.has(request)))
-    return 'insufficient-scope';
+  if (actor.scope !== undefined && actor.scope !== scope) return 'insufficient-scope';
   if (actor.isService && OF_PEOPLE.includes(column)) return 'confined-session';
   if (actor.isConfined && [...OF_THE_ACCOUNT, ...OF_THE_INSTALLATION].includes(column))
     return 'confined-session';
+  // Asked for once the thing was found.
+  if (actor.scope !== undefined && WITH_MORE_SCOPES.has(request))
+    return client && actor.roles[client] === 'none' ? 'insufficient-scope or nothing' : 'insufficient-scope';
   if (OF_EVERYONE.includes(column)) return 'ok';
   // Apps open for people.
   if (actor.isService && column === 'open') return 'nothing';
