@@ -36,6 +36,7 @@ manifest('has defaults for omitted fields', () => {
     launch_url: '',
     stacks: [],
     metadata: {},
+    view_as: false,
   });
 });
 
