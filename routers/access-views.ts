@@ -10,7 +10,7 @@ import { EmailKey, INT4_MAX, Slug } from './schemas/keys.ts';
 import { listOf, pageNumberFields, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
-import { appProcedure, router, viewerProcedure } from './trpc.ts';
+import { allowedTo, appProcedure, router } from './trpc.ts';
 
 const AccessViewOutput = Output('AccessView', {
   id: z.int(),
@@ -183,9 +183,12 @@ const route = routesOf('Access views', { hasSecrets: true });
 const ByKey = z.object({ key: AccessViewKey });
 const path = '/access_views/';
 
+/** Those who manage them, and staff, who see no keys. */
+const viewLinks = allowedTo('client', 'manage-apps', 'operate');
+
 export const accessViewsRouter = router({
   /** A page of the console's list. It has no REST path, so that it can change with the screen. */
-  screen: viewerProcedure
+  screen: viewLinks
     .meta({ rest: { hasSecrets: true } })
     .input(
       z.object({
@@ -208,7 +211,7 @@ export const accessViewsRouter = router({
       return views.map(accessViewOutput(ctx));
     }),
 
-  list: route(viewerProcedure, 'GET', path, {
+  list: route(viewLinks, 'GET', path, {
     summary: 'List access views',
     description:
       'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
@@ -233,7 +236,7 @@ export const accessViewsRouter = router({
       return views.map(accessViewOutput(ctx));
     }),
 
-  get: route(viewerProcedure, 'GET', `${path}{key}/`, {
+  get: route(viewLinks, 'GET', `${path}{key}/`, {
     summary: 'Get an access view',
     description:
       'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
@@ -287,7 +290,7 @@ export const accessViewsRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.accessViewChanges.deactivate(ctx.actor, input.key)),
 
-  uses: route(viewerProcedure, 'GET', `${path}{key}/usage/`, {
+  uses: route(viewLinks, 'GET', `${path}{key}/usage/`, {
     summary: 'List the uses of an access view',
     description: 'By its id or current key. Newest first, each with what applied at that time.',
   })

@@ -59,6 +59,7 @@ const BODIES: Record<string, unknown> = {
   'sso.create': { name: 'Acme', issuer: 'https://login.acme.test', client_id: 'steward' },
   'domains.add': { domain: 'foreign.test' },
   'requests.approve': { version: 1 },
+  'roles.setInClient': { roles: ['auditor'] },
   'requests.deny': { version: 1 },
   'users.changeEmail': { new_email: 'free@globex.test' },
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },

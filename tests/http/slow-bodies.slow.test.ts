@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { rowsOf } from '../support/rows.ts';
-import { ACME, addressOf, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, addressOf, appSuite, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { passTime, until } from '../support/time.ts';
 
 const slow = appSuite('slow bodies');
@@ -46,6 +46,7 @@ slow('do not outlast the access of a user who is deactivated while they arrive',
 });
 
 slow('do not outlast a role that the user loses while they arrive', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
   const finish = await beginUpload(app, ACME, '/jb/users/invitations/', { email: 'late@acme.test' });
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: ACME, is_admin: false });
 

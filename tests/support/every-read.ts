@@ -1,9 +1,9 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
-import { DAY_MS } from '../../src/lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { addRows, rowOf, setRows } from './rows.ts';
 import { enroll } from './second-factors.ts';
-import { ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
 import { CHURN, SALES } from './usage.ts';
 
 const STACK = 'a0a91e46';
@@ -13,6 +13,7 @@ const ids: Record<string, string> = { app_id: SALES, stack_id: STACK, hash: 'h1'
 const INVITED = 'one@guest.test';
 /** Required query parameters. */
 const queries: Record<string, string> = {
+  'apps.compare': `people=${encodeURIComponent(`${ADA},${GRACE}`)}`,
   'passwords.previewExpiry': 'days=90',
   'usage.series': `app_id=${SALES}`,
   'mail.timeline': `email=${encodeURIComponent(INVITED)}`,
@@ -53,6 +54,8 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await root.grants.update({ app_id: SALES, email: ADA, expires_at });
   await addAccessRequests(app);
   await addUsedViews(app);
+  await addLooks(app);
+  await root.roles.setInClient({ id: 1, email: ADA, roles: ['auditor'] });
   await publishDemoPackages(app.store);
   for (const app_version of ['1.0.0', '1.1.0']) {
     await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version });
@@ -120,6 +123,19 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
   const use = { access_view_id: id, raw_key: VIEW, used_at: app.clock.now(), ...applied };
   const by = { ip_address: '192.0.2.1', user_agent: '=a browser' };
   for (let count = 0; count < 2; count += 1) await addRows(app, 'access_view_uses', { ...use, ...by });
+};
+
+/** Two looks that run: the superuser sees them as the person, and as someone who may end them. */
+const addLooks = async (app: TestApp): Promise<void> => {
+  const now = app.clock.now();
+  const [{ id: user_id }, { id: actor_id }] = [
+    await rowOf(app, 'users', { email: ROOT }),
+    await rowOf(app, 'users', { email: ACME }),
+  ];
+  const times = { begun_at: now, ends_at: new Date(now.getTime() + 10 * MINUTE_MS) };
+  const about = { user_id, actor_id, app_id: SALES, client_id: 1, session_id: 1, ...times };
+  for (const reason of ['=one', 'two'])
+    await addRows(app, 'view_as', { ...about, reason, link_digest: reason });
 };
 
 /** Needs the cookie of a login that has to set up a second factor. */

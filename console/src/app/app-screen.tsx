@@ -8,7 +8,7 @@ import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canOperate, mayDo } from '../layout/roles.ts';
+import { canOperate, canViewLinks, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
@@ -70,9 +70,15 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         }
         actions={
           <>
-            <HeaderLink to="/apps/$id/views" params={{ id }} title="Links that open the app without a login">
-              Share links
-            </HeaderLink>
+            {canViewLinks(roles) && (
+              <HeaderLink
+                to="/apps/$id/views"
+                params={{ id }}
+                title="Links that open the app without a login"
+              >
+                Share links
+              </HeaderLink>
+            )}
             <HeaderLink to="/apps/$id/access" params={{ id }}>
               People with access
             </HeaderLink>

@@ -40,6 +40,9 @@ export const canHearEvents = (roles: Roles): boolean => canReadAudit(roles) || m
 /** Who may fetch and load app packages. */
 export const canOperate = whoMay('operate');
 
+/** Who may see share links. */
+export const canViewLinks = (roles: Roles): boolean => mayDo(roles, 'manage-apps') || canOperate(roles);
+
 /** Whether the user may change data of all clients. */
 export const isSuperuser = whoMay('administer');
 

@@ -1,4 +1,4 @@
-import { canReadAudit, canView, isSuperuser, KINDS, type Roles, whoMay } from './roles.ts';
+import { canReadAudit, canView, canViewLinks, isSuperuser, KINDS, type Roles, whoMay } from './roles.ts';
 
 export type Screen = {
   /** The path in the router. */
@@ -43,7 +43,7 @@ const DETAILS = [
   { to: '/apps/$id', label: 'App', isFor: everyone },
   { to: '/apps/$id/access', label: 'People with access', isFor: canView },
   { to: '/apps/$id/compare', label: 'Compare two people', isFor: canView },
-  { to: '/apps/$id/views', label: 'Share links', isFor: canView },
+  { to: '/apps/$id/views', label: 'Share links', isFor: canViewLinks },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },

@@ -19,6 +19,7 @@ export const COLUMNS = {
   any: {
     tokens: 'list',
     sessions: 'list end',
+    users: 'listViewAs',
     sites: 'list',
     apps: 'list',
     requests: 'list requestable',
@@ -30,14 +31,19 @@ export const COLUMNS = {
   account: {
     mfa: 'list startTotp confirmTotp startPasskey addPasskey renewRecoveryCodes',
     passwords: 'change',
-    profile: 'update requestEmail pendingEmail cancelEmail',
+    profile: 'update requestEmail pendingEmail cancelEmail viewedAs',
   },
   /** The owner of the factor. */
   'own-account': { mfa: 'rename remove' },
   /** The person, and superusers. */
   export: { users: 'export' },
   /** The owner. */
-  own: { tokens: 'revoke', sessions: 'revoke', requests: 'withdraw', savedFilters: 'get replace remove' },
+  own: {
+    tokens: 'revoke uses narrow',
+    sessions: 'revoke',
+    requests: 'withdraw',
+    savedFilters: 'get replace remove',
+  },
   /** The person, and those who view the client. */
   person: { users: 'get permissions', memberships: 'list', access: 'explain', requests: 'get' },
   /** Members of the client with the app, and those who view the client. */
@@ -52,22 +58,25 @@ export const COLUMNS = {
     passwords: 'previewExpiry',
     clients: 'list get users apps invitations previewInvitation gate factorPolicy',
     reminders: 'get',
-    users: 'list people count table screen activity',
+    users: 'list people count table screen activity viewableApps',
     roles: 'listInClient',
     grants: 'list listEnding',
     groups: 'list get screen',
     invitations: 'search get list pending',
-    apps: 'versions',
+    apps: 'versions compare',
     usage:
       'listByApp listByUser listByUserInAllApps list series top report summary topApps dailyByApp idleApps idleUsers',
     mail: 'list timeline get',
     access: 'matrix grid ofPerson effective',
-    accessViews: 'screen list',
     attention: 'get',
     tickets: 'introspect',
   },
-  /** A share link opens an app: those who view it only find none. */
-  links: { accessViews: 'get uses' },
+  /** A share link opens an app. */
+  links: { accessViews: 'screen list get uses' },
+  /** Of browsers: tokens are refused. */
+  look: { users: 'viewAs' },
+  /** Those who look, the person, and those who configure the client. */
+  'end-look': { users: 'endViewAs' },
   people: {
     clients: 'invite',
     users: 'preview create update changeEmail deactivate previewOffboarding cancelEmailChange',
@@ -106,7 +115,7 @@ export const COLUMNS = {
   'change-links': { 'tickets.revoke': 'view' },
   record: { usage: 'record' },
   settings: {
-    serviceAccounts: 'list create get update remove tokens createToken revokeToken',
+    serviceAccounts: 'list create get update remove tokens createToken revokeToken tokenUses narrowToken',
     sso: 'create update test remove',
     domains: 'add verify remove',
     clients: 'update updateGate updateFactorPolicy previewFactorPolicy',
@@ -151,7 +160,7 @@ const CREDENTIALS = ['credentials', 'logins'] as const satisfies Column[];
 const APPS = ['apps', 'links', 'change-links', 'record'] as const satisfies Column[];
 const ALL_IN_CLIENT = [
   ...[...VIEW, ...CREDENTIALS, ...APPS],
-  ...(['open', 'people', 'grants', 'settings', 'audit'] as const),
+  ...(['open', 'people', 'grants', 'settings', 'audit', 'end-look'] as const),
 ] as const satisfies Column[];
 
 /** What each role allows in its client; the last two, in all clients. */
@@ -159,7 +168,7 @@ export const ROLES = {
   none: [],
   member: ['member'],
   /** A member who has the app, and to whom everything belongs that has an owner. */
-  owner: ['member', 'person', 'app', 'open', 'own', 'own-account', 'export'],
+  owner: ['member', 'person', 'app', 'open', 'own', 'own-account', 'export', 'end-look'],
   auditor: [...VIEW, 'audit'],
   'help-desk': [...VIEW, ...CREDENTIALS],
   'people-manager': [...VIEW, ...CREDENTIALS, 'people', 'grants', 'audit'],
@@ -203,8 +212,12 @@ const OF_PEOPLE: readonly Column[] = ['login', 'account', 'own-account', 'export
 const OF_THE_ACCOUNT: readonly Column[] = ['account', 'own-account', 'export'];
 const OF_THE_INSTALLATION: readonly Column[] = ['operate', 'administer'];
 /** What members have, too: to others it does not exist. */
-const WITHOUT_ROLE: readonly Column[] = ['own', 'own-account', 'person', 'app', 'member', 'open'];
-const WITH_SOME_ROLE: readonly Column[] = ['links', 'change-links', 'undo', 'export', 'administer-all'];
+const WITHOUT_ROLE: readonly Column[] = [
+  ...(['own', 'own-account', 'person', 'app', 'member', 'open', 'end-look'] as const),
+];
+const WITH_SOME_ROLE: readonly Column[] = [
+  ...(['links', 'change-links', 'undo', 'export', 'administer-all', 'look'] as const),
+];
 
 /** They also need the scope of what they reveal, open or undo, by docs/api.md: one scope is not enough. */
 const WITH_MORE_SCOPES = new Set([

@@ -43,6 +43,8 @@ export const INPUTS: Record<string, InputOf> = {
   'tokens.refresh': () => ({ token: 'unknown' }),
   'tokens.list': NOTHING,
   'tokens.createNamed': () => ({ name: 'Nightly export' }),
+  'tokens.uses': ({ token }) => ({ id: token }),
+  'tokens.narrow': ({ token }) => ({ id: token, scopes: ['users:read'] }),
   'tokens.revoke': ({ token }) => ({ id: token }),
   'tokens.listByUser': ofPerson,
   'tokens.revokeForUser': ({ email, token }) => ({ email, id: token }),
@@ -54,6 +56,12 @@ export const INPUTS: Record<string, InputOf> = {
   'serviceAccounts.remove': ofService,
   'serviceAccounts.tokens': ofService,
   'serviceAccounts.createToken': withMore(ofService, { name: 'Host 2' }),
+  'serviceAccounts.tokenUses': ({ service, serviceToken }) => ({ id: service, token_id: serviceToken }),
+  'serviceAccounts.narrowToken': ({ service, serviceToken }) => ({
+    id: service,
+    token_id: serviceToken,
+    scopes: ['users:read'],
+  }),
   'serviceAccounts.revokeToken': ({ service, serviceToken }) => ({ id: service, token_id: serviceToken }),
 
   'sessions.methods': () => ({ email: 'admin@acme.test' }),
@@ -100,6 +108,16 @@ export const INPUTS: Record<string, InputOf> = {
   'installationSso.update': () => ({ connection_id: 1, name: 'Renamed' }),
   'installationSso.test': () => ({ connection_id: 1 }),
   'installationSso.remove': () => ({ connection_id: 1 }),
+
+  'users.viewAs': ({ email, app }) => ({ email, app, reason: 'Ticket 4711', minutes: 10 }),
+  'users.listViewAs': NOTHING,
+  'users.endViewAs': ({ look }) => ({ id: look }),
+  'users.viewableApps': ofPerson,
+  'profile.viewedAs': NOTHING,
+  'apps.compare': ({ app, email, id }) => ({
+    app_id: app,
+    people: `${email},admin@${id === 1 ? 'acme' : 'globex'}.test`,
+  }),
 
   'passwords.change': () => ({ ...login, new_password: NEW_PASSWORD }),
   'passwords.renew': () => ({ username: 'admin@acme.test', ...login, new_password: NEW_PASSWORD }),

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../src/lib/clock.ts';
 import { userId } from '../../support/access-views.ts';
 import { startProviderMetadata } from '../../support/identity-provider.ts';
 import { givePassword } from '../../support/logins.ts';
@@ -54,8 +55,18 @@ const thingsOf = async (app: TestApp, client: (typeof CLIENTS)[number], issuer: 
     ...{ group: group.id, connection: connection.id, domainId: added.id, webhook: webhook.id },
     ...{ service: service.id, serviceToken: serviceToken.id, view: String(view.id), request: request.id },
     ...{ invitation: invitation?.id ?? 0, mail: mail?.id ?? 0 },
+    look: await lookOf(app, { user_id: of.userId, app_id: client.app, client_id: id }),
     identity: (await rowOf(app, 'external_identities', { subject: email })).id,
   };
+};
+
+/** A look as the person, by a superuser. */
+const lookOf = async (app: TestApp, about: { user_id: number; app_id: string; client_id: number }) => {
+  const begun_at = app.clock.now();
+  const ends_at = new Date(begun_at.getTime() + 365 * DAY_MS);
+  const by = { actor_id: await userId(app, ROOT), session_id: 1, link_digest: about.app_id, reason: 'Test' };
+  await addRows(app, 'view_as', { ...about, ...by, begun_at, ends_at });
+  return (await rowOf(app, 'view_as', { link_digest: about.app_id })).id;
 };
 
 /** What a person has to log in, and a saved filter. */

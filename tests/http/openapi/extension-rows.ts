@@ -405,6 +405,8 @@ const aboutTenants: Row[] = [
   { line: `GET /jb/users/${GRACE}/roles/`, as: ROOT },
   { line: `PATCH /jb/users/${GRACE}/roles/`, as: ROOT, body: { is_staff: true } },
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
+  { line: 'GET /jb/clients/1/roles/', as: ACME },
+  { line: `PUT /jb/clients/1/roles/${ADA}/`, as: ACME, body: { roles: ['help-desk'] } },
   { line: 'GET /jb/audit/', as: ROOT },
   { line: 'GET /jb/events/?types=user.updated', as: ACME },
   { line: 'GET /jb/events/position/', as: ACME },

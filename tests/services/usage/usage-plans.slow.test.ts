@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/lib/clock.ts';
-import { MEMBER } from '../../../src/services/access/permissions.ts';
+import { adminOf, MEMBER } from '../../../src/services/access/permissions.ts';
 import { EVERYWHERE } from '../../../src/services/access/scope.ts';
 import { VIEWS_ALL } from '../../../src/services/access/visibility.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
@@ -38,7 +38,7 @@ const KEY = /_pkey$/;
 const BY_PERSON = /_app_id_user_id_occurred_at_id_idx$/;
 const BY_USER = /^usage_entries_\d{4}_\d\d_user_id_occurred_at_id_idx$/;
 const BY_EMAIL = /^usage_entries_\d{4}_\d\d_email_occurred_at_id_idx$/;
-const ACME_ADMIN = { ...MEMBER, id: 1, adminOf: [1], scope: EVERYWHERE };
+const ACME_ADMIN = { ...adminOf(1), id: 1, scope: EVERYWHERE };
 const since = (days: number) => new Date(NOON.getTime() - days * DAY_MS);
 
 /** Adds enough rows of other apps and people that a sequential scan would be a bad plan. */
