@@ -3,7 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll, requireAccessAdmin } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { can, rolesThatMay } from '../access/permissions.ts';
 import { EVERYWHERE, isWithin } from '../access/scope.ts';
 import {
   appAccess,
@@ -42,35 +42,37 @@ type AccessPath = {
   reason: string;
 };
 
-const CLIENT_ADMINS = 'admins of the client, and superusers';
-
 /** What keeps a person from opening an app, which change fixes it, and who may make the change. */
 const BLOCKERS = {
   'user-inactive': {
     detail: 'The account is inactive.',
     fix: 'Reactivate the account.',
-    fixed_by: 'superusers, and client admins if the person never belonged to another client',
+    fixed_by: `${rolesThatMay('manage-people')}; superuser if the person ever belonged to another client`,
   },
   'member-suspended': {
     detail: 'The person is suspended in the client of the app.',
     fix: 'Reactivate the membership.',
-    fixed_by: CLIENT_ADMINS,
+    fixed_by: rolesThatMay('manage-people'),
   },
   'not-granted': {
     detail: 'No grant, group or role gives the app.',
     fix: 'Grant the app, or add the person to a group that has it.',
-    fixed_by: CLIENT_ADMINS,
+    fixed_by: rolesThatMay('manage-grants'),
   },
   'grant-expired': {
     detail: 'The grant has ended.',
     fix: 'Grant the app again.',
-    fixed_by: CLIENT_ADMINS,
+    fixed_by: rolesThatMay('manage-grants'),
   },
-  'client-closed': { detail: 'The client is closed.', fix: 'Reopen the client.', fixed_by: 'superusers' },
+  'client-closed': {
+    detail: 'The client is closed.',
+    fix: 'Reopen the client.',
+    fixed_by: rolesThatMay('administer'),
+  },
   'in-maintenance': {
     detail: 'The app is in maintenance.',
     fix: 'End the maintenance.',
-    fixed_by: CLIENT_ADMINS,
+    fixed_by: rolesThatMay('manage-apps'),
   },
 };
 
