@@ -216,6 +216,11 @@ const INPUTS: Inputs = {
     await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: false });
     return { id: 1, email: GRACE, is_admin: true };
   },
+  'roles.setInClient': async (_app, n) => ({
+    id: 1,
+    email: GRACE,
+    roles: n % 2 ? ['auditor'] : ['help-desk'],
+  }),
   'roles.update': async (app) => {
     await app.as(ROOT).roles.update({ email: STAFF, is_staff: false });
     return { email: STAFF, is_staff: true };

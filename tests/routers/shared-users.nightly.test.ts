@@ -175,6 +175,14 @@ const CALLS: Record<string, Call[]> = {
   'roles.setClientAdmin': [
     acme(({ roles }) => roles.setClientAdmin({ id: 1, email, is_admin: true }), 'forbidden'),
   ],
+  'roles.setInClient': [
+    acme(({ roles }) => roles.setInClient({ id: 1, email, roles: ['auditor'] })),
+    acme(({ roles }) => roles.setInClient({ id: 2, email, roles: ['auditor'] }), 'not-found'),
+    acme(({ roles }) => roles.setInClient({ id: 1, email, roles: [] })),
+  ],
+  'users.viewAs': [
+    acme(({ users }) => users.viewAs({ email, app: SALES, reason: 'Test', minutes: 1 }), 'forbidden'),
+  ],
   'memberships.update': [
     acme(({ memberships }) => memberships.update({ id: 1, email, is_active: false })),
     acme(({ memberships }) =>
@@ -303,6 +311,7 @@ const NAMES_NO_PERSON = Object.entries({
   sso: 'create remove test update',
   tickets: 'exchange introspect',
   tokens: 'createNamed narrow refresh revoke verify',
+  users: 'endViewAs',
   webhooks: 'create remove replay rotateSecret test update',
 }).flatMap(([router, names]) => names.split(' ').map((name) => `${router}.${name}`));
 
@@ -364,7 +373,7 @@ shared('is audited for all clients, with the names of the changed fields', async
 shared('has permissions that say what a client admin may do', async ({ app }) => {
   const may = await app.as(ACME).users.permissions({ email: SHARED });
 
-  const all = { can_update_apps: true, can_deactivate: true };
+  const all = { can_update_apps: true, can_deactivate: true, can_set_roles: true };
   assert.equal(may, { ...all, can_update: false, can_revoke: false, is_shared: true });
   const root = await app.as(ROOT).users.permissions({ email: SHARED });
   assert.equal(root, { ...all, can_update: true, can_revoke: true, is_shared: false });
