@@ -165,6 +165,8 @@ offboarding('is not undone where someone has decided since', async ({ app }) => 
   const { email, group, view } = await addPerson(app);
   await root.roles.update({ email, is_staff: true });
   await root.roles.setClientAdmin({ id: 1, email, is_admin: true });
+  // The role has ended it.
+  await root.accessViews.update({ key: String(view), is_active: true });
   const { operation } = await offboard(app, email, ROOT);
   // Given again, and taken away again.
   await root.groups.update({ id: 1, group_id: group, members: [email] });

@@ -73,7 +73,8 @@ type Look = Awaited<ReturnType<Services['looks']['get']>>;
 
 const sendLook = async (context: PageContext, alert: Html | false = false) => {
   const actor = await context.currentActor();
-  if (!actor) return redirectTo(context.reply, loginPath(context.request.url));
+  // Tokens, which may have other scopes, read the API.
+  if (actor?.credential?.kind !== 'session') return redirectTo(context.reply, loginPath(context.request.url));
   const look = await context.openServices().looks.get(actor, idOf(context));
   const { actor: viewer, user, app_label: app, ended_at: endedAt } = look;
   return endedAt === null

@@ -131,6 +131,8 @@ const ERASED = { detail: 'This person has been erased: the account stays without
 
 const SERVICE_ACCOUNT = { detail: 'This is a service account: change it at /api/v1/jb/service-accounts/.' };
 
+const OWN_ACCESS = { detail: 'Someone else must change your apps and what they receive.' };
+
 const MORE_RIGHTS = { detail: 'This person may do more than you in a client that you share.' };
 
 /**
@@ -174,7 +176,8 @@ export const accountUpdateRefusal = (actor: Actor, user: TargetRoles): Problem |
 export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   (user.id === actor.id && actor.scope.only !== null ? new Problem('confined-session') : null) ??
   strangerRefusal(actor, user, 'manage-people', 'manage-grants') ??
-  clientAdminRefusal(actor, user);
+  clientAdminRefusal(actor, user) ??
+  (user.id === actor.id && !can(actor, 'administer') ? new Problem('forbidden', OWN_ACCESS) : null);
 
 /** Ignores roles in clients that the actor does not see: a refusal would reveal them. */
 const clientAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>

@@ -14,7 +14,7 @@ import { readClient, readManagedClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from './app-grants.ts';
-import { heldRoles, rolesEvent, setHeldRoles, switchMemberships } from './member-access.ts';
+import { endViewsAs, heldRoles, rolesEvent, setHeldRoles, switchMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
 /**
@@ -46,6 +46,8 @@ export const createClientRoles = ({ em, clock, audit }: UnitOfWork) => {
     if (!canAllOf(actor, namedRoles([...given, ...ended], clientId)))
       throw roleRequired(rolesThatMay('administer'));
     if (ended.includes(CLIENT_ADMIN)) await requireAnotherAdmin(tx, clientId, user.id);
+    // Who made them may do less than the person now.
+    if (given.includes(CLIENT_ADMIN)) await endViewsAs(tx, user.id, clientId);
     if (given.length > 0) {
       requireConfirmedSession(actor, now);
       await endUndo(tx, user.id);

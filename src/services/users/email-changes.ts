@@ -7,6 +7,7 @@ import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import {
   type Actor,
   accountUpdateRefusal,
+  requireConfirmedCredential,
   requireConfirmedSession,
   requirementOf,
   type TargetRoles,
@@ -79,7 +80,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
      * @throws Problem `reauthentication-required`, `throttled`, `invalid-input` on `email`
      */
     request: async (actor: Actor, to: string): Promise<void> => {
-      requireConfirmedSession(actor, clock.now());
+      // A token, which may have limits, must not take over the account.
+      requireConfirmedCredential(actor.credential, clock.now());
       if (to === actor.email) throw invalid({ email: [SAME_ADDRESS] });
       await emailChangeLimit.add(actor.id);
       await em.transactional(async (tx) => {

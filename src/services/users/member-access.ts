@@ -91,14 +91,19 @@ export const noteLeft = async (tx: Em, userIds: readonly number[]): Promise<void
     .execute();
 };
 
-/**
- * Ends the access views that open apps of the client as the user, the user's memberships in its groups, and the logins with its providers.
- */
-export const leaveClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
+/** Ends the access views that open apps of the client as the user. */
+export const endViewsAs = async (tx: Em, userId: number, clientId: number): Promise<void> => {
   await sql`
     update access_views v set is_active = false from apps
     where apps.id = v.app_id and apps.client_id = ${clientId}
       and v.user_id = ${userId} and v.is_active`.execute(kysely(tx));
+};
+
+/**
+ * Ends the access views that open apps of the client as the user, the user's memberships in its groups, and the logins with its providers.
+ */
+export const leaveClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
+  await endViewsAs(tx, userId, clientId);
   await sql`
     delete from group_members gm using groups
     where groups.id = gm.group_id and groups.client_id = ${clientId}
