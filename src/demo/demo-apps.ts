@@ -75,7 +75,7 @@ export const serveDemoApps = (server: FastifyInstance, { issuer, steward, store 
       const launchUrl = `${issuer}/launch/${encodeURIComponent(slug)}/`;
       const claims = sessions.find(request.cookies[COOKIE], slug);
       if (claims === null) return closedPage(reply, launchUrl, NO_SESSION);
-      // Not only the page: someone who looks as another person could send the form all the same.
+      // Not only the page: a request can be sent without the form.
       if (claims.readOnly)
         return send(reply.code(403), {
           title: 'Read-only',

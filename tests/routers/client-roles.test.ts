@@ -153,6 +153,21 @@ roles('give no authority over people with more rights', async ({ app }) => {
   await rejectsWith(app.as(apps).accessViews.get({ key: view.key }), 'not-found');
 });
 
+roles('do not change the groups of people with more rights, or their own', async ({ app }) => {
+  const [manager, stronger, plain] = [
+    await holder(app, 'people-manager'),
+    await holder(app, 'people-manager', 'app-manager'),
+    await addMember(app),
+  ];
+  const { id: group_id } = await app.as(ACME).groups.create({ id: 1, name: 'Rights', members: [stronger] });
+  const change = (who: string, members: string[]) => app.as(who).groups.update({ id: 1, group_id, members });
+
+  await change(manager, [stronger, plain]);
+  for (const members of [[plain], [stronger, plain, manager]])
+    await rejectsWith(change(manager, members), 'forbidden');
+  assert.equal((await change(ACME, [manager])).members, [manager]);
+});
+
 roles('an app manager changes the apps of a person by PATCH, and nothing else of them', async ({ app }) => {
   const [manager, email] = [await holder(app, 'app-manager'), await addMember(app)];
   const seen = await app.as(manager).users.get({ email });

@@ -191,12 +191,14 @@ export const findSubject = async (
   actor: Actor,
   { appId, email, now }: { appId: string; email: string; now: Date },
 ): Promise<{ id: number; isPrivileged: boolean } | { fault: keyof typeof SUBJECT_FAULTS }> => {
+  // A separate statement: one that waits for a lock sees the other tables as they were before.
+  const person = kysely(tx).selectFrom('users').select('id').where('email', '=', email);
+  await person.where(userVisibleTo(actor)).forShare().execute();
   const opening = await openingsByUser(tx, now)
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)
     .where(userVisibleTo(actor))
     .select(condition`coalesce(${isWithinRights(actor, 'memberships')}, true)`.as('is_within_rights'))
-    .forShare('users')
     .executeTakeFirst();
   if (!opening || opening.user_id === null) return { fault: 'unknown' };
   const access = decideAccess(opening, now);

@@ -115,9 +115,9 @@ export const openerOf = (subject: TicketSubject, opening: Opening): Opener => {
   return { proof, isToken: subject.kind === 'user' && proof === null };
 };
 
-/** A look of the actor of a ticket as its person. */
-const isLookOf = ({ act, sub, aud: slug }: TicketClaims) => condition`
-  (apps.slug = ${slug} and view_as.user_id = (select id from users where handle = ${sub})
+/** A look of the actor of a ticket as its person, which had begun when the ticket was issued. */
+const isLookOf = ({ act, sub, aud: slug, iat }: TicketClaims) => condition`
+  (apps.slug = ${slug} and date_trunc('second', view_as.begun_at) <= to_timestamp(${iat}) and view_as.user_id = (select id from users where handle = ${sub})
     and view_as.actor_id = (select id from users where handle = ${act?.sub}))`;
 
 /** A ticket states how its person has logged in. A ticket that states nothing was issued for a token, or for a view. */

@@ -5,9 +5,10 @@ import { Group } from '../../../entities/group.ts';
 import type { Database } from '../../../entities/index.ts';
 import { arrayOf, condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
-import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
+import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { isPerson } from '../access/visibility.ts';
+import { can } from '../access/permissions.ts';
+import { isPerson, isWithinRights } from '../access/visibility.ts';
 import { type ActionOn, type DetailsOf, ofGroup } from '../audit/audit.ts';
 import { requireExpected } from '../audit/edits.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
@@ -59,6 +60,8 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       ...(changesMembers && { members: await setParts(tx, 'members', terms, ids, isRemoved) }),
       ...(apps && { apps: await setParts(tx, 'apps', terms, found.apps, isOther) }),
     };
+    const { added = [], removed = [] } = contents.members ?? {};
+    await requireMayChange(tx, actor, group.client.id, [...added, ...removed]);
     // Without audit entries for the requests: the group has one.
     await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
     return contents;
@@ -128,6 +131,25 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       }),
   };
 };
+
+/**
+ * Refuses changes of people who may do more than the actor, and of actors who would give themselves apps.
+ * @throws Problem `forbidden`
+ */
+const requireMayChange = async (tx: Em, actor: Actor, clientId: number, ids: readonly number[]) => {
+  const isOwn = condition`m.user_id = ${actor.id} and not ${can(actor, 'open-apps', clientId)}::boolean`;
+  const refused = await kysely(tx)
+    .selectFrom('memberships as m')
+    .select('m.user_id')
+    .where('m.client_id', '=', clientId)
+    .where(isAnyOf('m.user_id', ids, 'int'))
+    .where(condition`(${isOwn} or not ${isWithinRights(actor, 'm')})`)
+    .limit(1)
+    .executeTakeFirst();
+  if (refused) throw new Problem('forbidden', { detail: MAY_NOT_CHANGE });
+};
+
+const MAY_NOT_CHANGE = 'You may not change your own groups, or those of people who may do more than you.';
 
 /** @throws Problem `invalid-input` on `name` */
 const requireFreeName = async (tx: Em, clientId: number, name: string, ownId = 0): Promise<void> => {
