@@ -41,7 +41,7 @@ export const ApiToken = defineEntity({
     replacement: p.blob().nullable().hidden(),
     /** The user who made it for a service account. No foreign key: see `AppGrant.grantedBy`. */
     createdBy: p.integer().nullable(),
-    /** The last mail about its end was sent so many days before. */
+    /** How many days before its end the last mail about it was sent. */
     remindedDays: p.smallint().nullable(),
   },
 });

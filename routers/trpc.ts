@@ -167,7 +167,7 @@ export const allowedTo = (reach: Reach, ...actions: readonly Action[]) => {
 
 /** Lists users, clients and usage. */
 export const viewerProcedure = allowedTo('client', 'view');
-/** These make changes, and read data that only callers who make these changes may see. `Action` tells what each is for. */
+/** These make changes, and read data that only callers who make these changes may see. See `Action`. */
 export const peopleProcedure = allowedTo('client', 'manage-people');
 export const grantProcedure = allowedTo('client', 'manage-grants');
 export const accessProcedure = allowedTo('client', 'manage-people', 'manage-grants');

@@ -38,7 +38,7 @@ export const ServiceAccountsScreen = () => {
     <>
       <ScreenHeader
         title="Service accounts"
-        lead="Accounts of programs. They act by tokens, with roles of their own."
+        lead="Accounts of programs. They have roles, and act by tokens."
         actions={<Button onClick={open}>New service account</Button>}
       />
       <FilterBar>{null}</FilterBar>
