@@ -6,7 +6,7 @@ import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity, userConditions, userSort } from './schemas/users.ts';
-import { grantProcedure, memberProcedure, peopleProcedure, router, viewerProcedure } from './trpc.ts';
+import { grantProcedure, memberProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
 
@@ -134,7 +134,7 @@ export const accessRouter = router({
       ctx.services.screens.grid(ctx.actor, { ...filter, client }, limit),
     ),
 
-  listByUser: route(peopleProcedure, 'GET', '/jb/users/{email}/access/', {
+  listByUser: route(viewerProcedure, 'GET', '/jb/users/{email}/access/', {
     summary: 'List who granted the apps of a user, when, and until when',
     description: 'Null if neither the grant, the audit trail nor an accepted invitation says so.',
   })

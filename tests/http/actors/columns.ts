@@ -67,7 +67,7 @@ export const COLUMNS = {
     usage:
       'listByApp listByUser listByUserInAllApps list series top report summary topApps dailyByApp idleApps idleUsers',
     mail: 'list timeline get',
-    access: 'matrix grid ofPerson effective',
+    access: 'matrix grid listByUser ofPerson effective',
     attention: 'get',
     tickets: 'introspect',
   },
@@ -84,7 +84,6 @@ export const COLUMNS = {
     memberships: 'update previewRemoval remove',
     groups: 'create update edit remove',
     invitations: 'create update revoke bulkUpdate copyLink',
-    access: 'listByUser',
   },
   grants: {
     grants: 'extend create update remove',
