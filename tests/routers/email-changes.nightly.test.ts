@@ -7,7 +7,7 @@ import { addMember, invitationLink } from '../support/members.ts';
 import { erase } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { rowOf, rowsOf, setRows } from '../support/rows.ts';
-import { enroll } from '../support/second-factors.ts';
+import { confirmTokens, enroll } from '../support/second-factors.ts';
 import { ACME, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
@@ -59,6 +59,7 @@ changes('that are undone within seven days end second factors too', async ({ app
   const from = await addProved(app);
   await enroll(app, from);
   app.clock.advance(2 * DAY_MS);
+  await confirmTokens(app, from);
   await change(app, from, `moved-${from}`);
   await app.as(null).profile.undoEmail({ token: await mailedEmailToken(app, from, 'undo') });
   assert.equal(await rowsOf(app, 'mfa_factors', { user_id: await userId(app, from) }), []);
