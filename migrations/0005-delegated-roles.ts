@@ -6,7 +6,6 @@ export class DelegatedRoles extends Migration {
   static readonly locks: Locks = {
     memberships: 'ACCESS EXCLUSIVE',
     idempotent_responses: 'ACCESS EXCLUSIVE',
-    webhooks: 'SHARE ROW EXCLUSIVE',
   };
 
   override up(): void {
