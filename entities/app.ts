@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
-import { index, instant } from './columns.ts';
+import { index, instant, jsonSchema, roleKeys } from './columns.ts';
 import { User } from './user.ts';
 
 /** The package last loaded into an app; `{}` before the first load. Times are ISO 8601. */
@@ -13,6 +13,9 @@ type PackageInfo =
       sha256: string;
       stacks: { id: string; slug: string; label: string }[];
     };
+
+/** A role in an app, which only the app interprets. */
+export type AppRole = { key: string; label: string; description: string };
 
 /** A data application of one client. */
 export const App = defineEntity({
@@ -36,6 +39,10 @@ export const App = defineEntity({
     viewAs: p.boolean().default(false),
     /** Whether members of the client who do not have it may ask for it. */
     isRequestable: p.boolean().default(false),
+    /** JSON Schema of the data permissions, from the package; null: any are allowed. */
+    attributes: jsonSchema(),
+    /** The roles that the package declares, which grants and groups give. */
+    appRoles: p.json<AppRole[]>().columnType('json').defaultRaw(`'[]'`),
     packageInfo: p.json<PackageInfo>().columnType('json').defaultRaw(`'{}'`),
     createdAt: instant(),
   },
@@ -76,6 +83,9 @@ export const AppGrant = defineEntity({
     /** The grant counts until then; null if it does not end. */
     expiresAt: instant().nullable(),
     reason: p.string().length(500).default(''),
+    /** Data permissions of the person in this app alone; null: none. */
+    attributes: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    appRoles: roleKeys(),
     /** The `expiresAt` of which the person was reminded. After a change of `expiresAt`, they are reminded again. */
     remindedFor: instant().nullable(),
   },

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { index, instant, jsonObject } from './columns.ts';
+import { index, instant, jsonObject, jsonSchema } from './columns.ts';
 import { User } from './user.ts';
 
 /** A host name, optionally with a port, that serves the platform. */
@@ -20,6 +20,11 @@ export const Site = defineEntity({
 export const FACTOR_POLICIES = ['off', 'optional', 'required', 'passkey'] as const;
 
 export type FactorPolicy = (typeof FACTOR_POLICIES)[number];
+
+/** What invalid data permissions do: `warn` only shows them, and apps receive `extra` as it is; `enforce` keeps the app closed. */
+export const ATTRIBUTE_MODES = ['warn', 'enforce'] as const;
+
+export type AttributeMode = (typeof ATTRIBUTE_MODES)[number];
 
 const line = () => p.string().length(255).default('');
 const html = () => p.text().default('');
@@ -71,6 +76,11 @@ export const Client = defineEntity({
     isOpen: p.boolean().default(true),
     /** Sites whose pages may show its apps in frames: `https://portal.example.com`. */
     embedOrigins: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    /** JSON Schema of the data permissions that several of its apps share; null: none. */
+    attributes: jsonSchema(),
+    attributesMode: p.enum(ATTRIBUTE_MODES).default('enforce'),
+    /** The keys that `attributes` or a package of an app of the client declares. */
+    attributeKeys: p.array().columnType('text[]').defaultRaw(`'{}'`),
     /** Whether its help desk may look at apps as members. */
     helpDeskMayViewAs: p.boolean().default(false),
     /** Whether members get a mail when someone looks at an app as them. */
@@ -99,6 +109,8 @@ export const MembershipSchema = defineEntity({
     isActive: p.boolean().default(true).fieldName('is_active_member'),
     /** What the apps of the client receive. For people without a client, they receive `extra` of the account. */
     extra: jsonObject(),
+    /** Data permissions that the last login with the client's provider stated; null: none. */
+    claims: p.json<Record<string, unknown>>().columnType('json').nullable(),
     isDemoUser: p.boolean().default(false),
     /** When it began. Null in old rows: when the user was created. */
     joinedAt: instant().nullable(),

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 import { Client } from './client.ts';
-import { index, instant } from './columns.ts';
+import { index, instant, roleKeys } from './columns.ts';
 import { User } from './user.ts';
 
 /** A team of a client, whose members have its apps as long as they are active members of the client. */
@@ -14,6 +14,10 @@ export const Group = defineEntity({
     id: p.integer().primary().autoincrement(),
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
     name: p.string().length(100).check(`name <> ''`),
+    /** Data permissions of its members; null: none. */
+    attributes: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    /** Among several groups of a person, the value of the one with the lowest rank counts, then of the oldest. */
+    rank: p.integer().default(0),
     createdAt: instant(),
   },
 });
@@ -39,5 +43,6 @@ export const GroupApp = defineEntity({
     app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),
     addedBy: p.integer().nullable(),
     addedAt: instant(),
+    appRoles: roleKeys(),
   },
 });

@@ -37,6 +37,9 @@ export type GrantTerms = {
   granted_at: string | null;
   expires_at: string | null;
   reason: string;
+  /** Missing in rows before them. */
+  attributes?: Record<string, unknown> | null;
+  app_roles?: string[];
 };
 
 /** A change of many users, whose audit entries have its id in `details.operation`. */

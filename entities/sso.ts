@@ -34,6 +34,8 @@ export const SsoConnection = defineEntity({
     lastNameClaim: claim('family_name'),
     /** Empty: logins do not change groups. */
     groupsClaim: claim(''),
+    /** By attribute of data permissions, the claim that states it. */
+    attributeClaims: p.json<Record<string, string>>().columnType('json').defaultRaw(`'{}'`),
     /** A claim that only accounts of the organization have, and its required value. Empty: no check. */
     requiredClaim: claim(''),
     requiredValue: p.string().length(255).default(''),

@@ -129,8 +129,6 @@ const ComparedPersonOutput = Output('ComparedPerson', {
   roles: z.array(z.string()),
   /** Names of all groups of the client that the person belongs to. */
   groups: z.array(z.string()),
-  /** Null: none, or values of an account that the caller must not know. */
-  data_permissions: AnyObject.nullable(),
   ...AccessExplanationOutput.shape,
 });
 
@@ -225,7 +223,7 @@ export const appsRouter = router({
     hasSecrets: true,
     description:
       'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
-    problems: ['client-closed', 'app-in-maintenance', 'second-factor-required'],
+    problems: ['client-closed', 'attributes-invalid', 'app-in-maintenance', 'second-factor-required'],
   })
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
@@ -245,7 +243,7 @@ export const appsRouter = router({
     hasSecrets: true,
     description:
       'With a one-time code, which the app exchanges for a ticket within a minute, and `state`, which the app gets back. `stack` is the slug of the stack to open.',
-    problems: ['client-closed', 'app-in-maintenance', 'second-factor-required'],
+    problems: ['client-closed', 'attributes-invalid', 'app-in-maintenance', 'second-factor-required'],
   })
     .input(z.object({ app_slug: Text(255), stack: StackSlug, state: Text(512).optional() }))
     .output(z.object({ url: z.string() }))

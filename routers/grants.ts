@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Expiry, InstantKey, OptionalInput, Reason } from './schemas/fields.ts';
-import { AppKey, EmailKey } from './schemas/keys.ts';
+import { Expiry, Extra, InstantKey, OptionalInput, Reason, Text } from './schemas/fields.ts';
+import { AppKey, distinct, EmailKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
-import { Instant, Output } from './schemas/outputs.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { grantProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Grants');
+
+const MAX_APP_ROLES = 50;
 
 const GrantOutput = Output('Grant', {
   ...personIdentity,
@@ -18,7 +20,17 @@ const GrantOutput = Output('Grant', {
   /** When the grant ends; null if it does not. */
   expires_at: Instant.nullable(),
   reason: z.string(),
+  /** Data permissions in this app alone; null: none. */
+  attributes: AnyObject.nullable(),
+  /** Keys of roles that the app declares. */
+  app_roles: z.array(z.string()),
 });
+
+/** What a grant gives in the app. */
+const given = {
+  attributes: Extra.nullable().optional(),
+  app_roles: distinct(Text(64), MAX_APP_ROLES).optional(),
+};
 
 const EndingGrantOutput = Output('EndingGrant', {
   app_id: z.string(),
@@ -86,24 +98,24 @@ export const grantsRouter = router({
   create: route(grantProcedure, 'POST', '/jb/apps/{app_id}/grants/', {
     summary: 'Grant an app to a user',
     description:
-      'The user becomes a member of the client of the app. At `expires_at` the grant ends: the app does not open any more, and tickets do not outlive it.',
+      'The user becomes a member of the client of the app. At `expires_at` the grant ends: the app does not open any more, and tickets do not outlive it. `attributes` are data permissions in this app, `app_roles` its roles, as its package declares them.',
     problems,
     status: 201,
     example: { email: 'ada@acme.test', expires_at: '2030-01-31T12:00:00Z', reason: 'Year-end closing' },
   })
-    .input(Grant.extend({ expires_at: Expiry.default(null), reason: Reason.default('') }))
+    .input(Grant.extend({ expires_at: Expiry.default(null), reason: Reason.default(''), ...given }))
     .output(GrantOutput)
     .mutation(({ ctx, input: { app_id: appId, email, ...end } }) =>
       ctx.services.grants.create(ctx.actor, appId, email, end),
     ),
 
   update: route(grantProcedure, 'PATCH', '/jb/apps/{app_id}/grants/{email}/', {
-    summary: 'Change the end of a grant',
+    summary: 'Change a grant',
     description: 'Omitted fields stay unchanged. `expires_at: null` removes the end.',
     problems,
     example: { expires_at: '2030-02-28T12:00:00Z' },
   })
-    .input(Grant.extend({ expires_at: Expiry.optional(), reason: Reason.optional() }))
+    .input(Grant.extend({ expires_at: Expiry.optional(), reason: Reason.optional(), ...given }))
     .output(GrantOutput)
     .mutation(({ ctx, input: { app_id: appId, email, ...changes } }) =>
       ctx.services.grants.update(ctx.actor, appId, email, changes),

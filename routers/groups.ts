@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { changesOf, Name } from './schemas/fields.ts';
-import { AppIds, ById, distinct, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
+import { changesOf, Extra, Name, Text } from './schemas/fields.ts';
+import { AppIds, AppKey, ById, distinct, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
-import { Instant, Output } from './schemas/outputs.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { peopleProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Groups');
 
 const MAX_MEMBERS = 5_000;
+const MAX_APP_ROLES = 50;
 
 const GroupOutput = Output('Group', {
   id: z.int(),
@@ -19,6 +20,12 @@ const GroupOutput = Output('Group', {
   member_count: z.int(),
   /** Ids of the apps that the members have, oldest first. */
   apps: z.array(z.string()),
+  /** Data permissions of its members; null: none. */
+  attributes: AnyObject.nullable(),
+  /** Among several groups of a person, single values of the lowest rank count, then of the oldest group. Lists are united. */
+  rank: z.int(),
+  /** By app id, the roles of the members there. */
+  app_roles: z.record(z.string(), z.array(z.string())),
 });
 
 const GroupDetailOutput = Output('GroupDetail', {
@@ -36,7 +43,13 @@ const GroupScreenOutput = z.object({
 
 const Members = distinct(EmailKey, MAX_MEMBERS);
 
-const fields = { name: Name(100), members: Members.default([]), apps: AppIds.default([]) };
+const given = {
+  attributes: Extra.nullable().optional(),
+  rank: z.int().min(0).max(10_000).optional(),
+  app_roles: z.record(AppKey, distinct(Text(64), MAX_APP_ROLES)).optional(),
+};
+
+const fields = { name: Name(100), members: Members.default([]), apps: AppIds.default([]), ...given };
 
 const ByGroup = ById.extend({ group_id: IdKey });
 
@@ -58,7 +71,8 @@ export const groupsRouter = router({
 
   create: route(peopleProcedure, 'POST', '/jb/clients/{id}/groups/', {
     summary: 'Create a group',
-    description: 'Members of the client who have all apps of the group, in addition to their own.',
+    description:
+      'Members of the client who have all apps of the group, in addition to their own. `attributes` are data permissions of the members, `app_roles` their roles in the apps, by app id.',
     status: 201,
     example: { name: 'Finance', members: ['ada@acme.test'], apps: ['zylTKNVx'] },
   })
@@ -90,6 +104,7 @@ export const groupsRouter = router({
       ByGroup.extend({
         name: fields.name.optional(),
         apps: AppIds.optional(),
+        ...given,
         added_members: Members.default([]),
         removed_members: Members.default([]),
         expected: GroupOutput.pick({ name: true, apps: true }).partial().optional(),

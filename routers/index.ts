@@ -7,6 +7,7 @@ import { attentionRouter } from './attention.ts';
 import { auditRouter } from './audit.ts';
 import { brandingRouter } from './branding.ts';
 import { clientsRouter } from './clients.ts';
+import { dataPermissionsRouter } from './data-permissions.ts';
 import { domainsRouter } from './domains.ts';
 import { environmentRouter } from './environment.ts';
 import { eventsRouter } from './events.ts';
@@ -69,6 +70,7 @@ export const appRouter = router({
   operations: operationsRouter,
   access: accessRouter,
   accessViews: accessViewsRouter,
+  dataPermissions: dataPermissionsRouter,
   attention: attentionRouter,
   tickets: ticketsRouter,
   signingKeys: signingKeysRouter,

@@ -27,6 +27,8 @@ const IntrospectionOutput = Output('Introspection', {
       app: z.object({ id: z.string(), slug: z.string(), label: z.string() }),
       stack: z.string().nullable(),
       roles: z.array(z.string()),
+      /** The keys of the person's roles in the app. */
+      app_roles: z.array(z.string()),
       data_permissions: AnyObject.nullable(),
       selections: AnyObject,
       is_demo_user: z.boolean(),

@@ -80,6 +80,11 @@ const PROBLEMS = {
     'Login required',
     'An account with this email address exists. Log in to accept the invitation.',
   ],
+  'attributes-invalid': [
+    403,
+    'Invalid data permissions',
+    'The data permissions of this person do not fit the app. An admin of the client can correct them.',
+  ],
   'client-closed': [403, 'Closed client', 'The client of this app is closed.'],
   'client-admin-locked': [
     403,

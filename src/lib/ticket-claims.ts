@@ -31,7 +31,9 @@ export type TicketClaims = {
   stack: string | null;
   /** `superuser`, `staff`, `client-admin`; otherwise `member`, or `guest` without a user. */
   roles: string[];
-  /** The data that the person may see. Null: neither the view nor the user has data permissions. */
+  /** The keys of the person's roles in the app, which the app declares and interprets. */
+  app_roles: string[];
+  /** The data that the person may see. Null: nothing gives the person data permissions. */
   data_permissions: Record<string, unknown> | null;
   /** The selections of the access view. */
   selections: Record<string, unknown>;
@@ -58,7 +60,7 @@ export type TicketClaims = {
   issued_ms: number;
 };
 
-/** Whether verifiers require it. Services before `act` issue tickets without it. `satisfies` reports missing claims. */
+/** Whether verifiers require it. Services before these claims issue tickets without them. `satisfies` reports missing claims. */
 const CLAIMS = {
   iss: true,
   aud: true,
@@ -69,6 +71,7 @@ const CLAIMS = {
   app: true,
   stack: true,
   roles: true,
+  app_roles: false,
   data_permissions: true,
   selections: true,
   is_demo_user: true,
@@ -93,5 +96,10 @@ export const REQUIRED_CLAIMS = Object.entries(CLAIMS).flatMap(([claim, isRequire
 /** The claims of a verified ticket with all digits of their integers, which `jose` rounds. */
 export const readClaims = (ticket: string): TicketClaims => {
   const [, claims = ''] = ticket.split('.');
-  return { act: null, read_only: false, ...parseJson(new TextDecoder().decode(base64url.decode(claims))) };
+  return {
+    app_roles: [],
+    act: null,
+    read_only: false,
+    ...parseJson(new TextDecoder().decode(base64url.decode(claims))),
+  };
 };

@@ -21,6 +21,8 @@ import { createTotpEnrolment } from './auth/totp-enrolment.ts';
 import { createClients } from './clients/clients.ts';
 import { createDomains } from './clients/domains.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
+import { createClientAttributes } from './data-permissions/client-attributes.ts';
+import { createDataPermissions } from './data-permissions/reports.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
 import { createEvents } from './events/events.ts';
@@ -161,6 +163,8 @@ const factories = {
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
   accessExplanation: createAccessExplanation,
+  clientAttributes: createClientAttributes,
+  dataPermissions: createDataPermissions,
   screens: createScreens,
   offboardingPreview: createOffboardingPreview,
   operations: createOperations,

@@ -29,7 +29,10 @@ grants('of an app are given with an end and a reason, changed and revoked', asyn
   const terms = { email, expires_at: end, reason: 'Cover for Ada' };
   const made = await app.as(ACME).grants.create({ app_id: CHURN, ...terms });
 
-  assert.equal(made, { ...terms, first_name: '', last_name: '', granted_by: ACME, granted_at });
+  assert.equal(made, {
+    ...terms,
+    ...{ first_name: '', last_name: '', granted_by: ACME, granted_at, attributes: null, app_roles: [] },
+  });
   assert.equal((await opens(app, email)).toSorted(), [CHURN, SALES].toSorted());
   const grant = await grantOf(app, ACME, email, CHURN);
   assert.equal([grant?.expires_at, grant?.reason, grant?.granted_by], [end, 'Cover for Ada', ACME]);

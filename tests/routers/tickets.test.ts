@@ -40,6 +40,7 @@ tickets('openTicket says who opens which app', async ({ app }) => {
     app: { id: SALES, slug: 'sales', label: 'Sales' },
     stack: null,
     roles: ['member'],
+    app_roles: [],
     data_permissions: null,
     selections: {},
     is_demo_user: false,

@@ -93,6 +93,11 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
     },
     'not-granted': grant,
     'grant-expired': grant,
+    'attributes-invalid': {
+      isAllowed: mayUpdate && mayDo(roles, 'manage-people', app.client),
+      action: undefined,
+      isSaid: true,
+    },
     'client-closed': {
       isAllowed: roles.is_superuser,
       action: (

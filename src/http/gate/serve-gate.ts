@@ -52,12 +52,13 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
 
 /** All headers are always sent: Caddy would forward the placeholder of an absent one. */
 const admit = (reply: FastifyReply, admission: Admission): FastifyReply => {
-  const { user, client, roles, ticket, code, viewer, embedOrigins } = admission;
+  const { user, client, roles, appRoles, ticket, code, viewer, embedOrigins } = admission;
   return reply
     .code(204)
     .header('x-steward-user', toAscii(user))
     .header('x-steward-client', toAscii(client))
     .header('x-steward-roles', roles.join(','))
+    .header('x-steward-app-roles', appRoles.join(','))
     .header('x-steward-ticket', ticket ?? '')
     .header('x-steward-code', code ?? '')
     .header('x-steward-actor', toAscii(viewer ?? ''))

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
-import { Problem } from '../../lib/problems.ts';
+import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
@@ -131,6 +131,8 @@ const describe = async (context: PageContext, view: RefusedView): Promise<Descri
       return { title: `Log in to open ${app}`, status: 403, text: loginForView(context, view) };
     case 'client-closed':
       return say(403, 'This app is closed', `${client} has closed its apps.`);
+    case 'attributes-invalid':
+      return say(403, 'This link is not set up yet', `${client} must correct what it shows of ${app}.`);
     case 'user-inactive':
     case 'not-granted':
       return say(403, 'This link no longer works', `Its user no longer has access to ${app}.`);
@@ -183,9 +185,15 @@ export const launchPages: Pages = {
     }
     if (problem.loginStep !== undefined)
       return redirectTo(context.reply, stepUpPath(problem.loginStep, context.request.url));
-    if (problem.code !== 'app-in-maintenance' && problem.code !== 'client-closed') throw problem;
+    if (!EXPLAINED.includes(problem.code)) throw problem;
     return sendLaunchRefusal(context, app_slug, problem);
   },
+};
+
+const EXPLAINED: readonly ProblemCode[] = ['app-in-maintenance', 'client-closed', 'attributes-invalid'];
+
+const TITLES: Partial<Record<ProblemCode, string>> = {
+  'attributes-invalid': 'This app is not set up for you',
 };
 
 /** @param problem null if the app has no address */
@@ -196,7 +204,7 @@ const sendLaunchRefusal = async (context: PageContext, slug: string, problem: Pr
     problem?.code === 'app-in-maintenance'
       ? await maintenanceNotice(label, maintenance_message)
       : {
-          title: problem ? 'This app is closed' : `${label} cannot be opened yet`,
+          title: problem ? (TITLES[problem.code] ?? 'This app is closed') : `${label} cannot be opened yet`,
           body: html`<p>${problem?.message ?? 'It has no address yet. Ask the person who invited you when it will be ready.'}</p>`,
         };
   return context.sendCard({

@@ -8,6 +8,7 @@ export const NOUNS = [
   'audit',
   'branding',
   'clients',
+  'dataPermissions',
   'domains',
   'environment',
   'events',

@@ -17,6 +17,8 @@ import {
 import { addressOf } from '../accounts/addresses.ts';
 import { readTarget } from '../accounts/user-locks.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
+import { describeFaults, fixOf, type Outcome } from '../attributes/effective-values.ts';
+import { dataPermissionsOf, masked } from '../attributes/given-values.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
@@ -28,7 +30,6 @@ import {
   openingWithin,
   rolesOf,
 } from './app-access.ts';
-import { orNull } from './tickets.ts';
 
 /** A way in which a person has an app. Times and people are null if they were not recorded, and for roles. */
 type AccessPath = {
@@ -63,6 +64,11 @@ const BLOCKERS = {
     detail: 'The grant has ended.',
     fix: 'Grant the app again.',
     fixed_by: rolesThatMay('manage-grants'),
+  },
+  'attributes-invalid': {
+    detail: 'Data permissions are invalid',
+    fix: '',
+    fixed_by: rolesThatMay('manage-people', 'manage-grants'),
   },
   'client-closed': {
     detail: 'The client is closed.',
@@ -103,8 +109,6 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
       people.push({
         ...person,
         roles: isMember === null ? opening.roles : rolesOf(opening),
-        // Of others, these are values of the account, which not everyone who sees the client may know.
-        data_permissions: isMember !== null || canViewAll(actor) ? orNull(opening.extra) : null,
         ...explanation,
       });
     }
@@ -199,12 +203,34 @@ const explain = async (em: Em, actor: Actor, { email, appId, now }: Question) =>
   const given = await readGrantAndGroups(em, actor, opening, now);
   const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired)];
   const hasExpired = given.some(({ is_expired }) => is_expired);
+  const data = dataPermissionsOf(opening);
+  const faulty = data.outcome && data.outcome.faults.length > 0 ? [faultBlocker(data.outcome)] : [];
   const explanation = {
     allowed: decideAccess(opening, now) === 'allowed',
     paths,
-    blockers: blockersOf(opening, { hasPath: paths.length > 0, hasExpired }),
+    blockers: [
+      ...blockersOf(opening, { hasPath: paths.length > 0, hasExpired }),
+      ...(data.isRefused ? faulty : []),
+    ],
+    /** What would keep the app closed if the client enforced data permissions. */
+    warnings: data.isRefused ? [] : faulty,
+    app_roles: opening.app_roles,
+    data_permissions: shownValues(actor, opening, data.values),
   };
   return { opening, explanation };
+};
+
+const faultBlocker = (outcome: Outcome) => {
+  const { detail, fixed_by } = BLOCKERS['attributes-invalid'];
+  const code = 'attributes-invalid' as const;
+  return { code, detail: `${detail}: ${describeFaults(outcome.faults)}.`, fix: fixOf(outcome), fixed_by };
+};
+
+/** Of people who do not belong to the client, these are values of the account, which not everyone who sees the client may know. */
+const shownValues = (actor: Actor, opening: Explained, values: Record<string, unknown> | null) => {
+  const isOwn = opening.user_id === actor.id;
+  if (opening.is_member_active === null && !canViewAll(actor) && !isOwn) return null;
+  return isOwn || can(actor, 'manage-people', opening.client_id) ? values : masked(opening, values);
 };
 
 type Explained = Opening & { is_member_active: boolean | null };
@@ -248,7 +274,7 @@ const blockersOf = (
   { is_active, is_member_active, roles, ...opening }: Explained,
   { hasPath, hasExpired }: { hasPath: boolean; hasExpired: boolean },
 ) => {
-  const found: Record<BlockerCode, boolean> = {
+  const found: Record<Exclude<BlockerCode, 'attributes-invalid'>, boolean> = {
     'user-inactive': !is_active,
     'member-suspended': is_member_active === false && roles.length === 0,
     'not-granted': !hasPath && !hasExpired,
@@ -256,5 +282,7 @@ const blockersOf = (
     'client-closed': !opening.client_is_open,
     'in-maintenance': opening.in_maintenance,
   };
-  return BLOCKER_CODES.filter((code) => found[code]).map((code) => ({ code, ...BLOCKERS[code] }));
+  return BLOCKER_CODES.filter((code) => code !== 'attributes-invalid')
+    .filter((code) => found[code])
+    .map((code) => ({ code, ...BLOCKERS[code] }));
 };

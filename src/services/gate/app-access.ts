@@ -16,19 +16,27 @@ import {
   opensByRole,
 } from '../access/visibility.ts';
 import { fullName } from '../accounts/user-rows.ts';
+import { describeFaults } from '../attributes/effective-values.ts';
+import { dataPermissionsOf, givenColumns } from '../attributes/given-values.ts';
 import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../policies/factor-policy.ts';
 
 /**
  * Whether an app may be opened, or why not. All ways to open apps use this decision: launches, tickets, introspection, forward
  * authentication and access views.
  */
-export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-granted' | 'user-inactive';
+export type AppAccess =
+  | 'allowed'
+  | 'in-maintenance'
+  | 'attributes-invalid'
+  | 'client-closed'
+  | 'not-granted'
+  | 'user-inactive';
 
 /**
  * Apps with the user or the access view that opens them. A view opens an app as its user or, without one, as a guest. The columns determine
  * whether the app may be opened, and the claims of tickets. The columns of a missing user, view or use are null.
  */
-const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
+const openings = (em: Em, now: Date, { view, user, use }: Joined, readsGiven?: Condition) =>
   kysely(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
@@ -59,6 +67,7 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined) =>
     .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
     .select(['access_views.is_one_time', 'access_views.expires_at', 'access_views.by_superuser'])
     .select(APP_FACTOR_STATE)
+    .select(givenColumns(now, readsGiven))
     .select(['used.methods as use_methods', 'used.auth_time as use_auth_time'])
     .select(['access_views.data_permissions', 'access_views.selections', 'access_views.language_code'])
     .select(['access_views.stack_slug as view_stack', 'access_views.show_header', 'access_views.show_footer'])
@@ -85,9 +94,16 @@ export type Look = {
   endsAt: Date;
 };
 
-/** All pairs of an app and a user: filter both. */
-export const openingsByUser = (em: Em, now: Date) =>
-  openings(em, now, { view: NONE, user: condition`true`, use: NONE }).where('users.id', 'is not', null);
+/**
+ * All pairs of an app and a user: filter both.
+ * @param readsGiven for data permissions by a schema that the app does not have yet
+ */
+export const openingsByUser = (em: Em, now: Date, readsGiven?: Condition) =>
+  openings(em, now, { view: NONE, user: condition`true`, use: NONE }, readsGiven).where(
+    'users.id',
+    'is not',
+    null,
+  );
 
 const NONE = condition`false`;
 
@@ -160,7 +176,18 @@ export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   const isGranted = hasAccess && (view_id === null || opening.by_superuser || !opening.has_global_role);
   if (user_id !== null && !isGranted) return 'not-granted';
   if (!client_is_open) return 'client-closed';
+  if (dataPermissionsOf(opening).isRefused) return 'attributes-invalid';
   return in_maintenance ? 'in-maintenance' : 'allowed';
+};
+
+/** Why an app stays closed to a person whose data permissions are invalid: names the attributes, not their values. */
+export const invalidAttributes = (opening: Opening): Problem => {
+  const faults = dataPermissionsOf(opening).outcome?.faults ?? [];
+  const { app_label: app, client_name: client } = opening;
+  return new Problem('attributes-invalid', {
+    detail: `${app} does not open, because data permissions are invalid: ${describeFaults(faults)}. An admin of ${client} can correct them.`,
+    fields: Object.fromEntries(faults.map(({ key, message }) => [key, [message]])),
+  });
 };
 
 /** The login with which an app is opened. `isToken`: a token proves nothing, but scripts cannot log in otherwise. */

@@ -13,6 +13,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   decideAccess,
   factorStepOf,
+  invalidAttributes,
   type Opening,
   openingsByUser,
   openingWithin,
@@ -33,6 +34,8 @@ export type Admission = {
   /** Name of the client that owns the app. */
   client: string;
   roles: string[];
+  /** The keys of the roles in the app. */
+  appRoles: string[];
   ticket: string | null;
   /** Sent instead of a ticket that is too large for a header; the app exchanges the code for it. */
   code: string | null;
@@ -50,6 +53,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
   const admission = async (opening: Opening, subject: TicketSubject): Promise<Admission> => {
     const access = decideAccess(opening, clock.now());
     if (access === 'in-maintenance') throw new Problem('app-in-maintenance');
+    if (access === 'attributes-invalid') throw invalidAttributes(opening);
     if (access !== 'allowed') throw refused();
     requireFactor(opening, openerOf(subject, opening), clock.now());
     const claims = claimsOf(opening, subject, unit);
@@ -58,6 +62,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       user: claims.email ?? claims.sub,
       client: claims.client.name,
       roles: claims.roles,
+      appRoles: claims.app_roles,
       ticket: isTooLarge ? null : await signingKeys.sign(claims),
       code: isTooLarge ? await createLaunchCode(em, subject, clock.now()) : null,
       viewer: claims.act?.email ?? null,

@@ -7,11 +7,13 @@ import type { Actor } from '../access/actor.ts';
 import type { SessionProof } from '../access/auth-methods.ts';
 import { can } from '../access/permissions.ts';
 import { EVERYWHERE, type Scope } from '../access/scope.ts';
+import { dataPermissionsOf } from '../attributes/given-values.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
   decideAccess,
   factorStepOf,
+  invalidAttributes,
   type Opener,
   type Opening,
   openingsByUser,
@@ -36,7 +38,7 @@ export const createTickets = (unit: UnitOfWork) => {
   /**
    * The opening of the subject, if the app may be opened now.
    * @throws Problem `not-found`, also for an app that the user may not open, or for a stack that it does not offer, `client-closed`,
-   * `app-in-maintenance`, `second-factor-required`
+   * `attributes-invalid`, `app-in-maintenance`, `second-factor-required`
    */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
     const found = await findOpening(subject);
@@ -105,6 +107,7 @@ const revocations = (em: Em, issuedMs: number, { app_id, user_id, view_id }: Ope
 /** Members do not see apps of closed clients; administrators do. */
 const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Problem => {
   if (access === 'in-maintenance') return new Problem('app-in-maintenance');
+  if (access === 'attributes-invalid') return invalidAttributes(opening);
   const isMember = opening.view_id === null && rolesOf(opening).includes('member');
   return access === 'client-closed' && !isMember ? new Problem('client-closed') : notFound('app');
 };
@@ -148,7 +151,8 @@ export const claimsOf = (
     app: { id: opening.app_id, slug: opening.app_slug, label: opening.app_label },
     stack: opening.view_id === null ? (subject.stackSlug ?? null) : opening.view_stack,
     roles: rolesOf(opening),
-    data_permissions: orNull(opening.data_permissions) ?? orNull(opening.extra),
+    app_roles: opening.app_roles,
+    data_permissions: dataPermissionsOf(opening).values,
     selections: opening.selections ?? {},
     is_demo_user: opening.is_demo_user ?? false,
     access_view: opening.view_id,
@@ -165,10 +169,6 @@ export const claimsOf = (
     issued_ms: opening.issued_ms,
   };
 };
-
-/** An empty object gives no permissions: then the user's apply, if any. */
-export const orNull = (permissions: Record<string, unknown> | null | undefined) =>
-  permissions && Object.keys(permissions).length > 0 ? permissions : null;
 
 /** The subject of a ticket: a logged-in user, a use of an access view, or a person as whom someone looks at the app. */
 export type TicketSubject = {

@@ -1,11 +1,16 @@
 import type { InferEntity } from '@mikro-orm/core';
+import { sql } from 'kysely';
 import { App, type FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
 import type { Actor } from '../access/actor.ts';
+import { schemaOf } from '../attributes/attribute-schema.ts';
+import { updateDeclaredKeys } from '../attributes/declared-keys.ts';
 import { type Audit, type Changes, ofApp } from '../audit/audit.ts';
 import { editEntity } from '../audit/edits.ts';
 import { PackageManifest } from './package-manifest.ts';
+import { requirePersonas } from './package-personas.ts';
 import { invalidPackage } from './package-rules.ts';
 
 /** Limits of a log line; the audit trail has everything. */
@@ -39,13 +44,16 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   if (before.version === version && before.sha256 === sha256) return null;
   const manifest = PackageManifest.parse(fetched.manifest);
   requireClient(app, manifest);
+  await requireExpectedPersonas(tx, app, manifest);
   const { offered, changes: stacks } = await replaceStacks(tx, app.id, manifest.stacks);
   const { label, description, help_html, footer_html, show_help, show_footer, launch_url, view_as } =
     manifest;
   const set = { label, description, help_html, footer_html, show_help, show_footer, launch_url, view_as };
-  const columns = editEntity(tx, App, app, set);
+  const columns = { ...editEntity(tx, App, app, set), ...setDeclarations(app, manifest) };
   const times = { fetched_at: fetched.fetchedAt.toISOString(), loaded_at: now.toISOString() };
   app.packageInfo = { version, ...times, sha256, stacks: offered };
+  await tx.flush();
+  if ('attributes' in columns) await updateDeclaredKeys(tx, app.client.id);
   tx.create(LoadedPackage, { app, package: fetched, loadedAt: now, loadedBy: actor.email, isRollback });
   await tx.flush();
 
@@ -54,6 +62,37 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   const details = { version: changes.version, ...columns, stacks };
   await audit.record(tx, [{ action, actor, target: ofApp(app), clients: [app.client.id], details }]);
   return changes;
+};
+
+/** Sets what the package declares for grants. Returns the changes by names: a schema is too large for the audit trail. */
+const setDeclarations = (app: LoadableApp, { roles, ...manifest }: PackageManifest): Changes => {
+  const before = { attributes: app.attributes ?? null, roles: app.appRoles };
+  const attributes = manifest.attributes ?? null;
+  app.attributes = attributes;
+  app.appRoles = roles;
+  const namesOf = (schema: { properties?: unknown } | null) =>
+    Object.keys(schema?.properties ?? {}).join(', ');
+  const changed: Changes = {};
+  if (canonicalJson(before.attributes) !== canonicalJson(attributes))
+    changed.attributes = { from: namesOf(before.attributes), to: namesOf(attributes) };
+  if (canonicalJson(before.roles) !== canonicalJson(roles))
+    changed.roles = {
+      from: before.roles.map(({ key }) => key).join(', '),
+      to: roles.map(({ key }) => key).join(', '),
+    };
+  return changed;
+};
+
+/** @throws Problem `invalid-package` */
+const requireExpectedPersonas = async (tx: Em, { client }: LoadableApp, manifest: PackageManifest) => {
+  if (manifest.personas.length === 0) return;
+  const { attributes } = await kysely(tx)
+    .selectFrom('clients')
+    .select(sql<string | null>`attributes::text`.as('attributes'))
+    .where('id', '=', client.id)
+    .executeTakeFirstOrThrow();
+  const app = manifest.attributes ? schemaOf(JSON.stringify(manifest.attributes)) : null;
+  requirePersonas({ app, client: schemaOf(attributes) }, manifest.personas);
 };
 
 /** Otherwise, a publisher of one client could take over the app of another client by its slug. */

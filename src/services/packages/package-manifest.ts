@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { isJsonObject, isStorableText } from '../../lib/json-value.ts';
 import { isSlug, isVersion } from '../../lib/package-name.ts';
+import { AttributeSchema } from '../attributes/attribute-schema.ts';
+import { Persona } from './package-personas.ts';
 
 export const MANIFEST_FILE = 'app.yaml';
 
 const MAX_STACKS = 200;
+const MAX_ROLES = 50;
+const MAX_PERSONAS = 100;
 const MAX_METADATA_CHARACTERS = 64 * 1024;
 /** The largest PostgreSQL integer. */
 const MAX_ID = 2 ** 31 - 1;
@@ -36,6 +40,13 @@ const Stacks = z
   .array(StackEntry)
   .max(MAX_STACKS, `has more than ${MAX_STACKS} entries`)
   .refine((stacks) => new Set(stacks.map(({ slug }) => slug)).size === stacks.length, 'has a slug twice');
+
+const AppRole = z.object({ key: Slug, label: Label, description: Text(2_000).default('') });
+
+const AppRoles = z
+  .array(AppRole)
+  .max(MAX_ROLES, `has more than ${MAX_ROLES} entries`)
+  .refine((roles) => new Set(roles.map(({ key }) => key)).size === roles.length, 'has a key twice');
 
 /** Not `z.record`, which drops a key `__proto__`. */
 const Metadata = z
@@ -71,6 +82,11 @@ export const PackageManifest = z.object({
   /** Whether the app changes nothing while `read_only` is true in its ticket, so that others may look at it as a person. */
   view_as: z.boolean().default(false),
   stacks: Stacks.default([]),
+  /** The data permissions that the app understands. Without it, the app gets any. */
+  attributes: AttributeSchema.optional(),
+  /** The roles that grants and groups can give in the app. */
+  roles: AppRoles.default([]),
+  personas: z.array(Persona).max(MAX_PERSONAS).default([]),
   /** The id of the app's client; default: the client of the site. */
   client: z.int().min(1, 'must be positive').max(MAX_ID, 'is too large').optional(),
   metadata: Metadata.default({}),

@@ -6,6 +6,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../accounts/access-ends.ts';
+import { updateDeclaredKeys } from '../attributes/declared-keys.ts';
 import { ofApp, ofClient, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries } from '../usage/usage-days.ts';
@@ -37,6 +38,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       requireConfirmed(confirmName, label);
       const details = { id, ...(await countOfApp(tx, id)) };
       await tx.remove(tx.getReference(App, id)).flush();
+      await updateDeclaredKeys(tx, client_id);
       await audit.record(tx, [
         { action: 'app.remove', actor, target: ofApp({ id, slug }), clients: [client_id], details },
       ]);

@@ -47,7 +47,7 @@ export const readGrantedApps = (
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
 export const GRANT_TERMS = sql<GrantTerms>`json_build_object('granted_by', g.granted_by,
-  'granted_at', g.granted_at, 'expires_at', g.expires_at, 'reason', g.reason)`;
+  'granted_at', g.granted_at, 'expires_at', g.expires_at, 'reason', g.reason, 'attributes', g.attributes, 'app_roles', g.app_roles)`;
 
 /** SQL: the names of the groups that give a user the apps of a client, by app id. */
 export const groupsByApp = (userId: RawBuilder<number>, client: number) => sql<Record<
@@ -90,11 +90,15 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
       delete from app_grants g using ${changed}
       where g.user_id = changed."userId" and g.app_id = any(changed.revoked)
     )
-    insert into app_grants as current (user_id, app_id, granted_by, granted_at, expires_at, reason)
-    select * from json_to_recordset(${JSON.stringify(grants)}::json) as granted
-      (user_id int, app_id varchar, granted_by int, granted_at timestamptz, expires_at timestamptz, reason varchar)
+    insert into app_grants as current
+      (user_id, app_id, granted_by, granted_at, expires_at, reason, attributes, app_roles)
+    select user_id, app_id, granted_by, granted_at, expires_at, reason, attributes, coalesce(app_roles, '{}')
+    from json_to_recordset(${JSON.stringify(grants)}::json) as granted
+      (user_id int, app_id varchar, granted_by int, granted_at timestamptz, expires_at timestamptz, reason varchar,
+        attributes json, app_roles text[])
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
-      granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
+      granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason,
+      attributes = excluded.attributes, app_roles = excluded.app_roles
       where current.expires_at <= ${now}::timestamptz`.execute(kysely(tx));
   // Without audit entries for the requests: the grant has one.
   if (grants.length > 0) await closeObsoleteRequests(tx, requestsFor(grants), by, now);

@@ -1,8 +1,9 @@
 import { type InferResult, type NotNull, sql } from 'kysely';
 import { AppGrant } from '../../../entities/app.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireIn, requireUserUpdatable } from '../access/actor.ts';
 import {
@@ -15,8 +16,8 @@ import {
 import { addressOf, readUserId } from '../accounts/addresses.ts';
 import { lockUser } from '../accounts/user-locks.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
+import { requireAppRoles, requireValidValues } from '../attributes/stated-values.ts';
 import { diffColumns, isEmpty, ofUser, type Transaction } from '../audit/audit.ts';
-import { editEntity } from '../audit/edits.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
@@ -30,11 +31,16 @@ type UserGrant = {
   reason: string;
 };
 
-/** `expires_at` null: without an end. */
-type GrantEnd = { expires_at: Date | null; reason: string };
+/** `expires_at` null: without an end. `attributes` null: the grant gives no data permissions. */
+type NewGrant = {
+  expires_at: Date | null;
+  reason: string;
+  attributes?: Record<string, unknown> | null | undefined;
+  app_roles?: string[] | undefined;
+};
 type Ending = { ends_before?: Date | undefined; limit: number };
 type NamedGrant = { app_id: string; email: string };
-type GrantChanges = { [K in keyof GrantEnd]?: GrantEnd[K] | undefined };
+type GrantChanges = { [K in keyof NewGrant]?: NewGrant[K] | undefined };
 
 const SOON_DAYS = 14;
 
@@ -61,12 +67,12 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
   },
 
   /** See `grantApp`. */
-  create: (actor: Actor, appId: string, email: string, end: GrantEnd): Promise<GrantRow> =>
+  create: (actor: Actor, appId: string, email: string, end: NewGrant): Promise<GrantRow> =>
     em.transactional((tx) => grantApp({ tx, now: clock.now(), audit }, actor, appId, email, end)),
 
   /**
-   * Changes the end and the reason of a grant.
-   * @throws Problem `not-found`, the problems of `updateUser`, `invalid-input` on `expires_at`
+   * Changes the terms of a grant.
+   * @throws Problem `not-found`, the problems of `updateUser`, `invalid-input` on `expires_at`, `attributes`, `app_roles`
    */
   update: (actor: Actor, appId: string, email: string, changes: GrantChanges): Promise<GrantRow> =>
     em.transactional(async (tx) => {
@@ -74,17 +80,23 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       requireFuture(changes, now);
       const { client_id } = await appRow(tx, actor, now, appId);
       requireIn(actor, 'manage-grants', client_id);
+      await requireGiven(tx, { clientId: client_id, appId }, changes);
       const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
       const before = await readGrant(tx, actor, now, appId, email);
-      const { expires_at = before.expires_at, reason = before.reason } = changes;
-      const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
+      const after = { ...before, ...pickDefined(changes) };
+      const isSame = canonicalJson(before.attributes) === canonicalJson(after.attributes);
+      const details = {
+        ...diffColumns(before, after, ['expires_at', 'reason', 'app_roles']),
+        ...(!isSame && { attributes: { from: namesIn(before.attributes), to: namesIn(after.attributes) } }),
+      };
       if (isEmpty(details)) return before;
       const grant = await tx.findOneOrFail(AppGrant, { user: user.id, app: appId });
-      editEntity(tx, AppGrant, grant, { expires_at, reason });
+      const { expires_at, reason, attributes, app_roles } = after;
+      tx.assign(grant, { expiresAt: expires_at, reason, attributes, appRoles: app_roles });
       await tx.flush();
       const about = { actor, target: ofUser(user), clients: [client_id] };
       await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
-      return { ...before, expires_at, reason };
+      return after;
     }),
 
   /** The grants of active people in the actor's clients that end before a time, ordered by end. */
@@ -151,14 +163,18 @@ export const grantApp = async (
   actor: Actor,
   appId: string,
   email: string,
-  end: GrantEnd,
+  end: NewGrant,
 ): Promise<GrantRow> => {
   requireFuture(end, deps.now);
+  const { client_id: clientId } = await appRow(deps.tx, actor, deps.now, appId);
+  await requireGiven(deps.tx, { clientId, appId }, end);
   const terms = {
     granted_by: actor.id,
     granted_at: deps.now.toISOString(),
     expires_at: end.expires_at?.toISOString() ?? null,
     reason: end.reason,
+    attributes: end.attributes ?? null,
+    app_roles: end.app_roles ?? [],
   };
   const granting = { grant: [appId], terms: { [appId]: terms } };
   const { isChanged } = await changeGrant(deps, actor, appId, email, granting);
@@ -166,6 +182,19 @@ export const grantApp = async (
     throw invalid({ email: ['This user already has the app. Change the end of the grant instead.'] });
   return readGrant(deps.tx, actor, deps.now, appId, email);
 };
+
+/** @throws Problem `invalid-input` on `attributes`, `app_roles` */
+const requireGiven = async (
+  tx: Em,
+  app: { clientId: number; appId: string },
+  { attributes, app_roles: roles = [] }: GrantChanges,
+): Promise<void> => {
+  await requireValidValues(tx, app, attributes);
+  await requireAppRoles(tx, app.appId, roles);
+};
+
+/** Values may be sensitive: the audit trail has the names. */
+const namesIn = (values: Record<string, unknown> | null): string => Object.keys(values ?? {}).join(', ');
 
 /** @throws Problem `invalid-input` on `expires_at` */
 export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => {
@@ -186,7 +215,7 @@ const grantsOf = (em: Em, actor: Actor, now: Date, appId: string) =>
     .innerJoin('users', 'users.id', 'g.user_id')
     .select(['users.email', 'users.first_name', 'users.last_name'])
     .select(addressOf(actor, sql`g.granted_by`, sql`g.granted_at`).as('granted_by'))
-    .select(['g.granted_at', 'g.expires_at', 'g.reason'])
+    .select(['g.granted_at', 'g.expires_at', 'g.reason', 'g.attributes', 'g.app_roles'])
     .where('g.app_id', '=', appId)
     .orderBy('users.email');
 

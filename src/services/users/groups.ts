@@ -3,19 +3,34 @@ import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysel
 import { Client } from '../../../entities/client.ts';
 import { Group } from '../../../entities/group.ts';
 import type { Database } from '../../../entities/index.ts';
-import { arrayOf, condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, countIn, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { isPerson, isWithinRights } from '../access/visibility.ts';
-import { type ActionOn, type DetailsOf, ofGroup } from '../audit/audit.ts';
+import { requireAppRoles, requireValidValues } from '../attributes/stated-values.ts';
+import {
+  type ActionOn,
+  type Changes,
+  type DetailsOf,
+  diffColumns,
+  isEmpty,
+  ofGroup,
+} from '../audit/audit.ts';
 import { requireExpected } from '../audit/edits.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { closeObsoleteRequests } from './request-closing.ts';
 
-type GroupInput = { name: string; members: string[]; apps: string[] };
+type GroupInput = { name: string; members: string[]; apps: string[] } & GivenByGroup;
+/** `rank`: of several groups of a person, the value of the lowest counts. `app_roles`: by app id, the roles of the members there. */
+type GivenByGroup = {
+  attributes?: Record<string, unknown> | null | undefined;
+  rank?: number | undefined;
+  app_roles?: Record<string, string[]> | undefined;
+};
 type LockedGroup = { id: number; client: { id: number } };
 type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined } & {
   /** Adds to the members, instead of replacing them as `members` does. */
@@ -91,7 +106,8 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         const client = tx.getReference(Client, clientId);
         const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
         await tx.flush();
-        const details = await changeContents(tx, actor, group, input, found);
+        const contents = await changeContents(tx, actor, group, input, found);
+        const details = { ...contents, ...(await changeGiven(tx, actor, group, input)) };
         const created = await readGroup(tx, clientId, group.id);
         await record(tx, 'group.create', actor, created, details);
         return created;
@@ -113,10 +129,13 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         const isChanged = Object.values(contents).some(
           ({ added, removed }) => added.length + removed.length > 0,
         );
-        const name = after.name === from ? {} : { name: { from, to: after.name } };
-        if (isChanged || 'name' in name)
-          await record(tx, 'group.update', actor, after, { ...name, ...contents });
-        return after;
+        const columns = {
+          ...(after.name !== from && { name: { from, to: after.name } }),
+          ...(await changeGiven(tx, actor, group, changes)),
+        };
+        if (isChanged || !isEmpty(columns))
+          await record(tx, 'group.update', actor, after, { ...columns, ...contents });
+        return readGroup(tx, clientId, id);
       }),
 
     /** Removes a group. Its members lose the apps that only this group gives them. @throws Problem `not-found`, `forbidden` */
@@ -130,6 +149,51 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         await record(tx, 'group.remove', actor, row, details);
       }),
   };
+};
+
+/**
+ * Changes the data permissions and the roles in apps that a group gives. Returns the changes: of data permissions the names alone.
+ * @throws Problem `forbidden`, `invalid-input` on `attributes`, `app_roles`
+ */
+const changeGiven = async (
+  tx: Em,
+  actor: Actor,
+  group: LockedGroup,
+  given: GivenByGroup,
+): Promise<Changes> => {
+  const clientId = group.client.id;
+  const before = await readGroup(tx, clientId, group.id);
+  const { attributes, rank, app_roles: roles } = { ...before, ...pickDefined(given) };
+  const changes: Changes = diffColumns({ rank: before.rank }, { rank }, ['rank']);
+  if (canonicalJson(before.attributes) !== canonicalJson(attributes))
+    changes.attributes = { from: namesIn(before.attributes), to: namesIn(attributes) };
+  if (canonicalJson(before.app_roles) !== canonicalJson(roles))
+    changes.app_roles = { from: before.app_roles, to: roles };
+  if (isEmpty(changes)) return changes;
+  await requireMayChange(tx, actor, clientId, await readMemberIds(tx, group.id));
+  await requireValidValues(tx, { clientId, appId: null }, attributes);
+  await kysely(tx)
+    .updateTable('groups')
+    .set({ rank, attributes: sql`${attributes && JSON.stringify(attributes)}::json` })
+    .where('id', '=', group.id)
+    .execute();
+  if (changes.app_roles) await setAppRoles(tx, before, roles);
+  return changes;
+};
+
+/** Values may be sensitive: the audit trail has the names. */
+const namesIn = (values: Record<string, unknown> | null): string => Object.keys(values ?? {}).join(', ');
+
+/** @throws Problem `invalid-input` on `app_roles` */
+const setAppRoles = async (tx: Em, { id, apps }: GroupRow, roles: Record<string, string[]>) => {
+  const foreign = Object.keys(roles).filter((app) => !apps.includes(app));
+  if (foreign.length > 0)
+    throw invalid({ app_roles: foreign.map((app) => `The group does not have the app ${app}.`) });
+  for (const [app, keys] of Object.entries(roles)) await requireAppRoles(tx, app, keys);
+  await sql`
+    update group_apps set app_roles = coalesce(
+      array(select json_array_elements_text(${JSON.stringify(roles)}::json -> app_id)), '{}')
+    where group_id = ${id}`.execute(kysely(tx));
 };
 
 /**
@@ -184,10 +248,16 @@ const MEMBERS_OF_GROUP = arrayOf(
     .orderBy('users.email'),
 );
 
+/** By app id, the roles that the group gives there. */
+const APP_ROLES = sql<Record<string, string[]>>`(
+  select coalesce(json_object_agg(ga.app_id, ga.app_roles order by ga.app_id), '{}') from group_apps ga
+  where ga.group_id = groups.id and ga.app_roles <> '{}')`;
+
 const groupRows = (em: Em) =>
   kysely(em)
     .selectFrom('groups')
     .select(['groups.id', 'groups.client_id as client', 'groups.name', 'groups.created_at'])
+    .select(['groups.attributes', 'groups.rank', APP_ROLES.as('app_roles')])
     .select(countIn('group_members', condition`group_id = groups.id`).as('member_count'))
     .select(APPS_OF_GROUP.as('apps'))
     .orderBy('groups.id');

@@ -37,6 +37,8 @@ manifest('has defaults for omitted fields', () => {
     stacks: [],
     metadata: {},
     view_as: false,
+    roles: [],
+    personas: [],
   });
 });
 

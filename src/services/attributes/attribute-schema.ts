@@ -1,0 +1,189 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { z } from 'zod';
+import { parseJson } from '../../lib/exact-json.ts';
+
+/*
+ * JSON Schema 2020-12 of data permissions. It has no references and no regular expressions, which could make a check slow. Unknown keywords
+ * are refused: a mistyped one would allow everything.
+ */
+
+const MAX_ATTRIBUTES = 100;
+const MAX_CHARACTERS = 65_536;
+const FORMATS = ['date', 'date-time', 'time', 'email', 'uri', 'uuid', 'ipv4', 'ipv6'] as const;
+
+const Type = z.enum(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
+const Count = z.int().min(0);
+
+export const AttributeKey = z
+  .string()
+  .regex(
+    /^[A-Za-z][\w.-]{0,63}$/,
+    'must begin with a letter, and have at most 64 of A–Z, a–z, 0–9, _, . and -',
+  );
+
+const Described = z.object({
+  title: z.string().max(255).optional(),
+  description: z.string().max(2_000).optional(),
+});
+
+/**
+ * `multiple`: whether the lists of several groups are united; by default they are. `values_from`: only values that the schema of the client
+ * lists. `sensitive`: masked for people who do not manage people.
+ */
+const Hints = z.strictObject({
+  multiple: z.boolean().optional(),
+  values_from: z.literal('client').optional(),
+  sensitive: z.boolean().optional(),
+});
+
+/** An attribute, or a part of one. It may have more keywords, which only the check reads. */
+export type Attribute = z.output<typeof Described> & {
+  default?: unknown;
+  type?: z.output<typeof Type> | z.output<typeof Type>[] | undefined;
+  enum?: unknown[] | undefined;
+  format?: string | undefined;
+  items?: Attribute | undefined;
+  'x-steward'?: z.output<typeof Hints> | undefined;
+};
+
+const Attribute: z.ZodType<Attribute> = z.lazy(() =>
+  z.strictObject({
+    ...Described.shape,
+    default: z.unknown().optional(),
+    examples: z.array(z.unknown()).optional(),
+    type: z.union([Type, z.array(Type).min(1)]).optional(),
+    enum: z.array(z.unknown()).min(1).optional(),
+    const: z.unknown().optional(),
+    format: z.enum(FORMATS).optional(),
+    minLength: Count.optional(),
+    maxLength: Count.optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    exclusiveMinimum: z.number().optional(),
+    exclusiveMaximum: z.number().optional(),
+    items: Attribute.optional(),
+    minItems: Count.optional(),
+    maxItems: Count.optional(),
+    uniqueItems: z.boolean().optional(),
+    properties: z.record(AttributeKey, Attribute).optional(),
+    required: z.array(AttributeKey).optional(),
+    additionalProperties: z.boolean().optional(),
+    anyOf: z.array(Attribute).min(1).optional(),
+    'x-steward': Hints.optional(),
+  }),
+);
+
+export const AttributeSchema = z
+  .strictObject({
+    ...Described.shape,
+    $schema: z.literal('https://json-schema.org/draft/2020-12/schema').optional(),
+    type: z.literal('object').optional(),
+    properties: z.record(AttributeKey, Attribute),
+    required: z.array(AttributeKey).optional(),
+  })
+  .superRefine((schema, context) => {
+    const refuse = (message: string, ...path: string[]) =>
+      context.addIssue({ code: 'custom', message, path, input: schema });
+    const keys = Object.keys(schema.properties);
+    if (keys.length > MAX_ATTRIBUTES) refuse(`has more than ${MAX_ATTRIBUTES} attributes`, 'properties');
+    if (JSON.stringify(schema).length > MAX_CHARACTERS) return refuse('is larger than 64 KiB');
+    for (const key of schema.required ?? [])
+      if (!keys.includes(key)) refuse(`names ${key}, which is not among the properties`, 'required');
+    try {
+      const { check } = compile(schema);
+      for (const [key, { default: value }] of Object.entries(schema.properties))
+        for (const fault of value === undefined ? [] : check({ [key]: value }))
+          if (fault.key === key) refuse(fault.message, 'properties', key, 'default');
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      refuse(error.message.slice(0, 500));
+    }
+  });
+
+export type AttributeSchema = z.output<typeof AttributeSchema>;
+
+/** What is wrong with the value of an attribute. `message` is a predicate: `is required`. */
+export type Fault = { key: string; message: string };
+
+/** A schema, ready to check the values of its attributes. Other values are not its matter. */
+export type CompiledSchema = {
+  properties: Readonly<Record<string, Attribute>>;
+  required: readonly string[];
+  check: (values: Readonly<Record<string, unknown>>) => Fault[];
+};
+
+const ajv = new Ajv2020({
+  allErrors: true,
+  meta: false,
+  validateSchema: false,
+  strictTypes: false,
+  strictTuples: false,
+  allowUnionTypes: true,
+  keywords: ['x-steward'],
+  // The cache below holds the schemas.
+  addUsedSchema: false,
+});
+addFormats.default(ajv, [...FORMATS]);
+
+const compile = (schema: AttributeSchema): CompiledSchema => {
+  const { properties, required = [] } = schema;
+  const validate = ajv.compile<unknown>(comparable({ type: 'object', properties, required }) as object);
+  ajv.removeSchema(validate.schema as object);
+  return {
+    properties,
+    required,
+    check: (values) => {
+      const own = Object.fromEntries(
+        Object.entries(values).filter(([key]) => Object.hasOwn(properties, key)),
+      );
+      return validate(comparable(own)) ? [] : (validate.errors ?? []).map(faultOf);
+    },
+  };
+};
+
+/**
+ * Ajv compares doubles. Integers beyond ±(2⁵³ − 1), which are bigints, become text, so that each digit counts: `enum` matches them, and
+ * `type: integer` does not.
+ */
+const comparable = (value: unknown): unknown => {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, comparable(inner)]));
+};
+
+/** Says nothing of the value, which may be sensitive. */
+const faultOf = ({ instancePath, keyword, params, message = 'is invalid' }: ErrorObject): Fault => {
+  const [, key = '', ...path] = instancePath.split('/');
+  if (keyword === 'required' && key === '')
+    return { key: String(params.missingProperty), message: 'is required' };
+  const allowed = keyword === 'enum' ? listOf(params.allowedValues) : null;
+  const text = allowed === null ? message : `must be one of ${allowed}`;
+  return { key, message: path.length > 0 ? `${text} (at ${path.join('/')})` : text };
+};
+
+const MAX_LISTED = 10;
+
+const listOf = (values: unknown): string => {
+  const all = Array.isArray(values)
+    ? values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    : [];
+  const more = all.length > MAX_LISTED ? ` and ${all.length - MAX_LISTED} more` : '';
+  return all.slice(0, MAX_LISTED).join(', ') + more;
+};
+
+const MAX_COMPILED = 1_000;
+const compiled = new Map<string, CompiledSchema>();
+
+/** Compiles the text of a schema that was accepted before. The last ones are kept: each decision about an app needs its schema. */
+export const schemaOf = (text: string | null): CompiledSchema | null => {
+  if (text === null) return null;
+  const known = compiled.get(text);
+  if (known) return known;
+  const schema = compile(parseJson(text));
+  const [oldest] = compiled.keys();
+  if (compiled.size >= MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  compiled.set(text, schema);
+  return schema;
+};

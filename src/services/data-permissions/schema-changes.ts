@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
+import type { Actor } from '../access/actor.ts';
+import { isPerson, userVisibleTo } from '../access/visibility.ts';
+import { describeFaults } from '../attributes/effective-values.ts';
+import { dataPermissionsOf, type GivenRow, unknownKeys } from '../attributes/given-values.ts';
+import { decideAccess, hasAccessToOne, type Opening, openingsByUser } from '../gate/app-access.ts';
+
+/** What an app gets about a person, and whether it opens. `detail`: what is wrong with the data permissions; empty if nothing is. */
+type State = { allowed: boolean; data_permissions: Record<string, unknown> | null; detail: string };
+
+type PersonChange = { email: string; app_id: string; before: State; after: State };
+
+/** `people`: the first of those whom the change touches; people who would lose access come first. */
+export type SchemaChanges = {
+  touched: number;
+  losing: number;
+  gaining: number;
+  people: PersonChange[];
+};
+
+/** `keys`: all that the client and its apps will declare. */
+export type NewSchema = {
+  clientId: number;
+  appIds: readonly string[];
+  keys: readonly string[];
+  replace: Partial<Pick<GivenRow, 'app_schema' | 'client_schema' | 'attributes_mode'>>;
+};
+
+const MAX_LISTED = 200;
+const PAGE = 1_000;
+const ALWAYS = condition`true`;
+
+/** Decides for each person who has one of the apps what a new schema would change. Changes nothing. */
+export const previewSchema = async (
+  em: Em,
+  actor: Actor,
+  now: Date,
+  { clientId, appIds, keys, replace }: NewSchema,
+): Promise<SchemaChanges> => {
+  const [losing, others]: [PersonChange[], PersonChange[]] = [[], []];
+  const counts = { touched: 0, losing: 0, gaining: 0 };
+  for (const appId of appIds)
+    for await (const { unknown_after, ...row } of openingsOf(em, actor, now, { clientId, appId, keys })) {
+      const before = stateOf(row, now);
+      const after = stateOf({ ...row, ...replace, unknown_keys: unknown_after }, now);
+      if (canonicalJson(before) === canonicalJson(after)) continue;
+      counts.touched += 1;
+      if (before.allowed && !after.allowed) counts.losing += 1;
+      if (!before.allowed && after.allowed) counts.gaining += 1;
+      const list = before.allowed && !after.allowed ? losing : others;
+      if (list.length < MAX_LISTED && row.email !== null)
+        list.push({ email: row.email, app_id: appId, before, after });
+    }
+  return { ...counts, people: [...losing, ...others].slice(0, MAX_LISTED) };
+};
+
+const stateOf = (opening: Opening, now: Date): State => {
+  const { values, outcome } = dataPermissionsOf(opening);
+  return {
+    allowed: decideAccess(opening, now) === 'allowed',
+    data_permissions: values,
+    detail: describeFaults(outcome?.faults ?? []),
+  };
+};
+
+type AppOfClient = { clientId: number; appId: string; keys: readonly string[] };
+
+/** The openings of an app by active people who have it, in pages: a client may have 100,000. */
+async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, keys }: AppOfClient) {
+  let after = 0;
+  for (;;) {
+    const page = await openingsByUser(em, now, ALWAYS)
+      .select(unknownKeys(now, sql`${[...keys]}::text[]`, ALWAYS).as('unknown_after'))
+      .where('apps.id', '=', appId)
+      .where('users.is_active', '=', true)
+      .where(hasAccessToOne(now, { appId, clientId }))
+      .where(userVisibleTo(actor))
+      .where(isPerson)
+      .where('users.id', '>', after)
+      .orderBy('users.id')
+      .limit(PAGE)
+      .execute();
+    yield* page;
+    after = page.at(-1)?.user_id ?? 0;
+    if (page.length < PAGE) return;
+  }
+}
+
+/** The schemas of a client and its apps, as text. */
+export const readSchemas = async (em: Em, clientId: number) => {
+  const client = await kysely(em)
+    .selectFrom('clients')
+    .select([sql<string | null>`attributes::text`.as('schema'), 'attributes_mode as mode'])
+    .where('id', '=', clientId)
+    .executeTakeFirstOrThrow();
+  const apps = await kysely(em)
+    .selectFrom('apps')
+    .select(['id', 'slug', 'label', 'app_roles as roles', sql<string | null>`attributes::text`.as('schema')])
+    .where('client_id', '=', clientId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return { client, apps };
+};

@@ -1,0 +1,113 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AttributeSchema, schemaOf } from '../../../src/services/attributes/attribute-schema.ts';
+import { effectiveValues, type Given } from '../../../src/services/attributes/effective-values.ts';
+
+const NOTHING: Given = { groups: [], claims: null, membership: null, grant: null, view: null };
+
+const compiled = (schema: object) => schemaOf(JSON.stringify(AttributeSchema.parse(schema)));
+
+const REGION = { type: 'array', items: { enum: ['North', 'South'] } };
+const APP = compiled({
+  properties: { region: REGION, level: { type: 'integer', minimum: 1 } },
+  required: ['region'],
+});
+
+const outcomeOf = (given: Partial<Given>, unknown: string[] = [], client = compiled({ properties: {} })) =>
+  effectiveValues({ app: APP, client }, { ...NOTHING, ...given }, unknown);
+
+const faultsOf = (given: Partial<Given>, unknown?: string[]): string[] =>
+  outcomeOf(given, unknown).faults.map(({ key, message }) => `${key} ${message}`);
+
+const values = suite('effective values');
+
+values('are those of the last layer that has one', () => {
+  const group = (name: string, region: string) => ({ name, values: { region: [region] } });
+  const layers: Partial<Given>[] = [
+    { groups: [group('a', 'North')] },
+    { claims: { region: ['South'] } },
+    { membership: { region: ['North'] } },
+    { grant: { region: ['South'] } },
+  ];
+  for (const [index, layer] of layers.entries()) {
+    const { attributes } = outcomeOf(Object.assign({}, ...layers.slice(0, index + 1)));
+    const [region] = attributes;
+    assert.equal(
+      region?.value,
+      Object.values(layer).map((given) => ('length' in given ? given[0].values : given).region)[0],
+    );
+    assert.is(region?.overrides.length, index);
+  }
+});
+
+values('of groups: lists are united, other values are those of the first group', () => {
+  const groups = [
+    { name: 'a', values: { region: ['North'], level: 3 } },
+    { name: 'b', values: { region: ['South', 'North'], level: 9 } },
+  ];
+  const { values: found, attributes } = outcomeOf({ groups });
+
+  assert.equal(found, { region: ['North', 'South'], level: 3 });
+  assert.equal(attributes.find(({ key }) => key === 'level')?.sources, [{ from: 'group', name: 'a' }]);
+});
+
+values('of an access view replace all but the defaults', () => {
+  const client = compiled({ properties: { level: { type: 'integer', default: 2 } } });
+  const given = { membership: { region: ['North'], level: 7 }, view: { region: ['South'] } };
+
+  assert.equal(outcomeOf(given, [], client).values, { region: ['South'], level: 2 });
+});
+
+values('have faults if they are missing, of a wrong type, not allowed, unknown or null', () => {
+  assert.equal(faultsOf({}), ['region is required']);
+  assert.equal(faultsOf({ membership: { region: 'North' } }), ['region must be array']);
+  assert.equal(faultsOf({ membership: { region: ['Nroth'] } }), [
+    'region must be one of North, South (at 0)',
+  ]);
+  assert.equal(faultsOf({ membership: { region: null } }), ['region must be array']);
+  assert.equal(faultsOf({ membership: { region: [] } }, ['regoin']), [
+    'regoin is no attribute of this client or its apps',
+  ]);
+});
+
+values('keep each digit of integers beyond 2⁵³', () => {
+  const app = compiled({ properties: { account: { enum: [9007199254740993n] } } });
+  const check = (account: unknown) =>
+    effectiveValues({ app, client: null }, { ...NOTHING, membership: { account } }, []).faults.length;
+
+  assert.is(check(9007199254740993n), 0);
+  assert.is(check(9007199254740992n), 1);
+  assert.is(check(9007199254740992), 1);
+});
+
+values('take what the client lists, if the package says so', () => {
+  const app = compiled({ properties: { team: { type: 'string', 'x-steward': { values_from: 'client' } } } });
+  const check = (client: object, team: string) =>
+    effectiveValues({ app, client: compiled(client) }, { ...NOTHING, membership: { team } }, []).faults
+      .length;
+
+  assert.is(check({ properties: { team: { enum: ['red'] } } }, 'red'), 0);
+  assert.is(check({ properties: { team: { enum: ['red'] } } }, 'blue'), 1);
+  assert.is(check({ properties: {} }, 'red'), 1);
+});
+
+const schemas = suite('schemas of attributes');
+
+schemas('refuse what a check could not rely on', () => {
+  const refused = [
+    { properties: { region: { type: 'array', itemz: {} } } },
+    { properties: { region: { type: 'strng' } } },
+    { properties: { region: { type: 'string', pattern: '(a+)+$' } } },
+    { properties: { region: { $ref: '#' } } },
+    { properties: { region: { type: 'string' } }, required: ['regoin'] },
+    { properties: { region: { type: 'string', default: 3 } } },
+    { properties: { 'no key': {} } },
+    { properties: {}, additionalProperties: true },
+    { properties: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`a${index}`, {}])) },
+  ];
+  for (const schema of refused)
+    assert.is(AttributeSchema.safeParse(schema).success, false, JSON.stringify(schema));
+});
+
+values.run();
+schemas.run();
