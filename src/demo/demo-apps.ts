@@ -145,7 +145,7 @@ const NUMBER = new Intl.NumberFormat('en');
 type Shown = { launchUrl: string; checks: number };
 
 const appPage = (reply: FastifyReply, claims: VerifiedTicket, { launchUrl, checks }: Shown): FastifyReply => {
-  const { app, client, stack, name, email, roles, data_permissions, actor, readOnly } = claims;
+  const { app, client, stack, name, email, roles, app_roles, data_permissions, actor, readOnly } = claims;
   const all = rowsOf(app.slug);
   const rows = permittedRows(all, data_permissions);
   return send(reply, {
@@ -154,7 +154,7 @@ const appPage = (reply: FastifyReply, claims: VerifiedTicket, { launchUrl, check
 <main>
 ${actor !== null && html`<p class="banner" role="status"><strong>${actor.email} is looking as ${email} — read-only</strong> <a href="${launchUrl}">End</a></p>`}
 <h1>Hello, ${name || 'guest'}</h1>
-<p>${describeOpening(claims)} Roles: ${roles.join(', ')}.${stack !== null && html` Page: ${stack}.`}</p>
+<p>${describeOpening(claims)} Roles: ${[...roles, ...app_roles].join(', ')}.${stack !== null && html` Page: ${stack}.`}</p>
 <p class="notice">${describePermissions(data_permissions, rows.length, all.length)}</p>
 ${rows.length > 0 && tableOf(app.label, rows)}
 <form method="post" action="checks/"><button${readOnly && html` disabled`}>I have checked these numbers</button>

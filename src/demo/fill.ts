@@ -5,6 +5,7 @@ import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS, midnightBefore } from '../lib/clock.ts';
+import { updateDeclaredKeys } from '../services/attributes/declared-keys.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
 import { type UsageEntryInput, writeUsage } from '../services/usage/usage-writes.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
@@ -23,7 +24,16 @@ import {
   MORE_STACKS,
   NORTHWIND_ADMIN,
 } from './organization.ts';
-import { APPS, CLIENTS, PEOPLE, type Person, SITES, STACKS, USAGE_DAYS } from './workspace.ts';
+import {
+  APPS,
+  CLIENTS,
+  PEOPLE,
+  type Person,
+  SALES_DECLARATIONS,
+  SITES,
+  STACKS,
+  USAGE_DAYS,
+} from './workspace.ts';
 
 type Deps = {
   em: Em;
@@ -53,6 +63,7 @@ export const fillDemo = ({ em, hasher, password, port, now, hasOrganization }: D
       await addPeople(tx, [NORTHWIND_ADMIN], hash, now);
       await addMembers(tx, hash, now);
       await addHistory(tx, now);
+      await declareAttributes(tx);
       entries.push(...organizationUsage(now));
     }
     for (const [appId, ofApp] of Map.groupBy(entries, (entry) => entry.appId))
@@ -101,6 +112,15 @@ const addPeople = async (tx: Em, people: readonly Person[], hash: string, now: D
     for (const id of apps) tx.create(AppGrant, { user, app: tx.getReference(App, id) });
   }
   await tx.flush();
+};
+
+/** As if the next version of Sales had been loaded. Ada is an analyst there. */
+const declareAttributes = async (tx: Em): Promise<void> => {
+  const { attributes, roles } = SALES_DECLARATIONS;
+  await tx.nativeUpdate(App, { slug: 'sales' }, { attributes, appRoles: roles });
+  const ada = { email: 'ada@acme.test' };
+  await tx.nativeUpdate(AppGrant, { user: ada, app: { slug: 'sales' } }, { appRoles: ['analyst'] });
+  await updateDeclaredKeys(tx, 1);
 };
 
 /** Minutes between two actions. All actions of a day fit into 24 hours. */

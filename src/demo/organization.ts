@@ -161,14 +161,20 @@ const memberOf = (name: Name, index: number) => {
     isAdmin,
     apps: grantedApps(clientIds, index),
     /** Data permissions. */
-    extra:
-      index % 2 === 0 || isAdmin
-        ? {}
-        : { region: [pick(REGIONS, index), pick(REGIONS, index + 1 + (index % 3))] },
+    extra: dataPermissionsOf(index, isAdmin),
     /** The share of working days with use. */
     frequency: 0.35 + (index % 7) * 0.08,
     ...stayOf(index, isAdmin),
   };
+};
+
+/** To this person, Sales does not open. */
+const MISTYPED = 20;
+
+const dataPermissionsOf = (index: number, isAdmin: boolean): Record<string, unknown> => {
+  if (index === MISTYPED) return { regoin: ['North'] };
+  if (index % 4 === 0 || isAdmin) return {};
+  return { region: [pick(REGIONS, index), pick(REGIONS, index + 1 + (index % 3))] };
 };
 
 type Stay = {

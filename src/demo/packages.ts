@@ -21,7 +21,7 @@ export const publishDemoPackages = async (store: PackageStore): Promise<void> =>
   }
 };
 
-const manifestOf = ({ slug, version, label, stacks }: (typeof PACKAGES)[number]) => ({
+const manifestOf = ({ slug, version, label, stacks, declares }: (typeof PACKAGES)[number]) => ({
   slug,
   version,
   label,
@@ -32,6 +32,7 @@ const manifestOf = ({ slug, version, label, stacks }: (typeof PACKAGES)[number])
   show_footer: false,
   view_as: true,
   stacks: stacks.map((stack) => ({ slug: stack, label: titleOf(stack) })),
+  ...declares,
 });
 
 const titleOf = (slug: string): string => slug.charAt(0).toUpperCase() + slug.slice(1);

@@ -68,9 +68,52 @@ export const PEOPLE: Person[] = [
 
 export const USAGE_DAYS = 120;
 
-export const PACKAGES = [
+const REGIONS = ['North', 'South', 'West', 'East'];
+
+/** What the next version of Sales declares: data permissions, roles, and what its author expects for some people. */
+export const SALES_DECLARATIONS = {
+  attributes: {
+    properties: {
+      region: {
+        type: 'array',
+        title: 'Regions',
+        description: 'The regions whose rows the person sees.',
+        items: { type: 'string', enum: REGIONS },
+        default: REGIONS,
+      },
+    },
+    required: ['region'],
+  },
+  roles: [
+    { key: 'analyst', label: 'Analyst', description: 'May download the rows.' },
+    { key: 'planner', label: 'Planner', description: 'May enter targets.' },
+  ],
+};
+
+const PERSONAS = [
+  { name: 'A person of the north', membership: { region: ['North'] }, expect: { allowed: true } },
+  { name: 'A person without a region', expect: { allowed: true, data_permissions: { region: REGIONS } } },
+  { name: 'A mistyped key', membership: { regoin: ['North'] }, expect: { allowed: false } },
+];
+
+type DemoPackage = {
+  slug: string;
+  version: string;
+  label: string;
+  stacks: string[];
+  declares?: Record<string, unknown>;
+};
+
+export const PACKAGES: DemoPackage[] = [
   { slug: 'sales', version: '1.0.0', label: 'Sales', stacks: ['overview', 'trends'] },
   { slug: 'sales', version: '1.1.0', label: 'Sales', stacks: ['overview', 'trends', 'forecast'] },
+  {
+    slug: 'sales',
+    version: '1.2.0-beta.1',
+    label: 'Sales',
+    stacks: ['overview', 'trends', 'forecast'],
+    declares: { ...SALES_DECLARATIONS, personas: PERSONAS },
+  },
   { slug: 'vcdashboard', version: '0.9.0', label: 'VC Dashboard', stacks: ['portfolio'] },
   { slug: 'vcdashboard', version: '1.0.0', label: 'VC Dashboard', stacks: ['portfolio', 'deals'] },
   {

@@ -22,22 +22,17 @@ const faultsOf = (given: Partial<Given>, unknown?: string[]): string[] =>
 const values = suite('effective values');
 
 values('are those of the last layer that has one', () => {
-  const group = (name: string, region: string) => ({ name, values: { region: [region] } });
-  const layers: Partial<Given>[] = [
-    { groups: [group('a', 'North')] },
-    { claims: { region: ['South'] } },
-    { membership: { region: ['North'] } },
-    { grant: { region: ['South'] } },
-  ];
-  for (const [index, layer] of layers.entries()) {
-    const { attributes } = outcomeOf(Object.assign({}, ...layers.slice(0, index + 1)));
-    const [region] = attributes;
-    assert.equal(
-      region?.value,
-      Object.values(layer).map((given) => ('length' in given ? given[0].values : given).region)[0],
-    );
-    assert.is(region?.overrides.length, index);
-  }
+  const of = (region: string) => ({ region: [region] });
+  const given: Partial<Given> = { groups: [{ name: 'a', values: of('North') }] };
+  const seen = (more: Partial<Given>) => {
+    const [region] = outcomeOf(Object.assign(given, more)).attributes;
+    return [region?.value, region?.overrides.length];
+  };
+
+  assert.equal(seen({}), [['North'], 0]);
+  assert.equal(seen({ claims: of('South') }), [['South'], 1]);
+  assert.equal(seen({ membership: of('North') }), [['North'], 2]);
+  assert.equal(seen({ grant: of('South') }), [['South'], 3]);
 });
 
 values('of groups: lists are united, other values are those of the first group', () => {
