@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AttributeKey } from '../../src/services/attributes/attribute-schema.ts';
 import { recordName, recordValue } from '../../src/services/clients/domains.ts';
 import { providerPaths } from '../../src/services/sso/connections.ts';
 import type { Context } from '../context.ts';
@@ -23,6 +24,7 @@ export const ConnectionOutput = Output('SsoConnection', {
   first_name_claim: z.string(),
   last_name_claim: z.string(),
   groups_claim: z.string(),
+  attribute_claims: z.record(z.string(), z.string()),
   required_claim: z.string(),
   required_value: z.string(),
   is_active: z.boolean(),
@@ -62,6 +64,13 @@ const Scopes = z
 
 const Claim = Text(100).trim();
 
+const MAX_MAPPED_ATTRIBUTES = 100;
+
+/** By attribute of data permissions, the claim that states it at each login. */
+const AttributeClaims = z
+  .record(AttributeKey, Name(100))
+  .refine((claims) => Object.keys(claims).length <= MAX_MAPPED_ATTRIBUTES, `Must have at most ${MAX_MAPPED_ATTRIBUTES}.`);
+
 /** The fields of a new connection. */
 export const connectionFields = {
   name: Name(100),
@@ -73,6 +82,7 @@ export const connectionFields = {
   first_name_claim: Claim.default('given_name'),
   last_name_claim: Claim.default('family_name'),
   groups_claim: Claim.default(''),
+  attribute_claims: AttributeClaims.default({}),
   required_claim: Claim.default(''),
   required_value: Text(255).default(''),
   provisions: z.boolean().default(false),

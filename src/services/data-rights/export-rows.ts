@@ -92,6 +92,7 @@ export const EXPORT_PARTS = {
       .select(['m.client_id', 'clients.name as client'])
       .select(['m.is_admin', 'm.roles'])
       .select(['m.is_active_member as is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
+      .select('m.claims')
       .where('m.user_id', '=', person.id),
   ),
 
@@ -100,6 +101,7 @@ export const EXPORT_PARTS = {
       .selectFrom('app_grants as g')
       .innerJoin('apps', 'apps.id', 'g.app_id')
       .select(['g.app_id', 'apps.slug', 'apps.label', 'g.granted_at', 'g.expires_at', 'g.reason'])
+      .select(['g.attributes', 'g.app_roles'])
       .where('g.user_id', '=', person.id),
   ),
 

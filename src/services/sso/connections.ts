@@ -30,6 +30,8 @@ export type ConnectionInput = {
   first_name_claim: string;
   last_name_claim: string;
   groups_claim: string;
+  /** By attribute of data permissions, the claim that states it. */
+  attribute_claims: Record<string, string>;
   /** A claim that only accounts of the organization have, and its required value. Empty: no check. */
   required_claim: string;
   required_value: string;
@@ -161,6 +163,13 @@ export const createConnections = (unit: UnitOfWork) => {
         const connection = await lock(tx, actor, clientId, id);
         const row = await readConnection(tx, clientId, id);
         await tx.remove(connection).flush();
+        // What it has stated no longer counts.
+        if (clientId !== null)
+          await kysely(tx)
+            .updateTable('memberships')
+            .set({ claims: null })
+            .where('client_id', '=', clientId)
+            .execute();
         await record(tx, 'connection.remove', actor, row);
       }),
   };
@@ -175,6 +184,7 @@ const columnsOf = (input: Omit<ConnectionInput, 'client_secret' | 'default_group
   firstNameClaim: input.first_name_claim,
   lastNameClaim: input.last_name_claim,
   groupsClaim: input.groups_claim,
+  attributeClaims: input.attribute_claims,
   requiredClaim: input.required_claim,
   requiredValue: input.required_value,
   provisions: input.provisions,
@@ -254,6 +264,7 @@ const connectionRows = (em: Em) =>
     .selectFrom('sso_connections as c')
     .select(['c.id', 'c.client_id as client', 'c.name', 'c.issuer', 'c.registered_as as client_id'])
     .select(['c.scopes', 'c.email_claim', 'c.first_name_claim', 'c.last_name_claim', 'c.groups_claim'])
+    .select('c.attribute_claims')
     .select(['c.required_claim', 'c.required_value'])
     .select(['c.is_active', 'c.is_required', 'c.provisions', 'c.created_at', 'c.tested_at'])
     .select([

@@ -73,6 +73,7 @@ export const admitPerson = async (
   person.lastLogin = deps.now;
   await deps.tx.flush();
   await syncGroups(deps, connection, user, stated);
+  await syncAttributes(deps, connection, user, stated);
   return user;
 };
 
@@ -174,6 +175,24 @@ const recordLogin = async (
   if (email === null || email === known || email === user.email) return;
   const about = { actor: user, target: ofUser(user), clients: clientsOf(client) };
   await audit.record(tx, [{ action: 'identity.note-address', ...about }]);
+};
+
+/** Replaces the data permissions that the provider has stated. Without a mapping, there are none. */
+const syncAttributes = async (
+  { tx }: Deps,
+  { client }: ConnectionRow,
+  user: Person,
+  { attributes }: Stated,
+): Promise<void> => {
+  if (client === null) return;
+  const claims = Object.keys(attributes).length > 0 ? JSON.stringify(attributes) : null;
+  await kysely(tx)
+    .updateTable('memberships')
+    .set({ claims: sql`${claims}::json` })
+    .where('client_id', '=', client)
+    .where('user_id', '=', user.id)
+    .where(condition`claims::text is distinct from ${claims}::text`)
+    .execute();
 };
 
 /** Adds the person to the groups that the mapping yields for them, and removes them from the other groups of the mapping. */

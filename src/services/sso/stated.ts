@@ -1,6 +1,6 @@
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import { NewEmail } from '../../lib/email-address.ts';
-import { isStorableText } from '../../lib/json-value.ts';
+import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
 import { domainOf } from '../clients/connection-lookup.ts';
 import type { ConnectionRow } from './connections.ts';
 
@@ -19,6 +19,8 @@ export type Stated = {
   lastName: string;
   /** Values of the groups claim. Null: the claims do not say which groups the person is in. */
   groups: string[] | null;
+  /** Data permissions, as the connection maps claims to them. */
+  attributes: Record<string, unknown>;
 };
 
 type Claims = Assertion['claims'];
@@ -45,6 +47,7 @@ export const statedBy = (connection: ConnectionRow, { subject, claims }: Asserti
       (new URL(connection.issuer).href !== GOOGLE || claims.hd === domainOf(email ?? '')),
     ...namesIn(connection, claims),
     groups: groupsIn(connection, claims),
+    attributes: attributesIn(connection, claims),
   };
 };
 
@@ -68,6 +71,15 @@ const namesIn = (connection: ConnectionRow, claims: Claims) => {
     ? { firstName: words.join(), lastName: '' }
     : { firstName: words.slice(0, -1).join(' '), lastName: words.slice(-1).join() };
 };
+
+/** Claims that are missing, or that the database cannot store, give no value. */
+const attributesIn = ({ attribute_claims: mapping }: ConnectionRow, claims: Claims) =>
+  Object.fromEntries(
+    Object.entries(mapping)
+      .filter(([, claim]) => Object.hasOwn(claims, claim))
+      .map(([key, claim]) => [key, claims[claim]] as const)
+      .filter(([key, value]) => findJsonProblem({ [key]: value }) === null),
+  );
 
 const nameIn = (value: unknown): string =>
   typeof value === 'string' && isStorableText(value)

@@ -23,7 +23,13 @@ const logins = ssoSuite('login with single sign-on');
 logins.before.each(async ({ app, provider, connection }) => {
   provider.people.clear();
   await sql`delete from external_identities`.execute(app.db());
-  const reset = { provisions: false, default_groups: [], groups_claim: '', group_mapping: [] };
+  const reset = {
+    provisions: false,
+    default_groups: [],
+    groups_claim: '',
+    group_mapping: [],
+    attribute_claims: {},
+  };
   await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, ...reset });
 });
 
@@ -182,6 +188,19 @@ logins('adds people to mapped groups and out of them at each login, and leaves o
   ];
   const members = updates.map(({ details }) => details.members);
   assert.equal(members, [removed, added, removed, added]);
+});
+
+logins('replaces the data permissions that the provider has stated', async (fixture) => {
+  const { app, connection } = fixture;
+  const email = await addMember(app, 'stated');
+  const attribute_claims = { region: 'groups' };
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, attribute_claims });
+
+  const stated = { client_id: ACME_ID, user_id: await userId(app, email) };
+  await logInAs(fixture, { email, groups: ['North'] });
+  assert.equal(await valuesOf(app, 'memberships', 'claims', stated), [{ region: ['North'] }]);
+  await logInAs(fixture, { email });
+  assert.equal(await valuesOf(app, 'memberships', 'claims', stated), [null]);
 });
 
 logins('asks for a second factor that the client requires and the provider has not', async (fixture) => {

@@ -71,6 +71,7 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'launch_codes.user_id': [null, DELETED],
   'loaded_packages.loaded_by': [null, PSEUDONYM],
   'login_challenges.user_id': [null, DELETED],
+  'memberships.claims': ['memberships', DELETED],
   'memberships.extra': ['memberships', DELETED],
   'memberships.user_id': ['memberships', DELETED],
   'mfa_factors.name': ['second_factors', DELETED],
@@ -115,7 +116,7 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
 };
 
 const NAMES =
-  '(^|_)(user|actor|target|inviter|by|email|recipient|addresses|address|ip|agent|name|label|handle|subject|extra|pseudonym|avatar)(_(id|agent|label|email|handle)s?)?$';
+  '(^|_)(user|actor|target|inviter|by|email|recipient|addresses|address|ip|agent|name|label|handle|subject|extra|pseudonym|avatar)(_(id|agent|label|email|handle)s?)?$|^claims$';
 
 /** Columns whose names or types say that they may name a person. */
 const readColumns = async (app: { db: () => Parameters<ReturnType<typeof sql>['execute']>[0] }) => {

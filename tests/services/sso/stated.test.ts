@@ -11,6 +11,7 @@ const CONNECTION = {
   first_name_claim: 'given_name',
   last_name_claim: 'family_name',
   groups_claim: '',
+  attribute_claims: {},
   required_claim: '',
   required_value: '',
 } as ConnectionRow;
@@ -45,6 +46,16 @@ stated('must have the required value, alone or in a list', () => {
     assert.not(isOfOrganization(required, { org }), JSON.stringify(org));
   const inherited = { required_claim: '__proto__', required_value: '[object Object]' };
   assert.not(isOfOrganization(inherited, {}));
+});
+
+stated('give data permissions as the connection maps them; missing claims give none', () => {
+  const attribute_claims = { region: 'regions', team: 'department' };
+  const login = { subject: '1', sid: null, amr: [], authTime: null };
+  const claims = { email: 'ada@acme.test', regions: ['North'], team: 'red' };
+
+  assert.equal(statedBy({ ...CONNECTION, attribute_claims }, { ...login, claims }).attributes, {
+    region: ['North'],
+  });
 });
 
 stated.run();
