@@ -48,6 +48,7 @@ const continued = async (app: TestApp, path: string, key: string): Promise<unkno
 
 const CURSOR_KEYS: Record<string, string> = {
   'access.effective': 'email',
+  'dataPermissions.ofApp': 'email',
   'roles.listInClient': 'email',
   'grants.list': 'email',
   'accessViews.list': 'key',

@@ -70,6 +70,7 @@ export const COLUMNS = {
     access: 'matrix grid listByUser ofPerson effective',
     attention: 'get',
     tickets: 'introspect',
+    dataPermissions: 'getSchema previewLoad ofPerson ofApp',
   },
   /** A share link opens an app. */
   links: { accessViews: 'screen list get uses' },
@@ -122,6 +123,7 @@ export const COLUMNS = {
     environment: 'read',
     webhooks: 'list get create update remove rotateSecret deliveries test replay',
     roles: 'setInClient',
+    dataPermissions: 'setSchema',
   },
   /** Staff read the events to which platforms react. */
   audit: { audit: 'list', events: 'list position stream' },
