@@ -3,10 +3,10 @@ import { instant } from './columns.ts';
 import { User } from './user.ts';
 
 /**
- * What an offboarding has ended in addition to grants. `key`: the id of a group or an access view; the flag of a role in all clients; or
- * the name of a role in one client, and the client's id: `client-admin:1`.
+ * What an operation has ended or replaced in addition to grants. `key`: the id of a group or an access view; the flag of a role in all
+ * clients; or the name of a role or an attribute in one client, and the client's id: `client-admin:1`.
  */
-export const ENDED_KINDS = ['group', 'client-role', 'role', 'access-view'] as const;
+export const ENDED_KINDS = ['group', 'client-role', 'role', 'access-view', 'attribute'] as const;
 
 export type EndedPart = {
   kind: (typeof ENDED_KINDS)[number];
@@ -14,6 +14,9 @@ export type EndedPart = {
   /** Groups: who had added the person, and when. Times are ISO 8601. */
   added_by?: number | null;
   added_at?: string;
+  /** Attributes: the value before and after. Undefined: none. */
+  before?: unknown;
+  after?: unknown;
 };
 
 /** What can be undone of a user's changes. `app_id` and `group_id` are null for parts that concern no app or no group. */
@@ -79,7 +82,7 @@ export const OperationChange = defineEntity({
     isActive: p.boolean().nullable(),
     /** Ids of the clients in whose membership `isActive` was set; empty if it was set in the account. */
     membersOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
-    /** What an offboarding has ended in addition to grants. */
+    /** What it has ended or replaced in addition to grants. */
     ended: p.json<EndedPart[]>().columnType('json').nullable(),
     changedAt: instant(),
     /** The outcome of the undo. Once it is set, the columns above no longer apply. */

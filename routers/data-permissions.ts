@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { AttributeSchema } from '../src/services/attributes/attribute-schema.ts';
+import { AttributeKey, AttributeSchema } from '../src/services/attributes/attribute-schema.ts';
 import { LAYERS } from '../src/services/attributes/effective-values.ts';
 import { ATTRIBUTE_MODES } from '../src/services/attributes/given-values.ts';
+import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { appName } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Extra } from './schemas/fields.ts';
+import { Extra, FreeValue } from './schemas/fields.ts';
 import { AppKey, ByApp, ById, EmailKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { router, settingsProcedure, viewerProcedure } from './trpc.ts';
+import { peopleProcedure, router, settingsProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Data permissions');
 
@@ -117,6 +118,25 @@ export const dataPermissionsRouter = router({
       const changes = await ctx.services.clientAttributes.preview(ctx.actor, id, attributes);
       if (!isPreview) await ctx.services.clientAttributes.set(ctx.actor, id, attributes);
       return changes;
+    }),
+
+  previewValue: route(peopleProcedure, 'POST', '/jb/clients/{id}/attributes/preview/', {
+    summary: 'Preview one attribute of many people',
+    description:
+      'Whom `value` in their memberships would touch; without a value, without the attribute. The action `set-attribute` of `POST /api/v1/jb/users/bulk/` sets it. Nothing is saved.',
+    example: { emails: ['ada@acme.test'], attribute: 'region', value: ['North'] },
+  })
+    .input(
+      ById.extend({
+        emails: z.array(EmailKey).min(1).max(MAX_BULK_USERS),
+        attribute: AttributeKey,
+        value: FreeValue,
+      }),
+    )
+    .output(SchemaChangesOutput)
+    .mutation(({ ctx, input: { id, emails, attribute, value } }) => {
+      ctx.timeLimit.lift();
+      return ctx.services.clientAttributes.previewValue(ctx.actor, id, { emails, attribute, value });
     }),
 
   previewLoad: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/load-preview/', {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../src/lib/problems.ts';
+import { AttributeKey } from '../src/services/attributes/attribute-schema.ts';
 import {
   BULK_ACTIONS,
   type BulkRequest,
@@ -8,7 +9,7 @@ import {
 } from '../src/services/operations/bulk-update.ts';
 import { UNDONE_KINDS } from '../src/services/operations/operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Expiry, Reason } from './schemas/fields.ts';
+import { Expiry, FreeValue, Reason } from './schemas/fields.ts';
 import { AppIds, EmailKey, Id, Slug } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { userBodyConditions } from './schemas/users.ts';
@@ -39,6 +40,10 @@ export const BulkInput = z.object({
   expires_at: Expiry.optional(),
   /** With `grant-apps`: the reason, shown next to the grants. */
   reason: Reason.optional(),
+  /** Required by `set-attribute`: the client, and which attribute of the data permissions gets `value`; without a value, it is removed. */
+  client: Id.optional(),
+  attribute: AttributeKey.optional(),
+  value: FreeValue,
   operation: OperationId.optional(),
   cursor: EmailKey.optional(),
 });
@@ -49,6 +54,8 @@ const FIELDS_OF_ACTIONS = [
   { field: 'groups', actions: ['add-to-groups'], isRequired: true },
   { field: 'expires_at', actions: ['grant-apps'], isRequired: false },
   { field: 'reason', actions: ['grant-apps'], isRequired: false },
+  { field: 'client', actions: ['set-attribute'], isRequired: true },
+  { field: 'attribute', actions: ['set-attribute'], isRequired: true },
 ] as const;
 
 /** @throws Problem `invalid-input` */
@@ -65,6 +72,7 @@ const requireSupported = (action: BulkRequest['change']['action'], input: z.outp
 /** @throws Problem `invalid-input` */
 export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest => {
   const { emails, filter, action, apps, groups, expires_at: expiresAt, reason, operation, cursor } = input;
+  const { client, attribute, value } = input;
   requireSupported(action, input);
   const change = {
     action,
@@ -72,6 +80,8 @@ export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest =>
     ...(groups.length > 0 && { groups }),
     ...(expiresAt && { expires_at: expiresAt.toISOString() }),
     ...(reason && { reason }),
+    ...(client !== undefined && { client }),
+    ...(attribute !== undefined && { attribute, value }),
   };
   if (emails && filter) throw invalid({ filter: ['Cannot be combined with emails.'] });
   if (emails && cursor !== undefined) throw invalid({ cursor: ['Requires a filter.'] });

@@ -81,6 +81,15 @@ export const Extra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true } });
 
+/** Any JSON, or nothing. */
+export const FreeValue = z
+  .unknown()
+  .refine(
+    (value) => value === undefined || findJsonProblem({ value }) === null,
+    'Must be JSON of at most 64 KiB.',
+  )
+  .optional();
+
 /** An input without required fields: tRPC calls need no argument. */
 export const OptionalInput = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.object(shape).prefault({} as never); // the type of a shape that is not known yet fits nothing

@@ -69,7 +69,10 @@ const MAX_MAPPED_ATTRIBUTES = 100;
 /** By attribute of data permissions, the claim that states it at each login. */
 const AttributeClaims = z
   .record(AttributeKey, Name(100))
-  .refine((claims) => Object.keys(claims).length <= MAX_MAPPED_ATTRIBUTES, `Must have at most ${MAX_MAPPED_ATTRIBUTES}.`);
+  .refine(
+    (claims) => Object.keys(claims).length <= MAX_MAPPED_ATTRIBUTES,
+    `Must have at most ${MAX_MAPPED_ATTRIBUTES}.`,
+  );
 
 /** The fields of a new connection. */
 export const connectionFields = {

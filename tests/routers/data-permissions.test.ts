@@ -179,4 +179,24 @@ data('are preserved with a grant that is revoked and given back', async ({ app }
   assert.equal(claimsIn(await ticketOf(app, email)).data_permissions, { region: ['North'] });
 });
 
+data('of many people are set by one attribute, after a preview, and undone', async ({ app }) => {
+  await setSchema(app, SCHEMA);
+  const email = await addMember(app);
+  await setExtra(app, email, { region: ['North'], team: 'red' });
+  const change = { attribute: 'region', value: ['South'] };
+  const { touched, people } = await app
+    .as(ACME)
+    .dataPermissions.previewValue({ id: 1, emails: [email], ...change });
+  assert.is(touched, 1);
+  assert.equal(people[0]?.after.data_permissions, { region: ['South'] });
+
+  const request = { emails: [email], action: 'set-attribute' as const, client: 1, ...change };
+  const { operation, results } = await app.as(ACME).users.bulkUpdate(request);
+  assert.equal(fieldOf(results, 'status'), ['ok']);
+  assert.equal((await app.as(ACME).users.get({ email })).extra, { region: ['South'], team: 'red' });
+  await app.as(ACME).operations.undo({ id: operation });
+  assert.equal((await app.as(ACME).users.get({ email })).extra, { region: ['North'], team: 'red' });
+  await rejectsWith(app.as(ACME).users.bulkUpdate({ ...request, value: ['Nroth'] }), 'invalid-input');
+});
+
 data.run();

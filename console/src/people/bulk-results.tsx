@@ -18,6 +18,7 @@ const DONE = {
   deactivate: 'Deactivated',
   reactivate: 'Reactivated',
   offboard: 'Offboarded',
+  'set-attribute': 'Set data permissions',
   'send-password-link': 'Sent password links',
 } satisfies Record<BulkChange['action'], string>;
 
@@ -29,6 +30,7 @@ const UNCHANGED = {
   deactivate: 'is inactive already',
   reactivate: 'is active already',
   offboard: 'had nothing left',
+  'set-attribute': 'has this value already',
   'send-password-link': 'got none',
 } satisfies Record<BulkChange['action'], string>;
 

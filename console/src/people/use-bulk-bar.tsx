@@ -20,6 +20,7 @@ const ACTIONS = {
   deactivate: 'Deactivate',
   reactivate: 'Reactivate',
   offboard: 'Offboard',
+  'set-attribute': 'Set a data permission',
   'send-password-link': 'Send a password link',
 } satisfies Record<BulkChange['action'], string>;
 

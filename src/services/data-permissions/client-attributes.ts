@@ -8,11 +8,13 @@ import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import { type AttributeSchema, schemaOf } from '../attributes/attribute-schema.ts';
 import { updateDeclaredKeys } from '../attributes/declared-keys.ts';
+import type { Values } from '../attributes/effective-values.ts';
+import { requireValidValues } from '../attributes/stated-values.ts';
 import { type Changes, isEmpty, ofClient } from '../audit/audit.ts';
 import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
 import { PackageManifest } from '../packages/package-manifest.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { previewSchema, readSchemas, type SchemaChanges } from './schema-changes.ts';
+import { previewChanges, readSchemas, type SchemaChanges } from './schema-changes.ts';
 
 type NewAttributes = { schema: AttributeSchema | null; mode: AttributeMode };
 
@@ -36,11 +38,11 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
     await readManagedClient(em, actor, clientId, 'configure');
     const { apps } = await readSchemas(em, clientId);
     const client_schema = schema && JSON.stringify(schema);
-    return previewSchema(em, actor, clock.now(), {
+    return previewChanges(em, actor, clock.now(), {
       clientId,
       appIds: apps.map(({ id }) => id),
       keys: keysOf([client_schema, ...apps.map((app) => app.schema)]),
-      replace: { client_schema, attributes_mode: mode },
+      change: () => ({ client_schema, attributes_mode: mode }),
     });
   },
 
@@ -56,11 +58,32 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
     const app_schema = attributes ? JSON.stringify(attributes) : null;
     const { client, apps } = await readSchemas(em, clientId);
     const others = apps.filter(({ id }) => id !== appId).map(({ schema }) => schema);
-    return previewSchema(em, actor, clock.now(), {
+    return previewChanges(em, actor, clock.now(), {
       clientId,
       appIds: [appId],
       keys: keysOf([client.schema, app_schema, ...others]),
-      replace: { app_schema },
+      change: () => ({ app_schema }),
+    });
+  },
+
+  /**
+   * What a value of one attribute in the memberships of these people would change. Undefined: without the attribute.
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` on `attributes`
+   */
+  previewValue: async (
+    actor: Actor,
+    clientId: number,
+    { emails, attribute, value }: NewValue,
+  ): Promise<SchemaChanges> => {
+    await readManagedClient(em, actor, clientId, 'manage-people');
+    if (value !== undefined) await requireValidValues(em, { clientId, appId: null }, { [attribute]: value });
+    const { client, apps } = await readSchemas(em, clientId);
+    return previewChanges(em, actor, clock.now(), {
+      clientId,
+      emails,
+      appIds: apps.map(({ id }) => id),
+      keys: keysOf([client.schema, ...apps.map(({ schema }) => schema)]),
+      change: ({ extra, unknown_keys: unknown }) => changedValue(extra, unknown, attribute, value),
     });
   },
 
@@ -82,6 +105,17 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
       return declaredIn(tx, clientId);
     }),
 });
+
+type NewValue = { emails: readonly string[]; attribute: string; value: unknown };
+
+const changedValue = (extra: Values | null, unknown: readonly string[], key: string, value: unknown) => {
+  const { [key]: _, ...others } = extra ?? {};
+  return {
+    extra: value === undefined ? others : { ...others, [key]: value },
+    // A value can only be set for a known attribute.
+    unknown_keys: unknown.filter((other) => other !== key),
+  };
+};
 
 const declaredIn = async (em: Em, clientId: number) => {
   const { client, apps } = await readSchemas(em, clientId);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import type { Actor } from '../access/actor.ts';
 import { isPerson, userVisibleTo } from '../access/visibility.ts';
@@ -20,31 +20,32 @@ export type SchemaChanges = {
   people: PersonChange[];
 };
 
-/** `keys`: all that the client and its apps will declare. */
-export type NewSchema = {
+/** `keys`: all that the client and its apps will declare. `change`: what changes for a person. `emails`: of whom; by default of all. */
+export type NewData = {
   clientId: number;
   appIds: readonly string[];
   keys: readonly string[];
-  replace: Partial<Pick<GivenRow, 'app_schema' | 'client_schema' | 'attributes_mode'>>;
+  change: (row: Opening) => Partial<GivenRow>;
+  emails?: readonly string[];
 };
 
 const MAX_LISTED = 200;
 const PAGE = 1_000;
 const ALWAYS = condition`true`;
 
-/** Decides for each person who has one of the apps what a new schema would change. Changes nothing. */
-export const previewSchema = async (
+/** Decides for each person who has one of the apps what new schemas or values would change. Changes nothing. */
+export const previewChanges = async (
   em: Em,
   actor: Actor,
   now: Date,
-  { clientId, appIds, keys, replace }: NewSchema,
+  { appIds, change, ...data }: NewData,
 ): Promise<SchemaChanges> => {
   const [losing, others]: [PersonChange[], PersonChange[]] = [[], []];
   const counts = { touched: 0, losing: 0, gaining: 0 };
   for (const appId of appIds)
-    for await (const { unknown_after, ...row } of openingsOf(em, actor, now, { clientId, appId, keys })) {
+    for await (const { unknown_after, ...row } of openingsOf(em, actor, now, { ...data, appId })) {
       const before = stateOf(row, now);
-      const after = stateOf({ ...row, ...replace, unknown_keys: unknown_after }, now);
+      const after = stateOf({ ...row, unknown_keys: unknown_after, ...change(row) }, now);
       if (canonicalJson(before) === canonicalJson(after)) continue;
       counts.touched += 1;
       if (before.allowed && !after.allowed) counts.losing += 1;
@@ -65,10 +66,10 @@ const stateOf = (opening: Opening, now: Date): State => {
   };
 };
 
-type AppOfClient = { clientId: number; appId: string; keys: readonly string[] };
+type AppOfClient = Pick<NewData, 'clientId' | 'keys' | 'emails'> & { appId: string };
 
 /** The openings of an app by active people who have it, in pages: a client may have 100,000. */
-async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, keys }: AppOfClient) {
+async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, keys, emails }: AppOfClient) {
   let after = 0;
   for (;;) {
     const page = await openingsByUser(em, now, ALWAYS)
@@ -77,6 +78,7 @@ async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, k
       .where('users.is_active', '=', true)
       .where(hasAccessToOne(now, { appId, clientId }))
       .where(userVisibleTo(actor))
+      .where(emails ? isAnyOf('users.email', emails, 'varchar') : ALWAYS)
       .where(isPerson)
       .where('users.id', '>', after)
       .orderBy('users.id')

@@ -8,6 +8,7 @@ import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { clientVisibleTo, isPerson } from '../access/visibility.ts';
 import { findUserId } from '../accounts/addresses.ts';
 import { lockUser } from '../accounts/user-locks.ts';
+import { requireValidValues } from '../attributes/stated-values.ts';
 import { ofUser, type Transaction } from '../audit/audit.ts';
 import {
   CHANGED_ONCE,
@@ -17,6 +18,7 @@ import {
   startOperation,
 } from '../audit/operation-log.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
+import { readManagedClient } from '../clients/clients.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
@@ -25,6 +27,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { requireFuture } from '../users/grants.ts';
 import { joinGroups, lockGroups, requireGroups } from '../users/group-joining.ts';
+import { setAttribute } from '../users/member-attributes.ts';
 import { offboardUser } from '../users/offboarding.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
@@ -36,16 +39,23 @@ export const BULK_ACTIONS = [
   'deactivate',
   'reactivate',
   'offboard',
+  'set-attribute',
   'send-password-link',
 ] as const;
 
-/** `groups`: ids. `expires_at`: the end of new grants, in ISO 8601. `reason`: the reason for new grants. */
+/**
+ * `groups`: ids. `expires_at`: the end of new grants, in ISO 8601. `reason`: the reason for new grants. `client`: in which `attribute` gets
+ * `value`; without a value, it is removed.
+ */
 type BulkChange = {
   action: (typeof BULK_ACTIONS)[number];
   apps: string[];
   groups?: number[];
   expires_at?: string;
   reason?: string;
+  client?: number;
+  attribute?: string;
+  value?: unknown;
 };
 
 /** Either addresses, or a filter and the address after which its next part starts. */
@@ -86,6 +96,7 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
       requireFuture({ expires_at: new Date(change.expires_at) }, clock.now());
     await requireGrantable(tx, actor, change);
     await requireGroups(tx, actor, change.groups ?? []);
+    if (change.action === 'set-attribute') await requireAttribute(tx, actor, change);
     const { emails, next } = await selectUsers(tx, actor, selection, clock.now());
     const { id, undoUntil } = await openOperation(tx, actor, request, clock.now());
     const undo_until = change.action === 'send-password-link' ? null : undoUntil.toISOString();
@@ -127,6 +138,13 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
 const requireGrantable = async (em: Em, actor: Actor, { apps }: BulkChange): Promise<void> => {
   const { unknown } = await findGrantable(em, actor, apps);
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
+};
+
+/** @throws Problem `not-found`, `forbidden`, `invalid-input` on `attributes` */
+const requireAttribute = async (em: Em, actor: Actor, { client = 0, attribute = '', value }: BulkChange) => {
+  await readManagedClient(em, actor, client, 'manage-people');
+  if (value !== undefined)
+    await requireValidValues(em, { clientId: client, appId: null }, { [attribute]: value });
 };
 
 const selectUsers = async (em: Em, actor: Actor, selection: Selection, now: Date) => {
@@ -198,15 +216,28 @@ const applyChange = (deps: Transaction, actor: Actor, email: string, change: Use
       return addToGroups(deps, actor, email, groups);
     case 'offboard':
       return offboardUser(deps, actor, email);
+    case 'set-attribute':
+      return changeAttribute(deps, actor, email, change);
   }
+};
+
+const NOTHING_ELSE = { granted: [], revoked: [], joined: [], isActive: null, membersOf: [] };
+
+const changeAttribute = async (
+  deps: Transaction,
+  actor: Actor,
+  email: string,
+  { client = 0, attribute: key = '', value }: BulkChange,
+) => {
+  const { isChanged, userId, parts } = await setAttribute(deps, actor, email, { client, key, value });
+  return { isChanged, undoable: { ...NOTHING_ELSE, userId, ended: parts } };
 };
 
 const addToGroups = async (deps: Transaction, actor: Actor, email: string, ids: readonly number[]) => {
   const found = await lockGroups(deps.tx, actor, ids);
   const user = await lockUser(deps.tx, actor, email, requireUserUpdatable);
   const groups = await joinGroups(deps, actor, user, found);
-  const undoable = { granted: [], revoked: [], joined: [], isActive: null, membersOf: [] };
-  return { isChanged: groups.length > 0, undoable: { ...undoable, userId: user.id, groups } };
+  return { isChanged: groups.length > 0, undoable: { ...NOTHING_ELSE, userId: user.id, groups } };
 };
 
 /** Undefined without an end and a reason: then `changeAccess` uses its default terms. */

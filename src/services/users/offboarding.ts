@@ -24,6 +24,7 @@ import type { StaffPolicy } from '../policies/factor-policy.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
 import { endMemberAccess, heldRoles, type RolesChange, rolesEvent, setHeldRoles } from './member-access.ts';
+import { returnAttributes } from './member-attributes.ts';
 import { updateUser } from './user-update.ts';
 
 /** The ended parts, and their entries for the audit trail. */
@@ -200,7 +201,7 @@ export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
 type Undo = Transaction & { parts: readonly EndedPart[]; endedAt: Date; staffSecondFactor: StaffPolicy };
 
 /**
- * Gives back to a locked user what an offboarding has ended. Returns the parts that were given back. Their groups must be locked before the
+ * Gives back to a locked user what an operation has ended or replaced. Returns the parts that were given back. Their groups must be locked before the
  * user.
  */
 export const giveBack = async (deps: Undo, actor: Actor, user: User): Promise<EndedPart[]> => {
@@ -209,6 +210,7 @@ export const giveBack = async (deps: Undo, actor: Actor, user: User): Promise<En
     await rejoinGroups(deps, actor, user, parts),
     await reopenViews(deps, actor, user, parts),
     await returnRoles(deps, actor, user, parts),
+    await returnAttributes(deps, actor, user, parts),
   ];
   const events = endings.flatMap((ending) => ending.events);
   await deps.audit.record(deps.tx, events);

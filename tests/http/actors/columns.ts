@@ -81,7 +81,8 @@ export const COLUMNS = {
   people: {
     clients: 'invite',
     users: 'preview create update changeEmail deactivate previewOffboarding cancelEmailChange',
-    'users.bulkUpdate': 'deactivate offboard add-to-groups',
+    'users.bulkUpdate': 'deactivate offboard add-to-groups set-attribute',
+    dataPermissions: 'previewValue',
     memberships: 'update previewRemoval remove',
     groups: 'create update edit remove',
     invitations: 'create update revoke bulkUpdate copyLink',
