@@ -203,6 +203,13 @@ export const appAccess = (now: Date) => sql<{ user_id: number; app_id: string }>
   ) given where coalesce(expires_at > ${now}::timestamptz, true))`;
 
 /**
+ * SQL: whether a row of `users` may open a row of `apps` by a role, grant or group in its client. Their `memberships` row may be missing.
+ */
+export const hasOwnAccess = (now: Date): Condition => condition`(coalesce(${isAppOpeningMember()}, false)
+  or coalesce(memberships.is_active_member, true)
+    and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
+
+/**
  * Rows of `apps` that the viewer may see: apps of clients that the viewer administers, and apps of open clients that the viewer was given
  * and in which the viewer is not suspended.
  */

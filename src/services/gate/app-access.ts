@@ -10,6 +10,7 @@ import {
   appAccess,
   GROUP_ACCESS,
   hasGlobalRole,
+  hasOwnAccess,
   isAppOpeningMember,
   liveGrants,
   openingRoles,
@@ -117,11 +118,6 @@ export const openingsByView = (em: Em, now: Date, isWanted: Condition, isUse: Co
     user: condition`users.id = access_views.user_id`,
     use: condition`used.access_view_id = access_views.id and ${isUse}`,
   }).where('access_views.id', 'is not', null);
-
-/** SQL: whether the user may open the app by a role, grant or group in its client. */
-const hasOwnAccess = (now: Date) => condition`(coalesce(${isAppOpeningMember()}, false)
-  or coalesce(memberships.is_active_member, true)
-    and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
 
 const GLOBAL_NAMES: readonly string[] = GLOBAL_ROLES.map(({ name }) => name);
 
