@@ -91,22 +91,6 @@ export const AppGrant = defineEntity({
   },
 });
 
-/** A named set of global filters of a user. */
-export const SavedFilter = defineEntity({
-  name: 'SavedFilter',
-  tableName: 'saved_filters',
-  uniques: [{ properties: ['user', 'hash'] }],
-  properties: {
-    id: p.integer().primary().autoincrement(),
-    user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
-    stack: () => p.manyToOne(Stack).index().deleteRule('cascade').updateRule('no action'),
-    hash: p.string().length(64).check(`hash ~ '^[A-Za-z0-9_-]{1,64}$'`),
-    name: p.string().length(255).check(`name <> ''`),
-    created: instant(),
-    modified: instant(),
-  },
-});
-
 /**
  * A package version that was downloaded from the store and verified. The app may not exist yet. The next load applies the newest row of a
  * slug. Older rows are kept, so that an older version can be loaded again without the store.

@@ -1,7 +1,7 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
 import { AccessRequestSchema } from './access-request.ts';
 import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
-import { App, AppGrant, FetchedPackage, LoadedPackage, SavedFilter, Stack } from './app.ts';
+import { App, AppGrant, FetchedPackage, LoadedPackage, Stack } from './app.ts';
 import { AuditEntry, Event, EventClient, EventSinkPosition, UnpublishedEvent } from './audit.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
@@ -14,6 +14,7 @@ import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { ClientReminders } from './reminders.ts';
 import { IdempotentResponse, RateLimit } from './request.ts';
+import { SavedFilter, SavedFilterDefault, SavedFilterGroup } from './saved-filter.ts';
 import { ClientDomain, ExternalIdentity, SsoConnection, SsoGroup, SsoLogout } from './sso.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
@@ -33,7 +34,8 @@ export const entities = [
   ...[App, AppGrant, Stack, FetchedPackage, LoadedPackage],
   ...[UsageEntry, UsageDay, UsageAppDay, UsageStackDay, UsageWindow],
   ...[InvitationSchema, InvitationApp, InvitationGroup],
-  ...[OutboxMailSchema, SavedFilter],
+  ...[OutboxMailSchema],
+  ...[SavedFilter, SavedFilterGroup, SavedFilterDefault],
   ...[AuditEntry, Event, EventClient, UnpublishedEvent, EventSinkPosition],
   ...[BackupSchema, ErasureSchema],
   ...[Operation, OperationChange],

@@ -48,7 +48,7 @@ const ROOMS: Record<string, string[]> = {
   passwords: ['outbox', 'access', 'idempotency', 'accounts', 'audit', 'clients', 'auth'],
   attributes: ['access'],
   packages: ['access', 'idempotency', 'audit', 'attributes'],
-  apps: ['access', 'audit', 'clients', 'auth'],
+  apps: ['access', 'accounts', 'audit', 'clients', 'auth'],
   usage: ['access', 'idempotency', 'accounts', 'clients', 'auth', 'apps'],
   gate: ['outbox', 'access', 'accounts', 'audit', 'attributes', 'policies', 'auth', 'apps', 'usage'],
   users: [

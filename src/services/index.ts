@@ -1,6 +1,8 @@
 import type { Em } from '../db/kysely.ts';
 import { createApps } from './apps/apps.ts';
+import { createFilterSharing } from './apps/filter-sharing.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
+import { createSharedFilters } from './apps/shared-filters.ts';
 import { createAttention } from './attention/attention.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
@@ -150,6 +152,8 @@ const factories = {
   usageReports: createUsageReports,
   usageRecording: createUsageRecording,
   savedFilters: createSavedFilters,
+  filterSharing: createFilterSharing,
+  sharedFilters: createSharedFilters,
   appPackages: createAppPackages,
   environment: createEnvironment,
   auditTrail: createAuditTrail,

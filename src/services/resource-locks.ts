@@ -21,6 +21,8 @@ export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
     sql`select from ${sql.table(table)} where ${condition} for no key update`.execute(kysely(em));
   const lockClient = (actor: Actor, { id }: Key) =>
     lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`);
+  const lockFilter = (actor: Actor, { hash }: Key) =>
+    lock('saved_filters', sql`user_id = ${actor.id} and hash = ${String(hash)}`);
   return {
     'users.get': (actor: Actor, { email }: Key) => lockVisibleUser(em, actor, String(email)),
     'clients.get': lockClient,
@@ -40,7 +42,8 @@ export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
         sql`${hasIdOrKey(String(key))} and exists (select from apps
           where apps.id = access_views.app_id and ${accessViewManagedBy(actor)})`,
       ),
-    'savedFilters.get': (actor: Actor, { hash }: Key) =>
-      lock('saved_filters', sql`user_id = ${actor.id} and hash = ${String(hash)}`),
+    'savedFilters.get': lockFilter,
+    'savedFilters.getState': lockFilter,
+    'savedFilters.getSharing': lockFilter,
   };
 };

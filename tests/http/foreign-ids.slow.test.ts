@@ -75,6 +75,9 @@ const BODIES: Record<string, unknown> = {
   'serviceAccounts.create': { name: 'Exports', client: 1 },
   'serviceAccounts.createToken': { name: 'Host' },
   'webhooks.replay': { event: 1 },
+  'savedFilters.setState': { state: {} },
+  'savedFilters.setSharing': { client: true, groups: [] },
+  'savedFilters.setDefault': { filter: null },
   'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
 };
 
@@ -246,6 +249,9 @@ const REFERENCES: [line: string, of: Pair, body?: unknown][] = [
   ['GET /jb/audit/?page=1&actor=ID', ['of@globex.test', 'unknown@globex.test']],
   ['GET /jb/usage/report/?app_id=zylTKNVx&stack=ID', STACK],
   ['GET /hashr/saved_global_filters/?limit=5&cursor=ID', ['of-edsger', 'of-missing']],
+  ['GET /hashr/saved_global_filters/shared/?stack_id=ID', STACK],
+  ['PUT /hashr/saved_global_filters/own/sharing/', ['1', MISSING_ID], { client: false, groups: ['ID'] }],
+  ['PUT /hashr/saved_global_filters/defaults/a0a91e46/', ['1', MISSING_ID], { filter: 'ID' }],
   ['PATCH /jb/clients/1/access/', PERSON, { cells: [{ email: 'ID', app_id: 'zylTKNVx', granted: true }] }],
   ['PATCH /jb/clients/1/access/', FLEET, { cells: [{ email: ADA, app_id: 'ID', granted: true }] }],
   ['POST /jb/users/bulk/', FLEET, { emails: [ADA], action: 'grant-apps', apps: ['ID'] }],

@@ -12,7 +12,15 @@ const exporting = appSuite('users.export');
 const LISTS = [
   ...['email_changes', 'memberships', 'app_grants', 'access_requests', 'invitations_received'],
   ...['invitations_sent', 'mails', 'sessions', 'second_factors', 'external_identities', 'tokens'],
-  ...['saved_filters', 'access_views', 'access_view_uses', 'viewed_as', 'usage', 'audit'],
+  ...[
+    'saved_filters',
+    'saved_filter_defaults',
+    'access_views',
+    'access_view_uses',
+    'viewed_as',
+    'usage',
+    'audit',
+  ],
 ];
 
 const download = async (app: TestApp, email: string, as: string) => {

@@ -44,6 +44,12 @@ const member = async (app: TestApp, n: number): Promise<string> =>
 const group = async (app: TestApp, n: number): Promise<number> =>
   (await app.as(ROOT).groups.create({ id: 1, name: `Group ${n}` })).id;
 
+/** A filter of the caller, with further input. */
+const ofFilter = async (app: TestApp, hash: string, more: object) => {
+  await app.as(ROOT).savedFilters.create({ ...STACK, hash });
+  return { hash, ...more };
+};
+
 const PROVIDER = await startProviderMetadata();
 const REGISTRATION = { issuer: PROVIDER, client_id: 'steward' };
 const connection = async (app: TestApp, n: number) => {
@@ -226,14 +232,11 @@ const INPUTS: Inputs = {
     return { email: STAFF, is_staff: true };
   },
   'savedFilters.create': (_app, n) => ({ ...STACK, hash: `h${n}` }),
-  'savedFilters.remove': async (app, n) => {
-    await app.as(ROOT).savedFilters.create({ ...STACK, hash: `r${n}` });
-    return { hash: `r${n}` };
-  },
-  'savedFilters.replace': async (app, n) => {
-    await app.as(ROOT).savedFilters.create({ ...STACK, hash: `p${n}` });
-    return { hash: `p${n}`, filter: { ...STACK, hash: `q${n}` } };
-  },
+  'savedFilters.remove': (app, n) => ofFilter(app, `r${n}`, {}),
+  'savedFilters.replace': (app, n) => ofFilter(app, `p${n}`, { filter: { ...STACK, hash: `q${n}` } }),
+  'savedFilters.setState': (app, n) => ofFilter(app, `s${n}`, { state: { n } }),
+  'savedFilters.setSharing': (app, n) => ofFilter(app, `t${n}`, { client: true, groups: [] }),
+  'savedFilters.setDefault': () => ({ stack_id: STACK.stack_id, filter: null }),
   'sessions.confirm': () => ({ password: DEMO_PASSWORD }),
   'sessions.end': () => ({}),
   'sessions.revoke': async (app) => ({ id: await newSession(app, ROOT) }),

@@ -303,7 +303,7 @@ const NAMES_NO_PERSON = Object.entries({
   profile: 'cancelEmail confirmEmail requestEmail undoEmail update verifyEmail',
   reminders: 'update',
   requests: 'create withdraw',
-  savedFilters: 'create remove replace',
+  savedFilters: 'create remove replace setDefault setSharing setState',
   serviceAccounts: 'create createToken narrowToken remove revokeToken update',
   sessions: 'answerChallenge enrol confirm createByPasskey end methods revoke startPasskey',
   signingKeys: 'rotate',

@@ -24,6 +24,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   const root = app.as(ROOT);
   for (const hash of ['h1', 'h2'])
     await root.savedFilters.create({ stack_id: STACK, hash, name: `=${hash}` });
+  await addSharedFilters(app);
   await root.tokens.createNamed({ name: 'first "script", of two' });
   for (const name of ['one', 'two']) await app.as(ADA).tokens.createNamed({ name });
   for (const email of [INVITED, 'two@guest.test']) {
@@ -64,6 +65,15 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await enroll(app, STAFF);
   for (const username of [ROOT, ROOT, ADA, ADA])
     await app.send('POST /session/', { payload: { username, password: DEMO_PASSWORD } });
+};
+
+const addSharedFilters = async (app: TestApp): Promise<void> => {
+  const { create, setState, setSharing } = app.as(ADA).savedFilters;
+  for (const hash of ['one', 'two']) {
+    await create({ stack_id: STACK, hash, name: `=${hash}` });
+    await setState({ hash, state: { of: hash }, description: '=for all' });
+    await setSharing({ hash, client: true, groups: [] });
+  }
 };
 
 const addUses = (app: TestApp, token_id: number) =>

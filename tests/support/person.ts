@@ -29,6 +29,10 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   await addIdentity(app);
   await enrollPasskey(app, PERSON, 'Laptop of Zephyrine');
   await self.savedFilters.create({ stack_id: 'a0a91e46', hash: 'zephyrine', name: 'Zephyrine north' });
+  const state = { state: { nick: 'Zephyrine' }, description: 'of Zephyrine' };
+  await self.savedFilters.setState({ hash: 'zephyrine', ...state });
+  const { id: filter } = await rowOf(app, 'saved_filters', { hash: 'zephyrine' });
+  await self.savedFilters.setDefault({ stack_id: 'a0a91e46', filter });
   await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1 }] });
   await fillTables(app);
   await addSnapshots(app);

@@ -77,6 +77,8 @@ const ACTIONS: Record<Action, [type: EventType, label: string]> = {
   'request.refused': ['request.refused', 'Request refused'],
   'saved-filter.create': ['saved_filter.created', 'Created a saved filter'],
   'saved-filter.delete': ['saved_filter.deleted', 'Deleted a saved filter'],
+  'saved-filter.set-default': ['saved_filter.default_changed', 'Changed the default filter of a stack'],
+  'saved-filter.share': ['saved_filter.sharing_changed', 'Changed with whom a saved filter is shared'],
   'saved-filter.update': ['saved_filter.updated', 'Changed a saved filter'],
   'service-account.create': ['service_account.created', 'Created a service account'],
   'service-account.create-token': ['service_account.token_created', 'Created a token of a service account'],

@@ -15,13 +15,14 @@ const USER_KEYS = new Set(['email', 'user', 'actor', 'fetched_by', 'loaded_by'])
 const APP_KEYS = new Set(['apps', 'initial_apps', 'app_id']);
 const CLIENT_KEYS = new Set(['client', 'clients', 'clientadmin_of']);
 /** Objects that callers fill freely: their keys have no meaning here. */
-const FREE_FORM_KEYS = new Set(['extra', 'details', 'package_info']);
+const FREE_FORM_KEYS = new Set(['extra', 'details', 'package_info', 'state']);
 
 /** Creates a function that links values of a response to their own paths. The key of a value determines its path. */
 export const createLinkResolver = (url: string, requestUrl: string): LinkResolver => {
   if (url === API_INDEX) return (_keys, value) => URL.parse(String(value))?.pathname ?? null;
   const isInvitation = url.includes('/invitations/');
   const itemRoute = findItemRoute(url);
+  const isOfOwnFilters = url.includes('/hashr/') && !/\/(shared|defaults)\//.test(url);
 
   const routeOf = (key: string, value: string | number, isTopLevel: boolean): string | null => {
     if (typeof value === 'number' && CLIENT_KEYS.has(key)) return `${API}/jb/clients/:id/`;
@@ -31,7 +32,7 @@ export const createLinkResolver = (url: string, requestUrl: string): LinkResolve
     if (isInvitation && isTopLevel && key === 'email') return null;
     if (USER_KEYS.has(key)) return value.includes('@') ? `${API}/jb/users/:email/` : null;
     if (APP_KEYS.has(key)) return `${API}/jb/apps/:app_id/`;
-    return key === 'hash' && url.includes('/hashr/') ? `${API}/hashr/saved_global_filters/:hash/` : null;
+    return key === 'hash' && isOfOwnFilters ? `${API}/hashr/saved_global_filters/:hash/` : null;
   };
 
   return (keys, value) => {

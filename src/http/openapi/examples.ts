@@ -68,6 +68,8 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
 
 const guest = { email: GUEST, extra: { team: 'north' } };
 
+const FILTER_STATE = { state: { region: ['north'] }, version: '2', description: 'Northern regions' };
+
 const OPERATION = '3b241101-e2bb-4255-8caf-4136c566a962';
 const rowProblem = { code: 'changed-since', detail: 'It was changed again after the operation.' };
 
@@ -123,6 +125,10 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   },
   UsageTopAppsResponse: { apps: [{ id: APP, client: 1, slug: 'sales', label: 'Sales', actions: 1204 }] },
   SavedFilter: { user: ADA, stack: 'Overview for Sales App', name: 'Spring' },
+  SavedFilterState: FILTER_STATE,
+  SavedFilterSharing: { groups: [1] },
+  SharedFilter: { ...FILTER_STATE, user: ADA, name: 'Spring' },
+  StackDefault: { group: null },
   AuditEntry: { action: 'user.update' },
   TimelineEntry: { id: 'mail-1' },
   TimelineInvitation: { inviter: 'admin@acme.test' },

@@ -1,20 +1,24 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { SavedFilter } from '../../../entities/app.ts';
+import { SavedFilter } from '../../../entities/saved-filter.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { isInScope } from '../access/scope.ts';
 import { appVisibleTo } from '../access/visibility.ts';
-import { type ActionOn, ofUser } from '../audit/audit.ts';
+import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { ItemPageRequest } from './app-rows.ts';
 
 type SavedFilterInput = { stack_id: string; hash: string; name: string };
+/** `version`: the app's own name for the format of the state. */
+type NewState = { state: Record<string, unknown>; version: string; description: string };
 
 /** Limit per user. */
 const MAX_FILTERS = 1_000;
+/** A path of its own: the filters of others. */
+const RESERVED_HASH = 'shared';
 
 /** Reads and changes the actor's own filters. Filters of other users are not found. */
 export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
@@ -73,10 +77,25 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
       const filter = await lockFilter(tx, actor, hash);
       await requireValidInput(tx, actor, clock.now(), input, { hash, stackId: filter.stack.id });
       const { stack_id: stack, ...fields } = input;
+      if (stack !== filter.stack.id) await leaveStack(tx, filter, stack);
       tx.assign(filter, { ...fields, stack, modified: clock.now() });
       await tx.flush();
       await audit.record(tx, [eventOf('saved-filter.update', actor, filter)]);
       return readFilter(tx, actor, input.hash);
+    }),
+
+  /** @throws Problem `not-found` */
+  getState: (actor: Actor, hash: string): Promise<FilterState> => readState(em, actor, hash),
+
+  /** @throws Problem `not-found`, `invalid-input` on `stack_id` if the actor can no longer open the app */
+  setState: (actor: Actor, hash: string, { state, version, description }: NewState): Promise<FilterState> =>
+    em.transactional(async (tx) => {
+      const filter = await lockFilter(tx, actor, hash);
+      await requireUsableStack(tx, actor, clock.now(), filter.stack.id);
+      Object.assign(filter, { state, stateVersion: version, description, modified: clock.now() });
+      await tx.flush();
+      await audit.record(tx, [eventOf('saved-filter.update', actor, filter)]);
+      return readState(tx, actor, hash);
     }),
 
   /** @throws Problem `not-found` */
@@ -88,7 +107,11 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
     }),
 });
 
-const eventOf = (action: ActionOn<'saved-filter'>, actor: Actor, { id }: { id: number }) => {
+const eventOf = (
+  action: `saved-filter.${'create' | 'update' | 'delete'}`,
+  actor: Actor,
+  { id }: { id: number },
+) => {
   return { action, actor, target: ofUser(actor), details: { id } };
 };
 
@@ -115,6 +138,18 @@ const filtersAfter = async (em: Em, actor: Actor, hash: string | undefined) => {
   return afterCursor(rows, 'saved_filters.id', id);
 };
 
+/** A filter of the actor, for columns that the legacy interface does not have. */
+export const ownFilter = (em: Em, actor: Actor, hash: string) =>
+  filterRows(em, actor).clearSelect().where('hash', '=', hash);
+
+/** The state is null until the app has set it. @throws Problem `not-found` */
+const readState = (em: Em, actor: Actor, hash: string) =>
+  ownFilter(em, actor, hash)
+    .select(['state', 'state_version as version', 'saved_filters.description'])
+    .executeTakeFirstOrThrow(() => notFound('saved filter'));
+
+type FilterState = Awaited<ReturnType<typeof readState>>;
+
 /** @throws Problem `not-found` */
 const readFilter = (em: Em, actor: Actor, hash: string) =>
   filterRows(em, actor)
@@ -122,13 +157,15 @@ const readFilter = (em: Em, actor: Actor, hash: string) =>
     .executeTakeFirstOrThrow(() => notFound('saved filter'));
 
 /** @throws Problem `not-found` */
-const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
+export const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
   await readFilter(tx, actor, hash);
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const filter = await tx.findOne(SavedFilter, { user: actor.id, hash }, { lockMode });
   if (!filter) throw notFound('saved filter');
   return filter;
 };
+
+type LockedFilter = Awaited<ReturnType<typeof lockFilter>>;
 
 /** Whether the stack belongs to an app that the actor may see, and the app offers the stack or the filter already uses it. */
 const isUsableStack = async (em: Em, actor: Actor, now: Date, stackId: string, presentId?: string) => {
@@ -140,6 +177,23 @@ const isUsableStack = async (em: Em, actor: Actor, now: Date, stackId: string, p
     .where(appVisibleTo(actor, now))
     .executeTakeFirst();
   return found !== undefined && (found.is_offered || stackId === presentId);
+};
+
+const noStack = (id: string) => ({ stack_id: [`There is no stack ${id} of an app that you can open.`] });
+
+/** Requires that the actor can still open the app of a filter. @throws Problem `invalid-input` on `stack_id` */
+export const requireUsableStack = async (em: Em, actor: Actor, now: Date, stackId: string): Promise<void> => {
+  if (!(await isUsableStack(em, actor, now, stackId, stackId))) throw invalid(noStack(stackId));
+};
+
+/** A filter is the default of its stack only, and is shared only with people of its app. */
+const leaveStack = async (tx: Em, filter: LockedFilter, stackId: string): Promise<void> => {
+  const db = kysely(tx);
+  await db.deleteFrom('saved_filter_defaults').where('saved_filter_id', '=', filter.id).execute();
+  const stacks = db.selectFrom('stacks').select('app_id').where('id', 'in', [filter.stack.id, stackId]);
+  if ((await stacks.distinct().execute()).length === 1) return;
+  filter.isShared = false;
+  await db.deleteFrom('saved_filter_groups').where('saved_filter_id', '=', filter.id).execute();
 };
 
 type Present = { hash: string; stackId: string };
@@ -154,13 +208,15 @@ const requireValidInput = async (
 ) => {
   const fields: FieldErrors = {};
   if (!(await isUsableStack(em, actor, now, input.stack_id, present?.stackId)))
-    fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
+    Object.assign(fields, noStack(input.stack_id));
   const own = await kysely(em)
     .selectFrom('saved_filters')
     .select('hash')
     .where('user_id', '=', actor.id)
     .execute();
-  if (input.hash !== present?.hash && own.some(({ hash }) => hash === input.hash)) {
+  if (input.hash !== present?.hash && input.hash === RESERVED_HASH) {
+    fields.hash = [`"${RESERVED_HASH}" is reserved. Choose another hash.`];
+  } else if (input.hash !== present?.hash && own.some(({ hash }) => hash === input.hash)) {
     fields.hash = ['You have a saved filter of this hash already.'];
   } else if (!present && own.length >= MAX_FILTERS) {
     fields.hash = [`You already have ${MAX_FILTERS} saved filters. Delete one first.`];

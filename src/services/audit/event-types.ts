@@ -152,6 +152,14 @@ const EVENTS = {
   'request.refused': ofAccount('request.refused', Refusal),
   'saved-filter.create': event('saved_filter.created', Numbered),
   'saved-filter.delete': event('saved_filter.deleted', Numbered),
+  'saved-filter.set-default': event(
+    'saved_filter.default_changed',
+    z.object({ id: Id.nullable(), stack: z.string(), group: Id.optional() }),
+  ),
+  'saved-filter.share': event(
+    'saved_filter.sharing_changed',
+    z.object({ id: Id, client: z.boolean(), groups: z.array(Id) }),
+  ),
   'saved-filter.update': event('saved_filter.updated', Numbered),
   'service-account.create': event('service_account.created', Numbered),
   'service-account.create-token': event('service_account.token_created', Numbered),

@@ -28,7 +28,8 @@ const MAX_WAIT_MS = 60_000;
 
 /** Tables whose rows belong to one person, in `user_id`. */
 const PERSONAL_TABLES = [
-  ...(['saved_filters', 'app_grants', 'group_members', 'access_requests', 'memberships'] as const),
+  ...(['saved_filter_defaults', 'saved_filters'] as const),
+  ...(['app_grants', 'group_members', 'access_requests', 'memberships'] as const),
   ...([
     'idempotent_responses',
     'launch_codes',

@@ -180,7 +180,19 @@ export const EXPORT_PARTS = {
       .innerJoin('stacks', 'stacks.id', 'filter.stack_id')
       .innerJoin('apps', 'apps.id', 'stacks.app_id')
       .select(['filter.id', 'stack_id', 'hash', 'name', 'created', 'modified'])
+      .select(['filter.description', 'filter.state_version', 'filter.state', 'filter.is_shared'])
+      .select(GROUPS_OF_FILTER.as('groups'))
       .where('filter.user_id', '=', person.id)
+      .where(isSeen(person, 'apps.client_id')),
+  ),
+
+  saved_filter_defaults: part('chosen.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('saved_filter_defaults as chosen')
+      .innerJoin('stacks', 'stacks.id', 'chosen.stack_id')
+      .innerJoin('apps', 'apps.id', 'stacks.app_id')
+      .select(['chosen.id', 'chosen.stack_id', 'chosen.saved_filter_id'])
+      .where('chosen.user_id', '=', person.id)
       .where(isSeen(person, 'apps.client_id')),
   ),
 
@@ -264,6 +276,12 @@ export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // i
 /** SQL: the names of the groups of an invitation. */
 const GROUPS = sql<string[]>`array(select g.name from invitation_groups ig join groups g on g.id = ig.group_id
   where ig.invitation_id = invitations.id order by g.name)`;
+
+/** SQL: the names of the groups with which a filter is shared. */
+const GROUPS_OF_FILTER = sql<
+  string[]
+>`array(select g.name from saved_filter_groups s join groups g on g.id = s.group_id
+  where s.saved_filter_id = filter.id order by g.name)`;
 
 const invitations = (em: Em, now: Date) =>
   kysely(em)

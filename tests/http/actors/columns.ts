@@ -23,7 +23,7 @@ export const COLUMNS = {
     sites: 'list',
     apps: 'list',
     requests: 'list requestable',
-    savedFilters: 'list create',
+    savedFilters: 'list create listShared',
   },
   /** People, who have a login. */
   login: { tokens: 'createNamed', sessions: 'confirm' },
@@ -42,12 +42,12 @@ export const COLUMNS = {
     tokens: 'revoke uses narrow',
     sessions: 'revoke',
     requests: 'withdraw',
-    savedFilters: 'get replace remove',
+    savedFilters: 'get replace remove getState setState getSharing setSharing',
   },
   /** The person, and those who view the client. */
   person: { users: 'get permissions', memberships: 'list', access: 'explain', requests: 'get' },
   /** Members of the client with the app, and those who view the client. */
-  app: { apps: 'get status permissions stacks', savedFilters: 'listByStack' },
+  app: { apps: 'get status permissions stacks', savedFilters: 'listByStack getDefault setDefault' },
   /** All people of the client, and those who view it. */
   member: { sites: 'get', clients: 'site', requests: 'create' },
   /** Those who have the app, and those who open all apps. */
@@ -96,6 +96,8 @@ export const COLUMNS = {
   },
   /** Who made the operation. */
   undo: { operations: 'undo' },
+  /** Those who only have the app choose for themselves. */
+  'choose-for-group': { 'savedFilters.setDefault': 'group' },
   credentials: {
     tokens: 'listByUser',
     sessions: 'listByUser revokeAll',
@@ -162,7 +164,7 @@ const CREDENTIALS = ['credentials', 'logins'] as const satisfies Column[];
 const APPS = ['apps', 'links', 'change-links', 'record'] as const satisfies Column[];
 const ALL_IN_CLIENT = [
   ...[...VIEW, ...CREDENTIALS, ...APPS],
-  ...(['open', 'people', 'grants', 'settings', 'audit', 'end-look'] as const),
+  ...(['open', 'people', 'choose-for-group', 'grants', 'settings', 'audit', 'end-look'] as const),
 ] as const satisfies Column[];
 
 /** What each role allows in its client; the last two, in all clients. */
@@ -173,7 +175,7 @@ export const ROLES = {
   owner: ['member', 'person', 'app', 'open', 'own', 'own-account', 'export', 'end-look'],
   auditor: [...VIEW, 'audit'],
   'help-desk': [...VIEW, ...CREDENTIALS],
-  'people-manager': [...VIEW, ...CREDENTIALS, 'people', 'grants', 'audit'],
+  'people-manager': [...VIEW, ...CREDENTIALS, 'people', 'choose-for-group', 'grants', 'audit'],
   'app-manager': [...VIEW, ...APPS, 'grants', 'audit'],
   'client-admin': ALL_IN_CLIENT,
   /** The client admin who made the operation. */
@@ -218,7 +220,7 @@ const WITHOUT_ROLE: readonly Column[] = [
   ...(['own', 'own-account', 'person', 'app', 'member', 'open', 'end-look'] as const),
 ];
 const WITH_SOME_ROLE: readonly Column[] = [
-  ...(['links', 'change-links', 'undo', 'export', 'administer-all', 'look'] as const),
+  ...(['links', 'change-links', 'undo', 'export', 'administer-all', 'look', 'choose-for-group'] as const),
 ];
 
 /** They also need the scope of what they reveal, open or undo, by docs/api.md: one scope is not enough. */

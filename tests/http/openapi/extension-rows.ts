@@ -49,6 +49,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
+  ...(await aboutSavedFilters(app)),
   ...(await aboutTickets(app)),
   ...(await aboutLooks(app)),
   ...(await aboutAccessViews(app)),
@@ -462,6 +463,22 @@ const aboutApps: Row[] = [
   { line: 'GET /jb/usage/summary/?client=1', as: ACME },
   { line: `POST /jb/apps/${SALES}/usage/`, as: ACME, body: { email: ADA, action: 'STACK_ACCESS' } },
 ];
+
+const aboutSavedFilters = async (app: TestApp): Promise<Row[]> => {
+  const path = '/hashr/saved_global_filters/';
+  await app.as(ACME).savedFilters.create({ stack_id: 'a0a91e46', hash: 'spring', name: 'Spring' });
+  const { id: filter } = await rowOf(app, 'saved_filters', { hash: 'spring' });
+  const state = { state: { region: ['north'] }, version: '2', description: 'Northern regions' };
+  return [
+    { line: `PUT ${path}spring/state/`, as: ACME, body: state },
+    { line: `GET ${path}spring/state/`, as: ACME },
+    { line: `PUT ${path}spring/sharing/`, as: ACME, body: { client: true, groups: [] } },
+    { line: `GET ${path}spring/sharing/`, as: ACME },
+    { line: `GET ${path}shared/?stack_id=a0a91e46`, as: ROOT },
+    { line: `PUT ${path}defaults/a0a91e46/`, as: ACME, body: { filter } },
+    { line: `GET ${path}defaults/a0a91e46/`, as: ACME },
+  ];
+};
 
 const aboutTickets = async (app: TestApp): Promise<Row[]> => {
   const { ticket } = await app.as(ROOT).apps.openTicket({ app_id: CHURN });

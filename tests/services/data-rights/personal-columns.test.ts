@@ -85,6 +85,7 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'passkeys.user_handle': [null, DELETED],
   'password_links.user_id': [null, DELETED],
   'recovery_codes.user_id': [null, DELETED],
+  'saved_filter_defaults.user_id': ['saved_filter_defaults', DELETED],
   'saved_filters.name': ['saved_filters', DELETED],
   'saved_filters.user_id': ['saved_filters', DELETED],
   'service_accounts.created_by': [null, ID],
