@@ -14,11 +14,13 @@ type Blocker = Outputs['access']['explain']['blockers'][number];
 type Props = Question & {
   blockers: readonly Blocker[];
   onGrant?: (() => void) | undefined;
+  /** Opens the form of the person's data permissions. */
+  onCorrect: () => void;
 };
 
 /** The reasons that keep a person out, with the changes that fix them: the user's own, or who may make them. */
-export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
-  const { reactivate, fixes, isKnown } = useFixes(question, onGrant);
+export const Blockers = ({ blockers, onGrant, onCorrect, ...question }: Props) => {
+  const { reactivate, fixes, isKnown } = useFixes(question, { onGrant, onCorrect });
   if (blockers.length === 0) return null;
   return (
     <Stack gap="xs">
@@ -50,7 +52,7 @@ type Fix = {
 };
 
 /** For each blocker, whether the user may remove it, and how. */
-const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
+const useFixes = ({ email, app }: Question, { onGrant, onCorrect }: Pick<Props, 'onGrant' | 'onCorrect'>) => {
   const { roles } = useSession();
   const { data: may } = useQuery(trpc.users.permissions.queryOptions({ email }));
   const refresh = useAccessRefresh();
@@ -95,8 +97,11 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
     'grant-expired': grant,
     'attributes-invalid': {
       isAllowed: mayUpdate && mayDo(roles, 'manage-people', app.client),
-      action: undefined,
-      isSaid: true,
+      action: (
+        <Button variant="default" size="xs" onClick={onCorrect}>
+          Correct the data permissions
+        </Button>
+      ),
     },
     'client-closed': {
       isAllowed: roles.is_superuser,

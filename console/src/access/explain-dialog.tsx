@@ -1,12 +1,18 @@
-import { Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Code, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
+import { PersonDataForm } from '../data-permissions/person-data.tsx';
+import { WhatAppGets } from '../data-permissions/what-app-gets.tsx';
+import { mayDo } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { Blockers } from './blockers.tsx';
 import classes from './explain-dialog.module.css';
 
@@ -38,6 +44,11 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
   const { data, error, isPending } = useQuery(
     trpc.access.explain.queryOptions({ email, app_id: app.id }, { staleTime: 0 }),
   );
+  const [isCorrecting, setCorrecting] = useState(false);
+  const question = { email, name, app };
+  const back = (): void => setCorrecting(false);
+  if (isCorrecting) return <PersonDataForm {...question} client={app.client} onSaved={back} onClose={back} />;
+  const blockers = { ...question, onGrant, onCorrect: () => setCorrecting(true) };
   return (
     <Stack>
       <ProblemAlert error={error} />
@@ -51,11 +62,40 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
               <StatusText label={`No, ${name} cannot open ${app.label}.`} color="red" />
             )}
           </div>
-          <Blockers email={email} name={name} app={app} blockers={data.blockers} onGrant={onGrant} />
+          <Blockers {...blockers} blockers={data.blockers} />
           <Paths paths={data.paths} name={name} client={app.client} isAllowed={data.allowed} />
+          {data.warnings.length > 0 && (
+            <Stack gap={4}>
+              <Title order={3} size="h5">
+                Keeps {name} out once the client enforces its data permissions
+              </Title>
+              <Blockers {...blockers} blockers={data.warnings} />
+            </Stack>
+          )}
+          <Given {...question} explanation={data} />
         </>
       )}
     </Stack>
+  );
+};
+
+/** The roles of the person in the app, and the data permissions that the app gets. */
+const Given = ({ email, app, explanation }: Question & { explanation: Explanation }) => {
+  const { app_roles: keys, data_permissions: values, blockers, warnings } = explanation;
+  const isViewer = mayDo(useSession().roles, 'view', app.client);
+  const roles = useDeclared(isViewer && keys.length > 0 ? app.client : undefined).roles.get(app.id) ?? [];
+  const hasFaults = [...blockers, ...warnings].some(({ code }) => code === 'attributes-invalid');
+  const labels = keys.map((key) => roles.find((role) => role.key === key)?.label || key);
+  return (
+    <>
+      {keys.length > 0 && (
+        <Text>
+          {labels.length === 1 ? 'Role' : 'Roles'} in {app.label}: <strong>{labels.join(', ')}</strong>
+        </Text>
+      )}
+      {isViewer && (values !== null || hasFaults) && <WhatAppGets email={email} app={app} />}
+      {!isViewer && values !== null && <Code block>{JSON.stringify(values, null, 2)}</Code>}
+    </>
   );
 };
 

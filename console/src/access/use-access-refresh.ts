@@ -6,6 +6,7 @@ export const useAccessRefresh = () => {
   const queryClient = useQueryClient();
   const routers = [
     trpc.access,
+    trpc.dataPermissions,
     trpc.grants,
     trpc.requests,
     trpc.users,

@@ -8,12 +8,21 @@ export type Refreshed = {
 }[keyof Outputs & string];
 
 /** Queries that show people and their access. */
-const PEOPLE = ['users', 'memberships', 'access', 'grants', 'groups'] as const;
+const PEOPLE = ['users', 'memberships', 'access', 'grants', 'groups', 'dataPermissions'] as const;
 /** Sessions, and the permissions of the user. */
 const SESSIONS = ['sessions.current', 'sessions.list', 'sessions.listByUser'] as const;
 /** Queries that show who has joined or left. */
 const MEMBERS = [...PEOPLE, ...SESSIONS, 'roles', 'tokens', 'requests', 'attention'] as const;
-const APPS = ['apps', 'access', 'grants', 'groups', 'requests', 'accessViews', 'attention'] as const;
+const APPS = [
+  'apps',
+  'access',
+  'dataPermissions',
+  'grants',
+  'groups',
+  'requests',
+  'accessViews',
+  'attention',
+] as const;
 const INVITATIONS = ['invitations', 'mail.list', 'mail.timeline', 'attention'] as const;
 const ADDRESSES = ['users', 'profile', 'mail.list', 'mail.timeline'] as const;
 const FACTORS = [...SESSIONS, 'mfa', 'users'] as const;
@@ -23,7 +32,7 @@ const BY_NOUN: Record<string, readonly Refreshed[]> = {
   access_request: ['requests'],
   access_view: ['accessViews'],
   app: ['apps', 'attention'],
-  client: ['clients', 'sites', 'apps', 'access'],
+  client: ['clients', 'sites', 'apps', 'access', 'dataPermissions'],
   connection: ['sso', 'users'],
   domain: ['domains'],
   grant: PEOPLE,

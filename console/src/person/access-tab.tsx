@@ -1,6 +1,7 @@
 import { Stack } from '@mantine/core';
 import { canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
 import { PendingRequests } from '../requests/pending-requests.tsx';
 import { NeedsAttention } from './needs-attention.tsx';
 import classes from './person.module.css';
@@ -22,7 +23,13 @@ export const AccessTab = ({ data, state }: { data: PersonData; state: PersonStat
         {canView(roles) && <PendingRequests subject={{ email: person.email }} />}
         <PersonApps person={person} access={access} isReadOnly={!may.can_update_apps} />
         <PersonGroups person={person} access={access} />
-        <PersonClients email={person.email} memberships={memberships} state={state} may={may} />
+        <PersonClients
+          email={person.email}
+          name={nameOf(person)}
+          memberships={memberships}
+          state={state}
+          may={may}
+        />
       </Stack>
       {canView(roles) && <UsageCard email={person.email} />}
     </div>

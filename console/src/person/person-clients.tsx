@@ -10,6 +10,8 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
+import { useDeclared } from '../data-permissions/declared.ts';
+import { PersonDataDialog } from '../data-permissions/person-data.tsx';
 import { canViewAll, mayDo, membershipRoles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { RoleBadges } from '../roles/role-badges.tsx';
@@ -20,15 +22,16 @@ import { SuspendModal } from './suspend-modal.tsx';
 
 type Props = {
   email: string;
+  name: string;
   memberships: Membership[];
   state: PersonState;
   may: Outputs['users']['permissions'];
 };
 
-type Question = { kind: 'suspend' | 'remove' | 'roles'; membership: Membership };
+type Question = { kind: 'suspend' | 'remove' | 'roles' | 'data'; membership: Membership };
 
 /** The clients of a person that the user may see, and the membership in each. */
-export const PersonClients = ({ email, memberships, state, may }: Props) => {
+export const PersonClients = ({ email, name, memberships, state, may }: Props) => {
   const [question, setQuestion] = useState<Question | null>(null);
   const close = (): void => setQuestion(null);
   const { update, finishRemoval } = useChanges(email, memberships);
@@ -67,6 +70,16 @@ export const PersonClients = ({ email, memberships, state, may }: Props) => {
         onRemoved={finishRemoval}
         onClose={close}
       />
+      {question?.kind === 'data' && (
+        <PersonDataDialog
+          email={email}
+          name={name}
+          client={question.membership.client}
+          clientName={question.membership.client_name}
+          onSaved={close}
+          onClose={close}
+        />
+      )}
       <RolesDialog
         isOpen={question?.kind === 'roles'}
         client={{ id: asked?.client ?? 0, name: asked?.client_name ?? '' }}
@@ -170,12 +183,24 @@ type ActionsProps = {
 const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsProps) => {
   const { client, client_name: name, is_active, is_admin } = membership;
   const { roles } = useSession();
+  const mayChangeData = mayDo(roles, 'manage-people', client) && may.can_update_apps;
+  const { attributes } = useDeclared(mayChangeData ? client : undefined);
   const mayEnd = mayDo(roles, 'manage-people', client) && may.can_deactivate;
   return (
     <Group gap="xs">
       {mayDo(roles, 'configure', client) && may.can_set_roles && (
         <Button variant="default" size="xs" aria-label={`Roles in ${name}`} onClick={() => onAsk('roles')}>
           Roles…
+        </Button>
+      )}
+      {attributes.length > 0 && (
+        <Button
+          variant="default"
+          size="xs"
+          aria-label={`Data permissions in ${name}`}
+          onClick={() => onAsk('data')}
+        >
+          Data permissions…
         </Button>
       )}
       {mayEnd && may.can_update_apps && !isInactive && (

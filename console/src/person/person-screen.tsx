@@ -71,7 +71,19 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
   if (asked === 'profile' && !hasOpenedProfile) setHasOpenedProfile(true);
   const panels: Record<Tab, ReactNode> = {
     access: isHeadShown && <AccessTab data={data} state={state} />,
-    profile: <ProfileForm person={person} state={state} changes={changes} clients={clients} />,
+    profile: (
+      <ProfileForm
+        person={person}
+        state={state}
+        changes={changes}
+        clients={clients}
+        client={
+          memberships.length === 1
+            ? memberships.find(({ client }) => mayDo(roles, 'view', client))?.client
+            : undefined
+        }
+      />
+    ),
     activity: <ActivityTab email={email} />,
     mails: <PersonMails email={email} />,
     security: <SecurityTab data={data} isActive={state !== 'inactive'} />,

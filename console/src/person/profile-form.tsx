@@ -5,6 +5,8 @@ import { FlagField } from '../components/flag-field.tsx';
 import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText } from '../components/form-fields.ts';
 import { ObjectInput } from '../components/object-input.tsx';
+import { AttributeFields } from '../data-permissions/attribute-fields.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
 import { useSession } from '../layout/use-session.ts';
 import classes from './person.module.css';
 import type { PersonState } from './person-state.ts';
@@ -27,9 +29,11 @@ type Props = {
   changes: 'account' | 'memberships' | 'nothing';
   /** The names of these clients. */
   clients: string;
+  /** The only client of the person, whose data permissions have fields; undefined if there are several. */
+  client: number | undefined;
 };
 
-export const ProfileForm = ({ person, state, changes, clients }: Props) => {
+export const ProfileForm = ({ person, state, changes, clients, client }: Props) => {
   const [isReadOnly, isShared] = [changes === 'nothing', changes === 'memberships'];
   const activeLabel = isShared ? `Active in ${clients}` : 'Active: may log in';
   const { form, update, buttons, dialog } = usePersonForm(person, {
@@ -37,6 +41,7 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
     labels: labelsOf(activeLabel),
     action: isShared ? 'membership.update' : 'user.update',
   });
+  const { attributes } = useDeclared(client);
   const [isAsking, setAsking] = useState(false);
   const areNamesReadOnly = isReadOnly || isShared;
   const isSelf = useSession().user.email === person.email;
@@ -83,12 +88,23 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
           isReadOnly={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
-        <ObjectInput
-          label="Extra data"
-          description="What apps learn about this person: a JSON object, such as {&quot;region&quot;: &quot;North&quot;}, or empty."
-          {...asText(isReadOnly)}
-          {...form.getInputProps('extra')}
-        />
+        {attributes.length > 0 ? (
+          <AttributeFields
+            attributes={attributes}
+            description="What apps learn about this person."
+            isReadOnly={isReadOnly}
+            value={form.getValues().extra}
+            error={form.errors.extra}
+            onChange={(extra) => form.setFieldValue('extra', extra)}
+          />
+        ) : (
+          <ObjectInput
+            label="Extra data"
+            description="What apps learn about this person: a JSON object, such as {&quot;region&quot;: &quot;North&quot;}, or empty."
+            {...asText(isReadOnly)}
+            {...form.getInputProps('extra')}
+          />
+        )}
       </Stack>
       {!isReadOnly && <StickyFormButtons {...buttons} />}
       {isShared ? (
