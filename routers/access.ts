@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { AccessExplanationOutput } from './schemas/access.ts';
 import { AppKey, ByEmail, EmailKey, IdKey, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
-import { Instant, Output } from './schemas/outputs.ts';
+import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { personIdentity, userConditions, userSort } from './schemas/users.ts';
 import { grantProcedure, memberProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -79,7 +79,9 @@ const PersonAccessOutput = z.object({
       label: z.string(),
       client: z.int(),
       role: z.string().nullable(),
-      grant: UserGrantOutput.omit({ app: true }).nullable(),
+      grant: UserGrantOutput.omit({ app: true })
+        .extend({ attributes: AnyObject.nullable(), app_roles: z.array(z.string()) })
+        .nullable(),
       groups: z.array(z.int()),
     }),
   ),

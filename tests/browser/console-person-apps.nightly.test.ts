@@ -59,7 +59,7 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
   assert.is(first?.reason, 'Audit of November');
 
   await page.getByRole('button', { name: 'Change Sales' }).click();
-  await page.getByRole('menuitem', { name: 'Change the end' }).click();
+  await page.getByRole('menuitem', { name: 'Change the grant' }).click();
   const change = page.getByRole('dialog', { name: `Sales for ${name}` });
   await change.getByLabel('Last day').fill('2031-03-31');
   await change.getByRole('button', { name: 'Save' }).click();

@@ -18,6 +18,8 @@ type Props = {
   initial?: readonly string[];
   /** Fields below the apps. */
   children?: ReactNode;
+  /** Fields for the chosen apps. */
+  fieldsOf?: (apps: readonly string[], client: number) => ReactNode;
   /** Whether these fields can be sent. */
   isComplete?: boolean;
   isSending?: boolean;
@@ -41,6 +43,7 @@ export const AppsModal = ({ title, label, without, children, onSelect, onClose, 
           <AppChecklist key={client} client={client} without={without} value={chosen} onChange={setChosen} />
         )}
         {children}
+        {client !== undefined && props.fieldsOf?.(chosen, client)}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -6,8 +6,16 @@ import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EndChoice, endChoiceOf, endOf, NO_END } from '../components/end-choice.tsx';
-import { joined } from '../components/form-fields.ts';
+import { changed, joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import {
+  type Given,
+  GrantGiven,
+  givenOf,
+  grantOf,
+  isComplete,
+  NOTHING_GIVEN,
+} from '../data-permissions/grant-given.tsx';
 import { AppsModal } from '../people/apps-modal.tsx';
 import { type PersonApp, useGrantApps } from './use-person-access.ts';
 
@@ -42,8 +50,14 @@ type GrantProps = {
 export const GrantDialog = ({ email, name, granted, app, client, onGranted, onClose }: GrantProps) => {
   const [until, setUntil] = useState(NO_END);
   const [reason, setReason] = useState('');
+  const [given, setGiven] = useState<Record<string, Given>>({});
   const grant = useGrantApps(email, onGranted);
   const end = endOf(until);
+  const send = (apps: string[]): void => {
+    if (end === undefined) return;
+    const ofApps = Object.entries(given).map(([id, one]) => [id, grantOf(one)] as const);
+    grant.mutate({ apps, expires_at: end, reason: reason.trim(), given: Object.fromEntries(ofApps) });
+  };
   return (
     <AppsModal
       title={`Grant apps to ${name}`}
@@ -51,11 +65,23 @@ export const GrantDialog = ({ email, name, granted, app, client, onGranted, onCl
       without={granted}
       client={app?.client ?? client}
       initial={app ? [app.id] : []}
-      isComplete={end !== undefined}
+      isComplete={end !== undefined && Object.values(given).every(isComplete)}
       isSending={grant.isPending}
       error={grant.error}
-      onSelect={(apps) => end !== undefined && grant.mutate({ apps, expires_at: end, reason: reason.trim() })}
+      onSelect={send}
       onClose={onClose}
+      fieldsOf={(apps, clientId) =>
+        apps.map((id) => (
+          <GrantGiven
+            key={id}
+            app={id}
+            client={clientId}
+            error={grant.error}
+            value={given[id] ?? NOTHING_GIVEN}
+            onChange={(value) => setGiven({ ...given, [id]: value })}
+          />
+        ))
+      }
     >
       <EndChoice label="Until" value={until} onChange={setUntil} />
       <Reason value={reason} onChange={setReason} />
@@ -71,10 +97,12 @@ type EndProps = {
   onClose: () => void;
 };
 
-/** Changes the end and the reason of a grant. */
-export const GrantEndDialog = ({ email, name, app, onChanged, onClose }: EndProps) => {
+/** Changes the end and the reason of a grant, and what it gives in the app. */
+export const GrantChangeDialog = ({ email, name, app, onChanged, onClose }: EndProps) => {
   const [until, setUntil] = useState(() => endChoiceOf(app.grant?.expires_at ?? null));
   const [reason, setReason] = useState(app.grant?.reason ?? '');
+  const [before] = useState(() => (app.grant ? givenOf(app.grant) : NOTHING_GIVEN));
+  const [given, setGiven] = useState(before);
   const refresh = useAccessRefresh();
   const update = useMutation(
     trpc.grants.update.mutationOptions({ onSuccess: onChanged, onSettled: refresh }),
@@ -86,18 +114,26 @@ export const GrantEndDialog = ({ email, name, app, onChanged, onClose }: EndProp
       <form
         onSubmit={(event) => {
           event.preventDefault();
+          const terms = { app_id: app.id, email, reason: reason.trim() };
           if (end !== undefined)
-            update.mutate({ app_id: app.id, email, expires_at: end, reason: reason.trim() });
+            update.mutate({ ...terms, expires_at: end, ...changed(grantOf(given), grantOf(before)) });
         }}
       >
         <Stack>
           {fault === undefined && <ProblemAlert error={update.error} />}
           <EndChoice label="Until" value={until} onChange={setUntil} error={fault} />
           <Reason value={reason} onChange={setReason} />
+          <GrantGiven
+            app={app.id}
+            client={app.client}
+            error={update.error}
+            value={given}
+            onChange={setGiven}
+          />
           <DialogButtons
             action="Save"
             isPending={update.isPending}
-            isDisabled={end === undefined}
+            isDisabled={end === undefined || !isComplete(given)}
             onClose={onClose}
           />
         </Stack>

@@ -8,12 +8,14 @@ import { shortDateOf, timeText } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
+import { WhatAppGetsDialog } from '../data-permissions/what-app-gets.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import { offerUndo } from '../people/undo-offer.ts';
 import { serverNow } from '../server-clock.ts';
-import { GrantDialog, GrantEndDialog } from './grant-dialogs.tsx';
+import { GrantChangeDialog, GrantDialog } from './grant-dialogs.tsx';
 import classes from './person.module.css';
 import { hasApp, type PersonAccess, type PersonApp, useEndGrant } from './use-person-access.ts';
 import type { Person } from './use-person-form.ts';
@@ -25,7 +27,7 @@ const UNDO_SHOWN_MS = 60_000;
 type Props = { person: Person; access: PersonAccess; isReadOnly: boolean };
 
 type Open =
-  | { kind: 'explain' | 'change-end'; app: PersonApp }
+  | { kind: 'explain' | 'change' | 'gets'; app: PersonApp }
   | { kind: 'grant'; app: PersonApp | null }
   | null;
 
@@ -67,11 +69,12 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
             <Button variant="default" size="xs" aria-label={`Why? ${app.label}`} onClick={() => explain(app)}>
               Why?
             </Button>
+            <GetsButton app={app} onClick={() => setOpen({ kind: 'gets', app })} />
             {!isReadOnly && app.grant && mayDo(roles, 'manage-grants', app.client) && (
               <AppMenu
                 app={app}
                 isEnding={end.isPending}
-                onChangeEnd={() => setOpen({ kind: 'change-end', app })}
+                onChange={() => setOpen({ kind: 'change', app })}
                 onEnd={() => end.mutate(app.id)}
               />
             )}
@@ -107,8 +110,11 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
           onClose={close}
         />
       )}
-      {open?.kind === 'change-end' && (
-        <GrantEndDialog email={email} name={name} app={open.app} onChanged={close} onClose={close} />
+      {open?.kind === 'gets' && (
+        <WhatAppGetsDialog email={email} name={name} app={open.app} onClose={close} />
+      )}
+      {open?.kind === 'change' && (
+        <GrantChangeDialog email={email} name={name} app={open.app} onChanged={close} onClose={close} />
       )}
     </Stack>
   );
@@ -144,6 +150,19 @@ const AppRow = ({ app: { id, label }, client, facts, children }: RowProps) => (
     </Group>
   </li>
 );
+
+/** For apps with declared data permissions. */
+const GetsButton = ({ app: { id, client, label }, onClick }: { app: PersonApp; onClick: () => void }) => {
+  const isViewer = mayDo(useSession().roles, 'view', client);
+  const { attributes } = useDeclared(isViewer ? client : undefined, id);
+  return (
+    attributes.length > 0 && (
+      <Button variant="default" size="xs" aria-label={`What ${label} gets`} onClick={onClick}>
+        Data
+      </Button>
+    )
+  );
+};
 
 const ROLES: Record<string, string> = {
   superuser: 'As a superuser',
@@ -196,12 +215,12 @@ const Since = ({ date }: { date: Date }) => (
   </>
 );
 
-type MenuProps = { app: PersonApp; isEnding: boolean; onChangeEnd: () => void; onEnd: () => void };
+type MenuProps = { app: PersonApp; isEnding: boolean; onChange: () => void; onEnd: () => void };
 
 /** Apps that groups give cannot be revoked from a single person. */
-const AppMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuProps) => (
+const AppMenu = ({ app: { label, groups }, isEnding, onChange, onEnd }: MenuProps) => (
   <RowMenu label={`Change ${label}`} isPending={isEnding}>
-    <Menu.Item onClick={onChangeEnd}>Change the end…</Menu.Item>
+    <Menu.Item onClick={onChange}>Change the grant…</Menu.Item>
     {groups.length === 0 && (
       <Menu.Item color="red" onClick={onEnd}>
         End access

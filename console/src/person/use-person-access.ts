@@ -10,14 +10,21 @@ export type PersonGroup = PersonAccess['groups'][number];
 export const hasApp = ({ grant, groups, role }: PersonApp): boolean =>
   grant !== null || groups.length > 0 || role !== null;
 
-type Terms = { expires_at: Date | null; reason: string };
+type Terms = {
+  apps: string[];
+  expires_at: Date | null;
+  reason: string;
+  /** By app id. */
+  given: Readonly<Record<string, { app_roles: string[]; attributes: Record<string, unknown> | null }>>;
+};
 
 /** Grants apps one after another, and stops at the first refusal. */
 export const useGrantApps = (email: string, onDone: () => void) => {
   const refresh = useAccessRefresh();
   return useMutation({
-    mutationFn: async ({ apps, ...terms }: Terms & { apps: string[] }) => {
-      for (const app_id of apps) await steward.api.grants.create.mutate({ app_id, email, ...terms });
+    mutationFn: async ({ apps, given, ...terms }: Terms) => {
+      for (const app_id of apps)
+        await steward.api.grants.create.mutate({ app_id, email, ...terms, ...given[app_id] });
     },
     onSuccess: onDone,
     onSettled: refresh,

@@ -29,6 +29,8 @@ type UserGrant = {
   granted_by: string | null;
   expires_at: Date | null;
   reason: string;
+  attributes: Record<string, unknown> | null;
+  app_roles: string[];
 };
 
 /** `expires_at` null: without an end. `attributes` null: the grant gives no data permissions. */
@@ -203,7 +205,8 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
 
 /** The grants of a user, by the age of the apps. */
 export const grantsOfUser = (actor: Actor, id: number, now: Date) => sql<UserGrant>`
-  select a.id as app, g.granted_at, ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by, g.expires_at, g.reason
+  select a.id as app, g.granted_at, ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by, g.expires_at, g.reason,
+    g.attributes, g.app_roles
   from ${liveGrants(now)} g join apps a on a.id = g.app_id
   where g.user_id = ${id} and ${userClientVisibleTo(actor, sql`g.user_id`, sql`a.client_id`)}
   order by a.created_at, a.id`;
