@@ -1,4 +1,4 @@
-import { Button, Group, Menu, SimpleGrid, Text } from '@mantine/core';
+import { Button, Group, Menu, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
@@ -15,6 +15,7 @@ import { useSession } from '../layout/use-session.ts';
 import { AppsModal } from '../people/apps-modal.tsx';
 import { BulkResults } from '../people/bulk-results.tsx';
 import { useBulkUpdate } from '../people/use-bulk-update.ts';
+import { GroupData } from './group-data.tsx';
 import { GroupForm } from './group-form.tsx';
 import { GroupMembers } from './group-members.tsx';
 import { RemoveGroupModal } from './remove-group-modal.tsx';
@@ -60,7 +61,10 @@ export const GroupScreen = () => {
       <ProblemAlert error={bulk.error ?? remove.error} />
       {bulk.data && <BulkResults outcome={bulk.data} onClose={bulk.reset} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
-        <GroupForm key={`form of ${group.id}`} group={group} isReadOnly={!mayChange} />
+        <Stack>
+          <GroupForm key={`form of ${group.id}`} group={group} isReadOnly={!mayChange} />
+          <GroupData key={`data of ${group.id}`} group={group} isReadOnly={!mayChange} />
+        </Stack>
         <GroupMembers key={`members of ${group.id}`} group={group} isReadOnly={!mayChange}>
           {mayChange && emails.length > 0 && (
             <Group gap="sm">
