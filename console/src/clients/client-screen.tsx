@@ -10,6 +10,7 @@ import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { SignInTab } from '../sso/sign-in-tab.tsx';
 import { WebhooksTab } from '../webhooks/webhooks-tab.tsx';
+import { ClientAttributes } from './client-attributes.tsx';
 import { ClientClosing } from './client-closing.tsx';
 import { ClientGate } from './client-gate.tsx';
 import { ClientRemoval } from './client-removal.tsx';
@@ -46,6 +47,12 @@ export const ClientScreen = () => {
       panel: <Reminders {...props} isShown={asked === 'reminders'} />,
     },
     { value: 'roles', label: 'Roles', panel: <ClientRoles client={client} /> },
+    {
+      value: 'data',
+      label: 'Data permissions',
+      panel: <ClientAttributes id={id} isReadOnly={props.isReadOnly} />,
+      isKept: true,
+    },
     {
       value: 'gate',
       label: 'Opening apps',

@@ -1,6 +1,16 @@
 import { oneOf } from '../components/search-params.ts';
 
-const TABS = ['texts', 'passwords', 'sign-in', 'reminders', 'roles', 'gate', 'webhooks', 'close'] as const;
+const TABS = [
+  'texts',
+  'passwords',
+  'sign-in',
+  'reminders',
+  'roles',
+  'data',
+  'gate',
+  'webhooks',
+  'close',
+] as const;
 export type Tab = (typeof TABS)[number];
 
 /** Reads the tab of a client from the address. */
