@@ -8,6 +8,7 @@ import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
 import { canOperate, canViewLinks, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
@@ -21,6 +22,7 @@ import { AppVersions } from './app-versions.tsx';
 import { MaintenanceForm } from './maintenance-form.tsx';
 import { MemberApp } from './member-app.tsx';
 import { TextsForm } from './texts-form.tsx';
+import { WhoSeesWhat } from './who-sees-what.tsx';
 
 const route = getRouteApi('/apps/$id');
 
@@ -41,6 +43,8 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   const navigate = route.useNavigate();
   const { roles } = useSession();
   const version = versionOf(app);
+  const declared = useDeclared(useClientOfApp(app)?.id, id);
+  const appRoles = declared.roles.get(id) ?? [];
   const props = { app, isReadOnly };
   const tabs: ScreenTab<Tab>[] = [
     { value: 'overview', label: 'Overview', panel: <Overview {...props} />, isKept: true },
@@ -51,6 +55,12 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
       panel: <AppVersions app={app} isOperator={canOperate(roles)} />,
     },
   ];
+  if (declared.attributes.length > 0 || appRoles.length > 0)
+    tabs.splice(1, 0, {
+      value: 'data',
+      label: 'Who sees what',
+      panel: <WhoSeesWhat id={id} roles={appRoles} />,
+    });
   if (roles.is_superuser)
     tabs.push({
       value: 'remove',

@@ -10,6 +10,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { FetchForm } from './fetch-form.tsx';
+import { LoadPreview } from './load-preview.tsx';
 import { usePackageChanges } from './use-package-changes.ts';
 import { VersionsTable } from './versions-table.tsx';
 
@@ -79,6 +80,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         onClose={asking.close}
       >
         <Text>This version replaces the texts and page groups of {label}. Edits to its texts are lost.</Text>
+        {isAsking && !asked.isRollback && <LoadPreview id={id} />}
       </ConfirmModal>
     </Stack>
   );
