@@ -2,8 +2,10 @@ import { Checkbox, Group, NumberInput, Select, Stack, TextInput } from '@mantine
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { steward, trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
+import { useClientOfApp } from '../apps/use-client-of-app.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
@@ -12,6 +14,8 @@ import { ObjectInput } from '../components/object-input.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { AttributeFields, faultsIn } from '../data-permissions/attribute-fields.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
 import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
 
 type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (id: number) => void };
@@ -41,6 +45,8 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
       onError(error, () => create.mutate(input));
     },
   });
+  const { attributes } = useDeclared(useClientOfApp(app)?.id, app.id);
+  const faults = useMemo(() => faultsIn(create.error, 'data_permissions'), [create.error]);
   const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title={`New share link of ${app.label}`} size="lg" isSticky>
@@ -76,11 +82,22 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
             data={stacks.data?.map(({ slug, label }) => ({ value: slug, label })) ?? []}
             {...form.getInputProps('stack_slug')}
           />
-          <ObjectInput
-            label="Data permissions"
-            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. If empty, the data permissions of the person."
-            {...form.getInputProps('data_permissions')}
-          />
+          {attributes.length > 0 ? (
+            <AttributeFields
+              attributes={attributes}
+              description="If all are empty, the data permissions of the person."
+              faults={faults}
+              error={faults.length === 0 && form.errors.data_permissions}
+              value={form.getValues().data_permissions}
+              onChange={(text) => form.setFieldValue('data_permissions', text)}
+            />
+          ) : (
+            <ObjectInput
+              label="Data permissions"
+              description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. If empty, the data permissions of the person."
+              {...form.getInputProps('data_permissions')}
+            />
+          )}
           <TextInput
             label="Networks"
             description="Where the link may be used, such as 192.0.2.0/24. If empty, everywhere."

@@ -16,7 +16,14 @@ import { InviteGrid } from './invite-grid.tsx';
 import { changed, hasErrors, type InviteRow } from './invite-rows.ts';
 import { ListStatus } from './list-status.tsx';
 import { SharedAccessForm } from './shared-access-form.tsx';
-import { MAX_ROWS, type OnSent, peopleOf, type SharedAccess, useInviteList } from './use-invite-list.ts';
+import {
+  isComplete,
+  MAX_ROWS,
+  type OnSent,
+  peopleOf,
+  type SharedAccess,
+  useInviteList,
+} from './use-invite-list.ts';
 
 type Props = { client: number; kept: readonly InviteRow[]; onSent: OnSent };
 
@@ -101,7 +108,7 @@ const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
   const [isClearing, clearing] = useDisclosure();
   const faulty = rows.filter(hasErrors).length;
   const ready = rows.length - faulty;
-  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS || endOf(list.access.end) === undefined;
+  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS || !isComplete(list.access);
   return (
     <Group ref={ref} className="scroll-target" justify="space-between" mb="sm">
       <Title order={2} size="h3">

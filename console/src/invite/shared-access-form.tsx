@@ -2,6 +2,8 @@ import { MultiSelect, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { EndChoice } from '../components/end-choice.tsx';
+import { AttributeFields } from '../data-permissions/attribute-fields.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
 import type { SharedAccess } from './use-invite-list.ts';
 
 const MAX_GROUPS = 200;
@@ -15,6 +17,7 @@ type Props = {
 /** The groups that all people of the list join, and the end of their access to the chosen apps. */
 export const SharedAccessForm = ({ client, access, onChange }: Props) => {
   const groups = useQuery(trpc.groups.list.queryOptions({ id: client, limit: MAX_GROUPS }));
+  const { attributes } = useDeclared(client);
   return (
     <SimpleGrid
       component="section"
@@ -39,6 +42,14 @@ export const SharedAccessForm = ({ client, access, onChange }: Props) => {
           Apps of groups do not end.
         </Text>
       </div>
+      {attributes.length > 0 && (
+        <AttributeFields
+          attributes={attributes}
+          label="Data permissions for everyone in the list"
+          value={access.extra}
+          onChange={(extra) => onChange({ extra })}
+        />
+      )}
     </SimpleGrid>
   );
 };

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { type Inputs, steward, trpc } from '../api.ts';
 import { type End, endOf, NO_END } from '../components/end-choice.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
+import { objectFault, parseObject } from '../components/json-object.ts';
 import type { Outcome } from './add-notice.tsx';
 import {
   addRows,
@@ -20,9 +21,18 @@ export const MAX_ROWS = 1_000;
 const PAUSE_MS = 600;
 
 /** The access that all invited people get, in addition to their apps. */
-export type SharedAccess = { groups: string[]; end: End };
+export type SharedAccess = {
+  groups: string[];
+  end: End;
+  /** Data permissions: the text of a JSON object. */
+  extra: string;
+};
 
-const NO_ACCESS: SharedAccess = { groups: [], end: NO_END };
+/** Whether the access can be sent. */
+export const isComplete = ({ end, extra }: SharedAccess): boolean =>
+  endOf(end) !== undefined && objectFault(extra) === null;
+
+const NO_ACCESS: SharedAccess = { groups: [], end: NO_END, extra: '' };
 
 /** @param at when the list was sent, in ISO 8601 */
 export type OnSent = (at: string, kept: InviteRow[]) => Promise<void>;
@@ -66,7 +76,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
   };
   /** Rows with errors are sent too, so that all errors are found at once. */
   const checkAll = (sent: readonly InviteRow[], arrange = withErrorsFirst): void => {
-    if (sent.length > MAX_ROWS) return;
+    if (sent.length > MAX_ROWS || !isComplete(access)) return;
     check.mutate(
       { items: sent.map((row) => itemOf(row, client, access)), dry_run: true },
       { onSettled: (_data, error) => setRows((current) => arrange(markChecked(current, sent, error))) },
@@ -125,7 +135,7 @@ export const hasFieldErrors = (error: unknown): boolean => Object.keys(fieldErro
 const itemOf = (
   { email, firstName, lastName, apps, isDemo }: InviteRow,
   client: number,
-  { groups, end }: SharedAccess,
+  { groups, end, extra }: SharedAccess,
 ) => ({
   email: email.trim(),
   first_name: firstName.trim() || undefined,
@@ -134,6 +144,7 @@ const itemOf = (
   initial_apps: apps,
   groups: groups.map(Number),
   apps_expire_at: endOf(end) ?? null,
+  extra: extra.trim() === '' ? undefined : parseObject(extra),
   is_demo_user: isDemo,
 });
 
