@@ -7,12 +7,15 @@ import { appName } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Extra, FreeValue } from './schemas/fields.ts';
 import { AppKey, ByApp, ById, EmailKey } from './schemas/keys.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { peopleProcedure, router, settingsProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Data permissions');
+
+/** A report of most apps is one response. */
+const ReportLimit = z.int().min(1).max(10_000).default(10_000);
 
 const Mode = z.enum(ATTRIBUTE_MODES);
 
@@ -161,9 +164,9 @@ export const dataPermissionsRouter = router({
   ofApp: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/data-permissions/', {
     summary: 'List who sees which data in an app',
     description:
-      'Active people who have it, by email address. `cursor` is the last address of the previous page. As CSV with `Accept: text/csv`.',
+      'Active people who have it, by email address, at most 10,000. `cursor` is the last address of the previous page. As CSV with `Accept: text/csv`.',
   })
-    .input(z.object({ app_id: AppKey, ...limitedPagingFields(EmailKey) }))
+    .input(z.object({ app_id: AppKey, ...pagingFields(EmailKey), limit: ReportLimit }))
     .output(z.array(AppDataOutput))
     .query(({ ctx, input }) =>
       ctx.services.dataPermissions.ofApp(ctx.actor, input.app_id, toPageRequest(ctx, input)),

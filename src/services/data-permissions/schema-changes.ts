@@ -30,7 +30,7 @@ export type NewData = {
 };
 
 const MAX_LISTED = 200;
-const PAGE = 1_000;
+const PART = 1_000;
 const ALWAYS = condition`true`;
 
 /** Decides for each person who has one of the apps what new schemas or values would change. Changes nothing. */
@@ -68,26 +68,26 @@ const stateOf = (opening: Opening, now: Date): State => {
 
 type AppOfClient = Pick<NewData, 'clientId' | 'keys' | 'emails'> & { appId: string };
 
-/** The openings of an app by active people who have it, in pages: a client may have 100,000. */
+/** The openings of an app by active people who have it. Their ids are read at once, their values in parts: a client may have 100,000. */
 async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, keys, emails }: AppOfClient) {
-  let after = 0;
-  for (;;) {
-    const page = await openingsByUser(em, now, ALWAYS)
+  const people = await openingsByUser(em, now)
+    .clearSelect()
+    .select('users.id')
+    .where('apps.id', '=', appId)
+    .where('users.is_active', '=', true)
+    .where(hasAccessToOne(now, { appId, clientId }))
+    .where(userVisibleTo(actor))
+    .where(emails ? isAnyOf('users.email', emails, 'varchar') : ALWAYS)
+    .where(isPerson)
+    .execute();
+  const ids = people.map(({ id }) => id);
+  for (let start = 0; start < ids.length; start += PART)
+    yield* await openingsByUser(em, now, ALWAYS)
       .select(unknownKeys(now, sql`${[...keys]}::text[]`, ALWAYS).as('unknown_after'))
       .where('apps.id', '=', appId)
-      .where('users.is_active', '=', true)
-      .where(hasAccessToOne(now, { appId, clientId }))
-      .where(userVisibleTo(actor))
-      .where(emails ? isAnyOf('users.email', emails, 'varchar') : ALWAYS)
-      .where(isPerson)
-      .where('users.id', '>', after)
+      .where(isAnyOf('users.id', ids.slice(start, start + PART), 'int'))
       .orderBy('users.id')
-      .limit(PAGE)
       .execute();
-    yield* page;
-    after = page.at(-1)?.user_id ?? 0;
-    if (page.length < PAGE) return;
-  }
 }
 
 /** The schemas of a client and its apps, as text. */
