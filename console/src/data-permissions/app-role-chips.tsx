@@ -21,7 +21,7 @@ export const AppRoleChips = ({ label, roles, value, onChange, error }: Props) =>
       <Chip.Group multiple value={value.filter((key) => declared.includes(key))} onChange={onChange}>
         <Group gap="xs" role="group" aria-labelledby={id}>
           {roles.map((role) => (
-            <Chip key={role.key} value={role.key} size="xs" title={role.description}>
+            <Chip key={role.key} value={role.key} size="xs" variant="outline" title={role.description}>
               {role.label || role.key}
             </Chip>
           ))}

@@ -1,12 +1,10 @@
 import { JsonInput, MultiSelect, NumberInput, Select, TagsInput, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { parseJson } from '../../../src/lib/exact-json.ts';
-import { type Attribute, foreignIn, misfitOf, textOf } from './declared.ts';
+import { type Attribute, foreignIn, isSame, misfitOf, textOf } from './declared.ts';
 
 /** More choices are found by typing. */
 const MAX_LISTED = 200;
-/** With more choices, the field has a search. */
-const MAX_WITHOUT_SEARCH = 10;
 
 type Props = {
   attribute: Attribute;
@@ -27,7 +25,7 @@ export const AttributeField = ({ attribute, value, fault, onChange }: Props) => 
   const isUnset = value === undefined;
   const field = {
     label: title,
-    description: [description, !isUnset || fallback === undefined ? '' : `If empty: ${textOf(fallback)}.`]
+    description: [description, !isUnset || fallback === undefined ? '' : `Default: ${textOf(fallback)}.`]
       .filter(Boolean)
       .join(' '),
     withAsterisk: isRequired && fallback === undefined,
@@ -54,14 +52,7 @@ export const AttributeField = ({ attribute, value, fault, onChange }: Props) => 
       />
     );
   if (kind === 'number' || kind === 'integer')
-    return (
-      <NumberInput
-        {...field}
-        allowDecimal={kind === 'number'}
-        value={isUnset ? '' : String(value)}
-        onChange={(number) => onChange(number === '' ? undefined : Number(number))}
-      />
-    );
+    return <NumberField {...field} isInteger={kind === 'integer'} value={value} onChange={onChange} />;
   return (
     <TextInput
       {...field}
@@ -87,7 +78,7 @@ const Choices = ({ attribute, field, value, onChange }: ChoicesProps) => {
     ...field,
     data,
     limit: MAX_LISTED,
-    searchable: options.length > MAX_WITHOUT_SEARCH,
+    searchable: true,
     clearable: true,
     clearButtonProps: { 'aria-label': `Clear ${field.label}` },
   };
@@ -110,11 +101,34 @@ const Choices = ({ attribute, field, value, onChange }: ChoicesProps) => {
   );
 };
 
-type JsonProps = FieldProps & Pick<Props, 'value' | 'onChange'>;
+type TypedProps = FieldProps & Pick<Props, 'value' | 'onChange'>;
+
+/** What is typed for a value: `-` stands for no number yet. */
+const useTyped = (value: unknown) => {
+  const [typed, setTyped] = useState<{ text: string; value: unknown }>({ text: '', value: undefined });
+  const own = value === undefined ? '' : JSON.stringify(value);
+  return [isSame(typed.value, value) ? typed.text : own, setTyped] as const;
+};
+
+const NumberField = ({ isInteger, value, onChange, ...field }: TypedProps & { isInteger: boolean }) => {
+  const [text, setTyped] = useTyped(value);
+  return (
+    <NumberInput
+      {...field}
+      allowDecimal={!isInteger}
+      value={text}
+      onChange={(number) => {
+        const isNumber = number !== '' && Number.isFinite(Number(number));
+        setTyped({ text: String(number), value: isNumber ? Number(number) : undefined });
+        onChange(isNumber ? Number(number) : undefined);
+      }}
+    />
+  );
+};
 
 /** A value as JSON. Its form is not submitted until it is valid. */
-const JsonField = ({ value, onChange, error, ...field }: JsonProps) => {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value));
+const JsonField = ({ value, onChange, error, ...field }: TypedProps) => {
+  const [text, setTyped] = useTyped(value);
   const isValid = text.trim() === '' || isJson(text);
   return (
     <JsonInput
@@ -125,9 +139,11 @@ const JsonField = ({ value, onChange, error, ...field }: JsonProps) => {
       value={text}
       error={isValid ? error : NO_JSON}
       onChange={(typed) => {
-        setText(typed);
-        if (typed.trim() === '') onChange(undefined);
-        else if (isJson(typed)) onChange(parseJson(typed));
+        const isUnset = typed.trim() === '';
+        const changed = isUnset || isJson(typed);
+        const next = changed ? (isUnset ? undefined : parseJson(typed)) : value;
+        setTyped({ text: typed, value: next });
+        if (changed) onChange(next);
       }}
     />
   );

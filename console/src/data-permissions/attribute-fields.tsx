@@ -71,10 +71,7 @@ export const AttributeFields = ({ attributes, faults = NO_FAULTS, ...props }: Pr
             attributes={attributes}
             values={parseObject(value)}
             faultOf={(key, current) =>
-              faults
-                .filter((fault) => fault.key === key && isFault(key, current))
-                .map(({ message }) => message)
-                .join('; ') || undefined
+              isFault(key, current) ? wordsOf(faults.filter((fault) => fault.key === key)) : undefined
             }
             onChange={(values) => onChange(objectText(values))}
           />
@@ -88,6 +85,10 @@ export const AttributeFields = ({ attributes, faults = NO_FAULTS, ...props }: Pr
     </Stack>
   );
 };
+
+/** Two schemas may find the same. */
+const wordsOf = (faults: readonly Fault[]): string | undefined =>
+  [...new Set(faults.map(({ message }) => message))].join('; ') || undefined;
 
 /** Whether a fault of an attribute still counts: its value is the one that the service has checked. */
 const useFaults = (faults: readonly Fault[], value: string) => {

@@ -31,7 +31,13 @@ export const PersonDataDialog = ({ clientName, ...props }: Props & { clientName:
 export const PersonDataForm = (props: Props) => {
   const { email, client, app } = props;
   const memberships = useQuery(trpc.memberships.list.queryOptions({ email }, { staleTime: 0 }));
-  const account = useQuery(trpc.users.get.queryOptions({ email }, { staleTime: 0 }));
+  const membership = memberships.data?.find((one) => one.client === client);
+  const account = useQuery(
+    trpc.users.get.queryOptions(
+      { email },
+      { enabled: memberships.isSuccess && membership === undefined, staleTime: 0 },
+    ),
+  );
   const given = useQuery(
     trpc.dataPermissions.ofPerson.queryOptions(
       { email, app_id: app?.id ?? '' },
@@ -39,20 +45,17 @@ export const PersonDataForm = (props: Props) => {
     ),
   );
   const declared = useDeclared(client);
-  const isLoaded = memberships.data && account.data && !declared.isPending && (!app || !given.isPending);
-  if (!isLoaded)
-    return memberships.error || account.error ? (
-      <ProblemAlert error={memberships.error ?? account.error} />
-    ) : (
-      <Skeleton height={160} />
-    );
-  const membership = memberships.data.find((one) => one.client === client);
+  const { extra } = membership ?? account.data ?? {};
+  const error = memberships.error ?? account.error;
+  if (error) return <ProblemAlert error={error} />;
+  if (extra === undefined || declared.isPending || (app && given.isPending)) return <Skeleton height={160} />;
   return (
     <Form
       {...props}
       declared={declared}
       faults={given.data?.faults}
-      extra={(membership ?? account.data).extra}
+      fix={given.data?.fix}
+      extra={extra}
       isMember={membership !== undefined}
     />
   );
@@ -61,11 +64,13 @@ export const PersonDataForm = (props: Props) => {
 type FormProps = Props & {
   declared: ReturnType<typeof useDeclared>;
   faults: { key: string; message: string }[] | undefined;
+  /** What to change, and where: not all faults are in the values of the person. */
+  fix: string | undefined;
   extra: Record<string, unknown>;
   isMember: boolean;
 };
 
-const Form = ({ declared, faults, extra, isMember, ...props }: FormProps) => {
+const Form = ({ declared, faults, fix, extra, isMember, ...props }: FormProps) => {
   const { email, name, client, onSaved, onClose } = props;
   const [text, setText] = useState(() => objectText(extra));
   const refresh = useAccessRefresh();
@@ -81,6 +86,7 @@ const Form = ({ declared, faults, extra, isMember, ...props }: FormProps) => {
     },
   });
   const refused = useMemo(() => faultsIn(save.error, 'extra'), [save.error]);
+  const isElsewhere = faults?.some(({ key }) => !(key in extra)) === true;
   return (
     <form
       onSubmit={(event) => {
@@ -89,6 +95,7 @@ const Form = ({ declared, faults, extra, isMember, ...props }: FormProps) => {
       }}
     >
       <Stack>
+        {isElsewhere && <Text size="sm">{fix}</Text>}
         {!isMember && (
           <Text size="sm">
             {name} does not belong to the client. These values of the account count in all clients.

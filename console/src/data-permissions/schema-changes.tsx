@@ -12,9 +12,8 @@ type Change = Changes['people'][number];
 export const SchemaChanges = ({ changes: { touched, losing, gaining, people } }: { changes: Changes }) => (
   <Stack gap="xs" role="status">
     <Text>
-      {touched === 0
-        ? 'Changes nothing for anyone.'
-        : `Touches ${countOf(touched)}. ${losing === 0 ? 'No one loses access' : `${countOf(losing)} lose access`}, ${gaining === 0 ? 'no one gains it' : `${countOf(gaining)} gain it`}.`}
+      {summaryOf({ touched, losing, gaining })}
+      {new Set(people.map(({ app_id }) => app_id)).size > 1 && ' A person counts once for each app.'}
     </Text>
     {people.length > 0 && (
       <Stack component="ul" m={0} p={0} gap="xs" className="divided day-table">
@@ -31,9 +30,15 @@ export const SchemaChanges = ({ changes: { touched, losing, gaining, people } }:
   </Stack>
 );
 
-/** A person counts once for each app. */
-const countOf = (pairs: number): string =>
-  pairs === 1 ? '1 opening of an app' : `${pairs.toLocaleString()} openings of apps`;
+/** `Touches 12 people. 2 people lose access, no one gains it.` */
+const summaryOf = ({ touched, losing, gaining }: Omit<Changes, 'people'>): string => {
+  if (touched === 0) return 'Changes nothing for anyone.';
+  const lose = losing === 0 ? 'No one loses' : `${countOf(losing)} ${losing === 1 ? 'loses' : 'lose'}`;
+  const gain = gaining === 0 ? 'no one gains' : `${countOf(gaining)} ${gaining === 1 ? 'gains' : 'gain'}`;
+  return `Touches ${countOf(touched)}. ${lose} access, ${gain} it.`;
+};
+
+const countOf = (people: number): string => (people === 1 ? '1 person' : `${people.toLocaleString()} people`);
 
 const Person = ({ change: { email, app_id: app, before, after } }: { change: Change }) => {
   const appLabels = useAppLabels();

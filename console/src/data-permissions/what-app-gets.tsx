@@ -32,11 +32,12 @@ export const WhatAppGets = ({ email, app, isAlone = false }: Props & { isAlone?:
     return isAlone ? (
       <Text>{app.label} gets no data permissions: there are none for this person.</Text>
     ) : null;
+  const isReceived = data.allowed && (data.mode === 'enforce' || !data.has_schema);
   return (
     <Stack gap="xs">
       {!isAlone && (
         <Title order={3} size="h5">
-          What {app.label} {data.allowed ? 'gets' : 'would get'}
+          What {app.label} {isReceived ? 'gets' : 'would get'}
         </Title>
       )}
       {isAlone && <Faults given={data} />}

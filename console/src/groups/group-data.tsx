@@ -110,7 +110,6 @@ const Form = ({ group, isReadOnly, declared }: Props & { declared: Declared }) =
               min={0}
               max={10_000}
               allowDecimal={false}
-              w={{ base: '100%', sm: 220 }}
               value={rank}
               onChange={(value) => form.setFieldValue('rank', Number(value))}
               error={errors.rank}

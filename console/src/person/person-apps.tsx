@@ -157,7 +157,7 @@ const GetsButton = ({ app: { id, client, label }, onClick }: { app: PersonApp; o
   const { attributes } = useDeclared(isViewer ? client : undefined, id);
   return (
     attributes.length > 0 && (
-      <Button variant="default" size="xs" aria-label={`What ${label} gets`} onClick={onClick}>
+      <Button variant="default" size="xs" aria-label={`Data that ${label} gets`} onClick={onClick}>
         Data
       </Button>
     )
