@@ -75,6 +75,8 @@ const BODIES: Record<string, unknown> = {
   'serviceAccounts.create': { name: 'Exports', client: 1 },
   'serviceAccounts.createToken': { name: 'Host' },
   'webhooks.replay': { event: 1 },
+  'dataPermissions.setSchema': { schema: null, mode: 'warn' },
+  'dataPermissions.previewValue': { emails: [ADA], attribute: 'region' },
   'savedFilters.setState': { state: {} },
   'savedFilters.setSharing': { client: true, groups: [] },
   'savedFilters.setDefault': { filter: null },

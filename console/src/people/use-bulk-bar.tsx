@@ -1,12 +1,15 @@
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { useClients } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SelectionBar } from '../components/selection-bar.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
 import { type Action, mayDo, type Roles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { AppsModal } from './apps-modal.tsx';
+import { AttributeModal } from './attribute-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
 import { GroupsModal } from './groups-modal.tsx';
 import type { conditionsOf } from './people-filter.ts';
@@ -40,6 +43,7 @@ const NEEDED = [
   ['deactivate', 'manage-people'],
   ['revoke-apps', 'manage-grants'],
   ['reactivate', 'manage-people'],
+  ['set-attribute', 'manage-people'],
   ['send-password-link', 'manage-credentials'],
 ] as const satisfies (readonly [BulkChange['action'], Action])[];
 
@@ -72,10 +76,15 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
     close();
     update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
   };
-  const offered = NEEDED.filter(([, needed]) => mayDo(roles, needed)).map(([name]) => ({
-    label: ACTIONS[name],
-    onClick: () => setAction(name),
-  }));
+  const own = useClients().filter(({ id }) => mayDo(roles, 'manage-people', id));
+  const client = filter.client ?? (own.length === 1 ? own[0]?.id : undefined);
+  const hasAttributes = useDeclared(client).attributes.length > 0;
+  const offered = NEEDED.filter(([name]) => name !== 'set-attribute' || hasAttributes)
+    .filter(([, needed]) => mayDo(roles, needed))
+    .map(([name]) => ({
+      label: ACTIONS[name],
+      onClick: () => setAction(name),
+    }));
   const bar = (
     <SelectionBar
       label="Selected people"
@@ -119,6 +128,15 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
           label={ACTIONS[action]}
           client={filter.client}
           onSelect={(groups) => run({ action, groups })}
+          onClose={close}
+        />
+      )}
+      {action === 'set-attribute' && client !== undefined && (
+        <AttributeModal
+          title={`${ACTIONS[action]}: ${people}`}
+          client={client}
+          selected={selection.selected}
+          onSelect={(change) => run({ action, client, ...change })}
           onClose={close}
         />
       )}

@@ -6,7 +6,10 @@ import type { conditionsOf } from './people-filter.ts';
 import type { Selected } from './use-selection.ts';
 
 type Input = Extract<Inputs['users']['bulkUpdate'], object>;
-export type BulkChange = Pick<Input, 'action' | 'apps' | 'groups' | 'reason'> & {
+export type BulkChange = Pick<
+  Input,
+  'action' | 'apps' | 'groups' | 'reason' | 'client' | 'attribute' | 'value'
+> & {
   /** The end of new grants. */
   expires_at?: Date | null | undefined;
 };

@@ -160,7 +160,15 @@ const faultOf = ({ instancePath, keyword, params, message = 'is invalid' }: Erro
     return { key: String(params.missingProperty), message: 'is required' };
   const allowed = keyword === 'enum' ? listOf(params.allowedValues) : null;
   const text = allowed === null ? message : `must be one of ${allowed}`;
-  return { key, message: path.length > 0 ? `${text} (at ${path.join('/')})` : text };
+  return { key, message: path.length > 0 ? `${text} (${placeOf(path)})` : text };
+};
+
+/** `item 1`, or in other cases a path. */
+const placeOf = (path: readonly string[]): string => {
+  const [first] = path;
+  return path.length === 1 && /^\d+$/.test(first ?? '')
+    ? `item ${Number(first) + 1}`
+    : `at ${path.join('/')}`;
 };
 
 const MAX_LISTED = 10;

@@ -91,16 +91,22 @@ const valueOfGroups = (
   };
 };
 
-const faultsOf = (schemas: Schemas, values: Values, unknown: readonly string[]): Fault[] => [
-  ...unknown.map((key) => ({ key, message: 'is no attribute of this client or its apps' })),
-  ...(schemas.app?.check(values) ?? []),
-  ...(schemas.client?.check(values) ?? []),
-  ...Object.entries(schemas.app?.properties ?? {}).flatMap(([key, attribute]) =>
-    attribute['x-steward']?.values_from === 'client' && !Object.hasOwn(schemas.client?.properties ?? {}, key)
-      ? { key, message: 'takes only values that the client lists, and the client lists none' }
-      : [],
-  ),
-];
+/** Each once, although the package and the client may find the same. */
+const faultsOf = (schemas: Schemas, values: Values, unknown: readonly string[]): Fault[] => {
+  const faults = [
+    ...unknown.map((key) => ({ key, message: 'is no attribute of this client or its apps' })),
+    ...(schemas.app?.check(values) ?? []),
+    ...(schemas.client?.check(values) ?? []),
+    ...unlistedIn(schemas),
+  ];
+  return [...new Map(faults.map((fault) => [`${fault.key} ${fault.message}`, fault])).values()];
+};
+
+const unlistedIn = ({ app, client }: Schemas): Fault[] =>
+  Object.entries(app?.properties ?? {})
+    .filter(([, attribute]) => attribute['x-steward']?.values_from === 'client')
+    .filter(([key]) => !Object.hasOwn(client?.properties ?? {}, key))
+    .map(([key]) => ({ key, message: 'takes only values that the client lists, and the client lists none' }));
 
 const NAMES: Record<Layer, string> = {
   package: 'the package',
@@ -114,8 +120,8 @@ const NAMES: Record<Layer, string> = {
 
 /** What to change, for an admin: `Set region for the person, one of their groups, or in the grant.` */
 export const fixOf = ({ faults, attributes }: Outcome): string =>
-  faults
-    .map(({ key }) => {
+  [...new Set(faults.map(({ key }) => key))]
+    .map((key) => {
       const found = attributes.find((attribute) => attribute.key === key);
       if (!found) return `Set ${key}, or remove it, for the person, in their groups, or in the grant.`;
       const places = found.sources.map(({ from, name }) =>

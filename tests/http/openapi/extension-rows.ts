@@ -50,6 +50,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutErasures(app)),
   ...aboutApps,
   ...(await aboutSavedFilters(app)),
+  ...(await aboutDataPermissions(app)),
   ...(await aboutTickets(app)),
   ...(await aboutLooks(app)),
   ...(await aboutAccessViews(app)),
@@ -463,6 +464,23 @@ const aboutApps: Row[] = [
   { line: 'GET /jb/usage/summary/?client=1', as: ACME },
   { line: `POST /jb/apps/${SALES}/usage/`, as: ACME, body: { email: ADA, action: 'STACK_ACCESS' } },
 ];
+
+const aboutDataPermissions = async (app: TestApp): Promise<Row[]> => {
+  const schema = { properties: { region: { type: 'array', default: ['North'] } } };
+  await addRows(app, 'fetched_packages', {
+    ...{ slug: 'sales', version: '9.0.0', sha256: 'f'.repeat(64), size_bytes: 1, fetched_at: app.clock.now() },
+    manifest: { slug: 'sales', version: '9.0.0', label: 'Sales', attributes: schema },
+  });
+  const value = { emails: [ADA], attribute: 'region', value: ['South'] };
+  return [
+    { line: 'PUT /jb/clients/1/attributes/', as: ACME, body: { schema, mode: 'warn' } },
+    { line: 'GET /jb/clients/1/attributes/', as: ACME },
+    { line: 'POST /jb/clients/1/attributes/preview/', as: ACME, body: value },
+    { line: `GET /jb/users/${ADA}/data-permissions/${SALES}/`, as: ACME },
+    { line: `GET /jb/apps/${SALES}/data-permissions/`, as: ACME },
+    { line: `GET /jb/apps/${SALES}/load-preview/`, as: ACME },
+  ];
+};
 
 const aboutSavedFilters = async (app: TestApp): Promise<Row[]> => {
   const path = '/hashr/saved_global_filters/';

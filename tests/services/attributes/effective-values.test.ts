@@ -57,7 +57,7 @@ values('have faults if they are missing, of a wrong type, not allowed, unknown o
   assert.equal(faultsOf({}), ['region is required']);
   assert.equal(faultsOf({ membership: { region: 'North' } }), ['region must be array']);
   assert.equal(faultsOf({ membership: { region: ['Nroth'] } }), [
-    'region must be one of North, South (at 0)',
+    'region must be one of North, South (item 1)',
   ]);
   assert.equal(faultsOf({ membership: { region: null } }), ['region must be array']);
   assert.equal(faultsOf({ membership: { region: [] } }, ['regoin']), [
