@@ -87,9 +87,7 @@ const columnsOf = (roles: readonly AppRole[]): Column<Row>[] => [
     width: 'minmax(9rem, 2fr)',
     onPhone: 'plain',
     cell: ({ faults }) =>
-      faults === '' ? (
-        <Dash />
-      ) : (
+      faults !== '' && (
         <Text span fz="inherit" c="var(--mantine-color-error)" title={faults}>
           {faults}
         </Text>

@@ -69,7 +69,7 @@ export const GrantGiven = ({ app, client, value, onChange, error }: Props) => {
       ) : (
         declared.attributes.length > 0 && (
           <div>
-            <Button variant="subtle" size="compact-sm" onClick={() => setOpen(true)}>
+            <Button variant="default" size="xs" onClick={() => setOpen(true)}>
               Data permissions in {label}…
             </Button>
           </div>
