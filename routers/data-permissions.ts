@@ -5,7 +5,7 @@ import { ATTRIBUTE_MODES } from '../src/services/attributes/given-values.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { appName } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Extra, FreeValue } from './schemas/fields.ts';
+import { ANY_JSON, Extra, FreeValue } from './schemas/fields.ts';
 import { AppKey, ByApp, ById, EmailKey } from './schemas/keys.ts';
 import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Output } from './schemas/outputs.ts';
@@ -28,7 +28,7 @@ const AttributesOutput = Output('ClientAttributes', {
   mode: Mode,
   /** The apps whose packages declare data permissions or roles. */
   apps: z.array(
-    z.object({
+    Output('AppAttributes', {
       ...appName,
       schema: AnyObject.nullable(),
       roles: z.array(z.object({ key: z.string(), label: z.string(), description: z.string() })),
@@ -56,8 +56,7 @@ const SchemaChangesOutput = Output('SchemaChanges', {
 
 const Sources = z.array(z.object({ from: z.enum(LAYERS), name: z.string().nullable() }));
 
-/** Free JSON; over tRPC as it is. */
-const AnyValue = z.unknown();
+const AnyValue = z.unknown().meta({ json: ANY_JSON });
 
 const PersonDataOutput = Output('PersonDataPermissions', {
   /** Whether the app opens for the person. */

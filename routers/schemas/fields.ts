@@ -81,6 +81,9 @@ export const Extra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true } });
 
+/** As JSON Schema. */
+export const ANY_JSON = { type: ['string', 'number', 'boolean', 'array', 'object', 'null'] as const };
+
 /** Any JSON, or nothing. */
 export const FreeValue = z
   .unknown()
@@ -88,6 +91,7 @@ export const FreeValue = z
     (value) => value === undefined || findJsonProblem({ value }) === null,
     'Must be JSON of at most 64 KiB.',
   )
+  .meta({ json: ANY_JSON })
   .optional();
 
 /** An input without required fields: tRPC calls need no argument. */

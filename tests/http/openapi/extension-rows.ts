@@ -468,7 +468,13 @@ const aboutApps: Row[] = [
 const aboutDataPermissions = async (app: TestApp): Promise<Row[]> => {
   const schema = { properties: { region: { type: 'array', default: ['North'] } } };
   await addRows(app, 'fetched_packages', {
-    ...{ slug: 'sales', version: '9.0.0', sha256: 'f'.repeat(64), size_bytes: 1, fetched_at: app.clock.now() },
+    ...{
+      slug: 'sales',
+      version: '9.0.0',
+      sha256: 'f'.repeat(64),
+      size_bytes: 1,
+      fetched_at: app.clock.now(),
+    },
     manifest: { slug: 'sales', version: '9.0.0', label: 'Sales', attributes: schema },
   });
   const value = { emails: [ADA], attribute: 'region', value: ['South'] };
