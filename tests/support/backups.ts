@@ -89,7 +89,7 @@ export const makeDemoBackup = async (folder: Folder): Promise<{ file: string; to
   });
   assert.is(code, 0, stderr);
   const [, file = ''] =
-    /^Wrote (\S+): [\d,]+ rows of \d+ tables, 5 packages, [\d.]+ MB\.\n$/.exec(stdout) ?? [];
+    /^Wrote (\S+): [\d,]+ rows of \d+ tables, 6 packages, [\d.]+ MB\.\n$/.exec(stdout) ?? [];
   assert.ok(file, stdout);
   return { file, token };
 };

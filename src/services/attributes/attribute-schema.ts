@@ -1,5 +1,5 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import { createRequire } from 'node:module';
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import { z } from 'zod';
 import { parseJson } from '../../lib/exact-json.ts';
 
@@ -113,23 +113,33 @@ export type CompiledSchema = {
   check: (values: Readonly<Record<string, unknown>>) => Fault[];
 };
 
-const ajv = new Ajv2020({
-  allErrors: true,
-  meta: false,
-  validateSchema: false,
-  strictTypes: false,
-  strictTuples: false,
-  allowUnionTypes: true,
-  keywords: ['x-steward'],
-  // The cache below holds the schemas.
-  addUsedSchema: false,
-});
-addFormats.default(ajv, [...FORMATS]);
+/** Loaded on first use: it takes 30 ms that installations without such a schema never need. Decisions about access cannot wait for an import. */
+const require = createRequire(import.meta.url);
+let ajv: Ajv2020 | undefined;
+
+const loadAjv = (): Ajv2020 => {
+  if (ajv) return ajv;
+  const { Ajv2020: Ajv } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+  const { default: addFormats } = require('ajv-formats') as typeof import('ajv-formats');
+  ajv = new Ajv({
+    allErrors: true,
+    meta: false,
+    validateSchema: false,
+    strictTypes: false,
+    strictTuples: false,
+    allowUnionTypes: true,
+    keywords: ['x-steward'],
+    // The cache below holds the schemas.
+    addUsedSchema: false,
+  });
+  addFormats.default(ajv, [...FORMATS]);
+  return ajv;
+};
 
 const compile = (schema: AttributeSchema): CompiledSchema => {
   const { properties, required = [] } = schema;
-  const validate = ajv.compile<unknown>(comparable({ type: 'object', properties, required }) as object);
-  ajv.removeSchema(validate.schema as object);
+  const validate = loadAjv().compile<unknown>(comparable({ type: 'object', properties, required }) as object);
+  loadAjv().removeSchema(validate.schema as object);
   return {
     properties,
     required,
