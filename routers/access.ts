@@ -24,6 +24,8 @@ const AccessUserOutput = Output('AccessUser', {
   apps: z.array(z.string()),
   /** The apps among these that groups give: to revoke one, change the group. */
   apps_by_group: z.array(z.string()),
+  /** By app that declares roles, the keys of the user's. */
+  app_roles: z.array(Output('AccessRoles', { app: z.string(), roles: z.array(z.string()) })),
 });
 
 const AccessMatrixOutput = Output('AccessMatrix', {
@@ -114,6 +116,8 @@ const EffectiveAccessOutput = Output('EffectiveAccess', {
   granted_at: Instant.nullable(),
   grant_expires_at: Instant.nullable(),
   reason: z.string().nullable(),
+  /** Keys of the person's roles in the app. */
+  app_roles: z.array(z.string()),
 });
 
 export const accessRouter = router({

@@ -164,6 +164,10 @@ data(
       app_roles: { [SALES]: ['analyst'] },
     });
     assert.equal(claimsIn(await ticketOf(app, email)).app_roles, ['analyst']);
+    const listed = await app.as(ACME).access.effective({ app_id: SALES });
+    assert.equal(listed.find((row) => row.email === email)?.app_roles, ['analyst']);
+    const { users } = await app.as(ACME).access.matrix({ id: 1, search: email });
+    assert.equal(users[0]?.app_roles, [{ app: SALES, roles: ['analyst'] }]);
     await declareRoles(app, []);
     assert.equal(claimsIn(await ticketOf(app, email)).app_roles, []);
   },

@@ -4,12 +4,14 @@ import { z } from 'zod';
 import { parseJson } from '../../lib/exact-json.ts';
 
 /*
- * JSON Schema 2020-12 of data permissions. It has no references and no regular expressions, which could make a check slow. Unknown keywords
- * are refused: a mistyped one would allow everything.
+ * JSON Schema 2020-12 of data permissions, without what could make a check slow: references, regular expressions, `uniqueItems`, long enums.
+ * Unknown keywords are refused: a mistyped one would allow everything.
  */
 
 const MAX_ATTRIBUTES = 100;
 const MAX_CHARACTERS = 65_536;
+/** Each item of a list is compared with each. */
+const MAX_LISTED_VALUES = 1_000;
 const FORMATS = ['date', 'date-time', 'time', 'email', 'uri', 'uuid', 'ipv4', 'ipv6'] as const;
 
 const Type = z.enum(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
@@ -53,7 +55,7 @@ const Attribute: z.ZodType<Attribute> = z.lazy(() =>
     default: z.unknown().optional(),
     examples: z.array(z.unknown()).optional(),
     type: z.union([Type, z.array(Type).min(1)]).optional(),
-    enum: z.array(z.unknown()).min(1).optional(),
+    enum: z.array(z.unknown()).min(1).max(MAX_LISTED_VALUES).optional(),
     const: z.unknown().optional(),
     format: z.enum(FORMATS).optional(),
     minLength: Count.optional(),
@@ -65,7 +67,6 @@ const Attribute: z.ZodType<Attribute> = z.lazy(() =>
     items: Attribute.optional(),
     minItems: Count.optional(),
     maxItems: Count.optional(),
-    uniqueItems: z.boolean().optional(),
     properties: z.record(AttributeKey, Attribute).optional(),
     required: z.array(AttributeKey).optional(),
     additionalProperties: z.boolean().optional(),

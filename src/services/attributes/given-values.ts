@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { ATTRIBUTE_MODES, type AttributeMode } from '../../../entities/client.ts';
 import { type Condition, condition } from '../../db/kysely.ts';
-import { GROUP_ACCESS, liveGrants } from '../access/visibility.ts';
+import { canViewAll } from '../access/actor.ts';
+import { GROUP_ACCESS, liveGrants, type Viewer } from '../access/visibility.ts';
 import { schemaOf } from './attribute-schema.ts';
 import { effectiveValues, type Given, type Outcome, type Values } from './effective-values.ts';
 
@@ -48,13 +49,26 @@ export const unknownKeys = (now: Date, keys: RawBuilder<string[]>, isWanted: Con
         where gm.user_id = users.id and gr.client_id = apps.client_id) given
     where key <> all(${keys}) order by key) else '{}' end`;
 
-/** SQL: the roles in the app, in alphabetical order: of the grant and of groups, as far as the app declares them. */
-const appRoles = (now: Date) => sql<string[]>`case when apps.app_roles::text <> '[]' then array(
-  select distinct key from (
-    select unnest(g.app_roles) as key from ${liveGrants(now)} g where g.user_id = users.id and g.app_id = apps.id
-    union all select unnest(ga.app_roles) from ${GROUP_ACCESS} b join group_apps ga on ga.group_id = b.group_id and ga.app_id = b.app_id
-      where b.user_id = users.id and b.app_id = apps.id) given
-  where key in (select role ->> 'key' from json_array_elements(apps.app_roles) role) order by key) else '{}' end`;
+/** SQL: a table of the roles that grants and groups give users in apps, as far as the apps declare them. May contain duplicates. */
+export const givenAppRoles = (now: Date) => sql<{ user_id: number; app_id: string; role: string }>`(
+  select given.user_id, given.app_id, role from (
+    select user_id, app_id, app_roles from ${liveGrants(now)} g
+    union all select b.user_id, b.app_id, ga.app_roles
+      from ${GROUP_ACCESS} b join group_apps ga on ga.group_id = b.group_id and ga.app_id = b.app_id) given
+    join apps declaring on declaring.id = given.app_id
+    cross join unnest(given.app_roles) role
+  where role in (select declared ->> 'key' from json_array_elements(declaring.app_roles) declared))`;
+
+/** SQL: the roles of a row of `users` in a row of `apps`, in alphabetical order. Apps without roles cost nothing. */
+export const appRoles = (now: Date) => sql<string[]>`case when apps.app_roles::text <> '[]' then array(
+  select distinct role from ${givenAppRoles(now)} r where r.user_id = users.id and r.app_id = apps.id order by role) else '{}' end`;
+
+/**
+ * SQL: rows whose data permissions the viewer may see. Those of people who do not belong to the client are values of their account, which not
+ * everyone who sees the client may know.
+ */
+export const givenVisibleTo = (viewer: Viewer): Condition =>
+  canViewAll(viewer) ? condition`true` : condition`memberships.user_id is not null`;
 
 /** A row with these columns. */
 export type GivenRow = {
@@ -83,6 +97,8 @@ export type DataPermissions = {
 
 export const dataPermissionsOf = (row: GivenRow): DataPermissions => {
   const view = orNull(row.data_permissions);
+  // What a view replaces does not count, nor do its mistyped keys.
+  const unknown = view ? row.unknown_keys.filter((key) => Object.hasOwn(view, key)) : row.unknown_keys;
   const asGiven = view ?? orNull(row.extra);
   if (row.app_schema === null && row.client_schema === null)
     return { values: asGiven, outcome: null, isRefused: false };
@@ -91,7 +107,7 @@ export const dataPermissionsOf = (row: GivenRow): DataPermissions => {
   const outcome = effectiveValues(
     schemas,
     { groups: groups ?? [], claims, membership, grant, view },
-    row.unknown_keys,
+    unknown,
   );
   const isEnforced = row.attributes_mode === 'enforce';
   return {

@@ -8,7 +8,13 @@ import { isPerson, userVisibleTo } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import { schemaOf } from '../attributes/attribute-schema.ts';
 import { describeFaults, type Effective, fixOf } from '../attributes/effective-values.ts';
-import { dataPermissionsOf, isSensitiveIn, MASK, masked } from '../attributes/given-values.ts';
+import {
+  dataPermissionsOf,
+  givenVisibleTo,
+  isSensitiveIn,
+  MASK,
+  masked,
+} from '../attributes/given-values.ts';
 import { decideAccess, hasAccessToOne, type Opening, openingsByUser } from '../gate/app-access.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
@@ -25,6 +31,7 @@ export const createDataPermissions = ({ em, clock }: UnitOfWork) => ({
       .where('users.email', '=', email)
       .where('apps.id', '=', appId)
       .where(userVisibleTo(actor))
+      .where(givenVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('user'));
     const { values, outcome } = dataPermissionsOf(opening);
     const isShown = can(actor, 'manage-people', client);
@@ -76,6 +83,7 @@ const openingsOf = (em: Em, actor: Actor, now: Date, app: AppOfClient) =>
     .where('users.is_active', '=', true)
     .where(hasAccessToOne(now, app))
     .where(userVisibleTo(actor))
+    .where(givenVisibleTo(actor))
     .where(isPerson)
     .orderBy('users.email');
 

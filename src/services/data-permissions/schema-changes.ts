@@ -4,7 +4,7 @@ import { canonicalJson } from '../../lib/json-value.ts';
 import type { Actor } from '../access/actor.ts';
 import { isPerson, userVisibleTo } from '../access/visibility.ts';
 import { describeFaults } from '../attributes/effective-values.ts';
-import { dataPermissionsOf, type GivenRow, unknownKeys } from '../attributes/given-values.ts';
+import { dataPermissionsOf, type GivenRow, givenVisibleTo, unknownKeys } from '../attributes/given-values.ts';
 import { decideAccess, hasAccessToOne, type Opening, openingsByUser } from '../gate/app-access.ts';
 
 /** What an app gets about a person, and whether it opens. `detail`: what is wrong with the data permissions; empty if nothing is. */
@@ -77,6 +77,7 @@ async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, k
     .where('users.is_active', '=', true)
     .where(hasAccessToOne(now, { appId, clientId }))
     .where(userVisibleTo(actor))
+    .where(givenVisibleTo(actor))
     .where(emails ? isAnyOf('users.email', emails, 'varchar') : ALWAYS)
     .where(isPerson)
     .execute();

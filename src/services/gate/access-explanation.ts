@@ -18,7 +18,7 @@ import { addressOf } from '../accounts/addresses.ts';
 import { readTarget } from '../accounts/user-locks.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
 import { describeFaults, fixOf, type Outcome } from '../attributes/effective-values.ts';
-import { dataPermissionsOf, masked } from '../attributes/given-values.ts';
+import { appRoles, dataPermissionsOf, masked } from '../attributes/given-values.ts';
 import { ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
@@ -173,7 +173,7 @@ const peopleOf = (
       accessEndsAt(now).as('ends_at'),
     ])
     .select(addressOf(actor, sql`g.granted_by`, sql`g.granted_at`).as('granted_by'))
-    .select(['g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason'])
+    .select(['g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason', appRoles(now).as('app_roles')])
     .where('apps.id', '=', appId)
     .where('users.is_active', '=', true)
     .where(hasAccessToOne(now, { appId, clientId }))

@@ -12,6 +12,7 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { lockSuperusers, usersWithRoles } from '../accounts/user-locks.ts';
+import { givenAppRoles } from '../attributes/given-values.ts';
 import {
   type AccessChange,
   type GrantableApp,
@@ -58,6 +59,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
           appsByUser(client, clock.now()).as('given'),
           groupsByUser(client).as('groups'),
+          appRolesByUser(client, clock.now()).as('app_roles'),
         ])
         .limit(limit + 1)
         .execute(),
@@ -120,6 +122,13 @@ const appsByUser = (client: number, now: Date) => sql<Given>`(
 const groupsByUser = (client: number) => sql<number[]>`array(
   select gr.id from group_members gm join groups gr on gr.id = gm.group_id
   where gm.user_id = users.id and gr.client_id = ${client} order by gr.id)`;
+
+/** SQL: the roles of a row of `users` in the apps of a client that declare any. */
+const appRolesByUser = (client: number, now: Date) => sql<{ app: string; roles: string[] }[]>`(
+  select coalesce(json_agg(json_build_object('app', app_id, 'roles', roles) order by app_id), '[]') from (
+    select r.app_id, array_agg(distinct r.role order by r.role) as roles
+    from ${givenAppRoles(now)} r join apps a on a.id = r.app_id
+    where r.user_id = users.id and a.client_id = ${client} group by r.app_id) by_app)`;
 
 const MAX_FAULTS = 100;
 

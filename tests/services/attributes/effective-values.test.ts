@@ -94,6 +94,7 @@ schemas('refuse what a check could not rely on', () => {
     { properties: { region: { type: 'strng' } } },
     { properties: { region: { type: 'string', pattern: '(a+)+$' } } },
     { properties: { region: { $ref: '#' } } },
+    { properties: { region: { type: 'array', uniqueItems: true } } },
     { properties: { region: { type: 'string' } }, required: ['regoin'] },
     { properties: { region: { type: 'string', default: 3 } } },
     { properties: { 'no key': {} } },
