@@ -143,7 +143,7 @@ export const dataPermissionsRouter = router({
 
   previewLoad: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/load-preview/', {
     summary: 'Preview the data permissions of the package that the next load applies',
-    description: 'Whom its attributes would touch. 404 if no other package was fetched.',
+    description: 'Whom its attributes would touch. Nobody if no other package was fetched.',
   })
     .input(ByApp)
     .output(SchemaChangesOutput)

@@ -163,6 +163,16 @@ const INPUTS: Inputs = {
   'clients.updateFactorPolicy': (_app, n) => ({ id: 1, factor_grace_days: n % 300 }),
   'reminders.update': (_app, n) => ({ id: 1, access_days: n % 90 }),
   'clients.updateGate': (_app, n) => ({ id: 1, embed_origins: [`https://a${n}.test`] }),
+  'dataPermissions.setSchema': (_app, n) => ({
+    id: 1,
+    schema: { properties: { [`key${n}`]: {} } },
+    mode: 'warn',
+  }),
+  'dataPermissions.previewValue': async (app, n) => ({
+    id: 1,
+    emails: [await member(app, n)],
+    attribute: 'region',
+  }),
   'grants.create': async (app, n) => ({ app_id: CHURN, email: await member(app, n) }),
   'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),
   'grants.extend': async (app, n) => ({
@@ -396,6 +406,7 @@ const CHANGES_NOTHING = [
   'installationSso.test',
   'apps.previewMaintenance',
   'clients.previewInvitation',
+  'dataPermissions.previewValue',
   'tickets.introspect',
 ];
 

@@ -218,6 +218,11 @@ const CALLS: Record<string, Call[]> = {
     acme(({ grants }) => grants.remove({ app_id: SALES, email })),
     acme(({ grants }) => grants.remove({ app_id: FLEET, email }), 'not-found'),
   ],
+  'dataPermissions.previewValue': [
+    acme(({ dataPermissions: { previewValue } }) =>
+      previewValue({ id: 1, emails: [SHARED], attribute: 'region' }),
+    ),
+  ],
   'groups.create': [
     acme(({ groups }) => groups.create({ id: 1, name: 'Team', members: [SHARED], apps: [CHURN] })),
     acme(
@@ -297,6 +302,7 @@ const NAMES_NO_PERSON = Object.entries({
   domains: 'add remove verify vouch',
   groups: 'remove',
   installationSso: 'addDomain create remove removeDomain test update',
+  dataPermissions: 'setSchema',
   invitations: 'accept bulkUpdate copyLink preview resend revoke',
   mfa: 'addPasskey confirmTotp remove rename renewRecoveryCodes startPasskey startTotp',
   passwords: 'change reset verifyToken',

@@ -3,7 +3,6 @@ import type { AttributeMode } from '../../../entities/client.ts';
 import type { Em } from '../../db/kysely.ts';
 import { parseJson } from '../../lib/exact-json.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
-import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import { type AttributeSchema, schemaOf } from '../attributes/attribute-schema.ts';
@@ -47,13 +46,13 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
   },
 
   /**
-   * What the package that the next load applies would change for each person.
+   * What the package that the next load applies would change for each person; nothing if none was fetched.
    * @throws Problem `not-found`, `forbidden`
    */
   previewLoad: async (actor: Actor, appId: string): Promise<SchemaChanges> => {
     const { slug, client_id: clientId } = await requireViewableApp(em, actor, clock.now(), appId);
     const staged = await em.fork().findOne(FetchedPackage, { slug }, { orderBy: { id: 'desc' } });
-    if (!staged) throw notFound('fetched package');
+    if (!staged) return { touched: 0, losing: 0, gaining: 0, people: [] };
     const { attributes } = PackageManifest.parse(staged.manifest);
     const app_schema = attributes ? JSON.stringify(attributes) : null;
     const { client, apps } = await readSchemas(em, clientId);

@@ -199,8 +199,8 @@ table('allow what the tables of roles say, and show nothing of other clients', a
 });
 
 const ON_PEOPLE: readonly string[] = ['people', 'grants', 'credentials', 'logins', 'settings'];
-/** A new group, whose members only gain apps. */
-const NOT_ON_PEOPLE = new Set(['groups.create']);
+/** A new group, whose members only gain apps, and a preview, which changes nothing. */
+const NOT_ON_PEOPLE = new Set(['groups.create', 'dataPermissions.previewValue']);
 
 table('let nobody act on people with more rights', async ({ app }) => {
   const wrong: string[] = [];
