@@ -45,7 +45,7 @@ demo('opens an app with the rows that the data permissions of the user allow', a
   assert.match(await open('ada@acme.test'), 'show you 6 of 12 rows: region is North or West.');
   assert.match(await open('grace@acme.test'), 'show you 3 of 12 rows: region is South.');
   const ofRoot = await open('root@steward.test');
-  assert.match(ofRoot, 'You have no data permissions, so you see all 12 rows.');
+  assert.match(ofRoot, 'show you 12 of 12 rows: region is North, South, West, or East.');
   assert.match(ofRoot, 'Roles: superuser.');
 });
 
