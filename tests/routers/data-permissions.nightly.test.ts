@@ -39,9 +39,12 @@ const DEFAULTS: Record<Kind, unknown> = { list: ['a'], single: ['b'], text: 'b',
 const KIND_OF: Record<string, Kind> = { one: 'list', two: 'text', three: 'number', four: 'single' };
 const KEYS = Object.keys(KIND_OF);
 
-const attribute = fc.record({ isRequired: fc.boolean(), hasDefault: fc.boolean() });
+const attribute = fc.record({
+  isRequired: fc.integer({ min: 0, max: 3 }).map((number) => number === 0),
+  hasDefault: fc.boolean(),
+});
 const declared = fc
-  .dictionary(fc.constantFrom(...KEYS), attribute, { minKeys: 1, maxKeys: 3, noNullPrototype: true })
+  .dictionary(fc.constantFrom(...KEYS), attribute, { minKeys: 2, maxKeys: 4, noNullPrototype: true })
   .map((attributes) =>
     Object.fromEntries(
       Object.entries(attributes).map(([name, one]) => [name, { ...one, kind: KIND_OF[name] ?? 'list' }]),
@@ -57,13 +60,13 @@ const VALID: Record<Kind, unknown[]> = {
 };
 const wrong = fc.constantFrom<unknown>(['x'], 'x', 0, 1.5, null, true, {}, [['a']], '1');
 const ofKind = (kind: Kind) =>
-  fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...VALID[kind]) }, { weight: 1, arbitrary: wrong });
+  fc.oneof({ weight: 150, arbitrary: fc.constantFrom(...VALID[kind]) }, { weight: 1, arbitrary: wrong });
 /** `oen` is mistyped. */
 const values = fc
   .record(
     {
       ...Object.fromEntries(Object.entries(KIND_OF).map(([name, kind]) => [name, ofKind(kind)])),
-      oen: fc.integer({ min: 0, max: 11 }).map((number) => (number === 0 ? 'a' : undefined)),
+      oen: fc.integer({ min: 0, max: 99 }).map((number) => (number === 0 ? 'a' : undefined)),
     },
     { requiredKeys: [] },
   )
