@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeForm, isJsonObject } from '../src/lib/json-value.ts';
 import { AttributeKey, AttributeSchema } from '../src/services/attributes/attribute-schema.ts';
 import { LAYERS } from '../src/services/attributes/effective-values.ts';
 import { ATTRIBUTE_MODES } from '../src/services/attributes/given-values.ts';
@@ -56,7 +57,13 @@ const SchemaChangesOutput = Output('SchemaChanges', {
 
 const Sources = z.array(z.object({ from: z.enum(LAYERS), name: z.string().nullable() }));
 
-const AnyValue = z.unknown().meta({ json: ANY_JSON });
+/** Marks objects as free-form: a key may be `__proto__`. */
+const freeValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(freeValue);
+  return isJsonObject(value) ? freeForm(value) : value;
+};
+
+const AnyValue = z.unknown().transform(freeValue).meta({ json: ANY_JSON });
 
 const PersonDataOutput = Output('PersonDataPermissions', {
   /** Whether the app opens for the person. */

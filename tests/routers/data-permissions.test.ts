@@ -112,6 +112,26 @@ data('are given by nobody to themselves', async ({ app }) => {
 
   const change = { id: 1, group_id, attributes: { region: ['North'] } };
   await rejectsWith(app.as(manager).groups.update(change), 'forbidden');
+  await rejectsWith(app.as(manager).groups.update({ id: 1, group_id, apps: [CHURN] }), 'forbidden');
+  await rejectsWith(app.as(manager).groups.remove({ id: 1, group_id }), 'forbidden');
+
+  const opener = await addMember(app);
+  await app.as(ACME).roles.setInClient({ id: 1, email: opener, roles: ['app-manager'] });
+  const view = { app: 'sales', user: opener, data_permissions: { region: ['North', 'South'] } };
+  await rejectsWith(app.as(opener).accessViews.create(view), 'invalid-input');
+});
+
+data('that PostgreSQL cannot read close the app to this person alone', async ({ app }) => {
+  const email = await addMember(app);
+  await setSchema(app, SCHEMA);
+  await setExtra(app, GRACE, { region: ['South'] });
+  await setExtra(app, email, { region: ['South'], note: '\0', constructor: 1 });
+
+  await rejectsWith(app.as(email).apps.openTicket({ app_id: SALES }), 'attributes-invalid');
+  const { statusCode } = await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: email, payload: {} });
+  assert.is(statusCode, 403);
+  const rows = await app.as(ACME).dataPermissions.ofApp({ app_id: SALES });
+  assert.ok(rows.find((row) => row.email === GRACE)?.allowed);
 });
 
 data('by a new schema: the preview lists who would lose access, and changes nothing', async ({ app }) => {

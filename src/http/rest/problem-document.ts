@@ -106,7 +106,7 @@ export const problemOfHttpError = (error: unknown): Problem => {
 
 /** One entry per field. The message of a nested error (`apps.1`) starts with its path. */
 export const errorsByField = (fields: FieldErrors): Record<string, string[]> => {
-  const errors: Record<string, string[]> = {};
+  const errors: Record<string, string[]> = Object.create(null); // a field may be called `constructor`
   for (const [path, messages] of Object.entries(fields)) {
     const [field = '', ...nested] = path.split('.');
     const prefix = nested.length > 0 ? `${path}: ` : '';

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import { z } from 'zod';
 import { parseJson } from '../../lib/exact-json.ts';
+import { isStorableText } from '../../lib/json-value.ts';
 
 /*
  * JSON Schema 2020-12 of data permissions, without what could make a check slow: references, regular expressions, `uniqueItems`, long enums.
@@ -9,9 +10,9 @@ import { parseJson } from '../../lib/exact-json.ts';
  */
 
 const MAX_ATTRIBUTES = 100;
-const MAX_CHARACTERS = 65_536;
-/** Each item of a list is compared with each. */
-const MAX_LISTED_VALUES = 1_000;
+const MAX_CHARACTERS = 16_384;
+/** Of all enums of a schema, and of the nodes of a value: each is compared with each. */
+const MAX_VALUES = 1_000;
 const FORMATS = ['date', 'date-time', 'time', 'email', 'uri', 'uuid', 'ipv4', 'ipv6'] as const;
 
 const Type = z.enum(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
@@ -55,7 +56,7 @@ const Attribute: z.ZodType<Attribute> = z.lazy(() =>
     default: z.unknown().optional(),
     examples: z.array(z.unknown()).optional(),
     type: z.union([Type, z.array(Type).min(1)]).optional(),
-    enum: z.array(z.unknown()).min(1).max(MAX_LISTED_VALUES).optional(),
+    enum: z.array(z.unknown()).min(1).optional(),
     const: z.unknown().optional(),
     format: z.enum(FORMATS).optional(),
     minLength: Count.optional(),
@@ -70,7 +71,7 @@ const Attribute: z.ZodType<Attribute> = z.lazy(() =>
     properties: z.record(AttributeKey, Attribute).optional(),
     required: z.array(AttributeKey).optional(),
     additionalProperties: z.boolean().optional(),
-    anyOf: z.array(Attribute).min(1).optional(),
+    anyOf: z.array(Attribute).min(1).max(10).optional(),
     'x-steward': Hints.optional(),
   }),
 );
@@ -88,9 +89,11 @@ export const AttributeSchema = z
       context.addIssue({ code: 'custom', message, path, input: schema });
     const keys = Object.keys(schema.properties);
     if (keys.length > MAX_ATTRIBUTES) refuse(`has more than ${MAX_ATTRIBUTES} attributes`, 'properties');
-    if (JSON.stringify(schema).length > MAX_CHARACTERS) return refuse('is larger than 64 KiB');
+    if (JSON.stringify(schema).length > MAX_CHARACTERS) return refuse('is larger than 16 KiB');
     for (const key of schema.required ?? [])
       if (!keys.includes(key)) refuse(`names ${key}, which is not among the properties`, 'required');
+    if (!isStorableText(JSON.stringify(schema).replaceAll('\\u0000', '\0'))) return refuse('has a NUL');
+    if (countEnums(schema) > MAX_VALUES) return refuse(`lists more than ${MAX_VALUES} values`);
     try {
       const { check } = compile(schema);
       for (const [key, { default: value }] of Object.entries(schema.properties))
@@ -101,6 +104,13 @@ export const AttributeSchema = z
       refuse(error.message.slice(0, 500));
     }
   });
+
+/** All values of all enums. */
+const countEnums = (node: unknown): number => {
+  if (typeof node !== 'object' || node === null) return 0;
+  const own = 'enum' in node && Array.isArray(node.enum) ? node.enum.length : 0;
+  return Object.values(node).reduce((sum: number, inner) => sum + countEnums(inner), own);
+};
 
 export type AttributeSchema = z.output<typeof AttributeSchema>;
 
@@ -124,6 +134,8 @@ const loadAjv = (): Ajv2020 => {
   const { default: addFormats } = require('ajv-formats') as typeof import('ajv-formats');
   ajv = new Ajv({
     allErrors: true,
+    // Otherwise, `constructor` would be a property of every object.
+    ownProperties: true,
     meta: false,
     validateSchema: false,
     strictTypes: false,
@@ -145,31 +157,42 @@ const compile = (schema: AttributeSchema): CompiledSchema => {
     properties,
     required,
     check: (values) => {
-      const own = Object.fromEntries(
-        Object.entries(values).filter(([key]) => Object.hasOwn(properties, key)),
-      );
-      return validate(comparable(own)) ? [] : (validate.errors ?? []).map(faultOf);
+      const own = Object.entries(values).filter(([key]) => Object.hasOwn(properties, key));
+      const tooLong = own.filter(([, value]) => countNodes(value) > MAX_VALUES).map(([key]) => key);
+      if (tooLong.length > 0)
+        return tooLong.map((key) => ({ key, message: `has more than ${MAX_VALUES} values` }));
+      if (validate(comparable(Object.fromEntries(own)))) return [];
+      return (validate.errors ?? []).slice(0, MAX_FAULTS).map((error) => faultOf(error, properties));
     },
   };
 };
 
+const countNodes = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, inner) => sum + countNodes(inner), 1)
+    : 1;
+
 /**
- * Ajv compares doubles. Integers beyond ±(2⁵³ − 1), which are bigints, become text, so that each digit counts: `enum` matches them, and
- * `type: integer` does not.
+ * Ajv compares doubles. Integers beyond ±(2⁵³ − 1), which are bigints, become objects, so that each digit counts: `enum` and `const` match
+ * them, and no type of numbers or texts does.
  */
 const comparable = (value: unknown): unknown => {
-  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'bigint') return { 'integer beyond 2^53': String(value) };
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, comparable(inner)]));
 };
 
 /** Says nothing of the value, which may be sensitive. */
-const faultOf = ({ instancePath, keyword, params, message = 'is invalid' }: ErrorObject): Fault => {
+const faultOf = (
+  { instancePath, keyword, params, message = 'is invalid' }: ErrorObject,
+  properties: CompiledSchema['properties'],
+): Fault => {
   const [, key = '', ...path] = instancePath.split('/');
   if (keyword === 'required' && key === '')
     return { key: String(params.missingProperty), message: 'is required' };
-  const allowed = keyword === 'enum' ? listOf(params.allowedValues) : null;
+  const isSensitive = properties[key]?.['x-steward']?.sensitive === true;
+  const allowed = keyword === 'enum' && !isSensitive ? listOf(params.allowedValues) : null;
   const text = allowed === null ? message : `must be one of ${allowed}`;
   return { key, message: path.length > 0 ? `${text} (${placeOf(path)})` : text };
 };
@@ -182,6 +205,7 @@ const placeOf = (path: readonly string[]): string => {
     : `at ${path.join('/')}`;
 };
 
+const MAX_FAULTS = 20;
 const MAX_LISTED = 10;
 
 const listOf = (values: unknown): string => {
@@ -192,7 +216,7 @@ const listOf = (values: unknown): string => {
   return all.slice(0, MAX_LISTED).join(', ') + more;
 };
 
-const MAX_COMPILED = 1_000;
+const MAX_COMPILED = 200;
 const compiled = new Map<string, CompiledSchema>();
 
 /** Compiles the text of a schema that was accepted before. The last ones are kept: each decision about an app needs its schema. */

@@ -36,8 +36,8 @@ export type Outcome = { values: Record<string, unknown>; attributes: Effective[]
 
 type Schemas = { app: CompiledSchema | null; client: CompiledSchema | null };
 
-/** @param unknown keys of the given values that neither the client nor a package of an app of the client declares */
-export const effectiveValues = (schemas: Schemas, given: Given, unknown: readonly string[]): Outcome => {
+/** @param declared keys that the client or a package of one of its apps declares; others are mistyped */
+export const effectiveValues = (schemas: Schemas, given: Given, declared: readonly string[]): Outcome => {
   const keys = new Set(
     [schemas.client, schemas.app].flatMap((schema) => Object.keys(schema?.properties ?? {})),
   );
@@ -47,7 +47,17 @@ export const effectiveValues = (schemas: Schemas, given: Given, unknown: readonl
     if (first) attributes.push({ key, ...first, overrides });
   }
   const values = Object.fromEntries(attributes.map(({ key, value }) => [key, value]));
-  return { values, attributes, faults: faultsOf(schemas, values, unknown) };
+  return { values, attributes, faults: faultsOf(schemas, values, unknownIn(given, declared)) };
+};
+
+/** What an access view replaces does not count, nor do its mistyped keys. Read here, because PostgreSQL cannot read keys beside a NUL. */
+const unknownIn = (
+  { view, membership, claims, grant, groups }: Given,
+  declared: readonly string[],
+): string[] => {
+  const layers = view ? [view] : [membership, claims, grant, ...groups.map(({ values }) => values)];
+  const keys = new Set(layers.flatMap((values) => Object.keys(values ?? {})));
+  return [...keys].filter((key) => !declared.includes(key)).sort();
 };
 
 /** The values of an attribute, the strongest first. */
@@ -60,7 +70,7 @@ const layersOf = (schemas: Schemas, given: Given, key: string): Valued[] => {
         valueIn(grant, key, 'grant'),
         valueIn(membership, key, 'membership'),
         valueIn(claims, key, 'claim'),
-        valueOfGroups(given.groups, key, app ?? client),
+        valueOfGroups(given.groups, key, [app, client]),
       ];
   const defaults = [defaultOf(client, 'client'), defaultOf(app, 'package')];
   return [...own, ...defaults].filter((valued) => valued !== null);
@@ -76,11 +86,13 @@ const defaultOf = (attribute: Attribute | undefined, from: Layer): Valued | null
 const valueOfGroups = (
   groups: Given['groups'],
   key: string,
-  attribute: Attribute | undefined,
+  declared: readonly (Attribute | undefined)[],
 ): Valued | null => {
   const having = groups.filter(({ values }) => Object.hasOwn(values, key));
   const lists = having.map(({ values }) => values[key]).filter((value) => Array.isArray(value));
-  const areUnited = lists.length === having.length && attribute?.['x-steward']?.multiple !== false;
+  const areUnited =
+    lists.length === having.length &&
+    declared.every((attribute) => attribute?.['x-steward']?.multiple !== false);
   const counting = areUnited ? having : having.slice(0, 1);
   const [first] = counting;
   if (!first) return null;
@@ -91,7 +103,9 @@ const valueOfGroups = (
   };
 };
 
-/** Each once, although the package and the client may find the same. */
+const MAX_FAULTS = 20;
+
+/** The first ones, each once, although the package and the client may find the same. */
 const faultsOf = (schemas: Schemas, values: Values, unknown: readonly string[]): Fault[] => {
   const faults = [
     ...unknown.map((key) => ({ key, message: 'is no attribute of this client or its apps' })),
@@ -99,13 +113,19 @@ const faultsOf = (schemas: Schemas, values: Values, unknown: readonly string[]):
     ...(schemas.client?.check(values) ?? []),
     ...unlistedIn(schemas),
   ];
-  return [...new Map(faults.map((fault) => [`${fault.key} ${fault.message}`, fault])).values()];
+  return [...new Map(faults.map((fault) => [`${fault.key} ${fault.message}`, fault])).values()].slice(
+    0,
+    MAX_FAULTS,
+  );
 };
+
+const hasList = (attribute: Attribute | undefined): boolean =>
+  attribute?.enum !== undefined || attribute?.items?.enum !== undefined;
 
 const unlistedIn = ({ app, client }: Schemas): Fault[] =>
   Object.entries(app?.properties ?? {})
     .filter(([, attribute]) => attribute['x-steward']?.values_from === 'client')
-    .filter(([key]) => !Object.hasOwn(client?.properties ?? {}, key))
+    .filter(([key]) => !hasList(client?.properties[key]))
     .map(([key]) => ({ key, message: 'takes only values that the client lists, and the client lists none' }));
 
 const NAMES: Record<Layer, string> = {

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { ATTRIBUTE_MODES, type AttributeMode } from '../../../entities/client.ts';
 import { type Condition, condition } from '../../db/kysely.ts';
 import { canViewAll } from '../access/actor.ts';
@@ -24,7 +24,7 @@ export const givenColumns = (now: Date, isWanted = HAS_SCHEMA) =>
     sql<Values | null>`memberships.claims`.as('claims'),
     sql<Given['groups'] | null>`case when ${isWanted} then ${GROUP_VALUES} end`.as('group_values'),
     sql<Values | null>`case when ${isWanted} then ${grantValues(now)} end`.as('grant_values'),
-    unknownKeys(now, sql`clients.attribute_keys`, isWanted).as('unknown_keys'),
+    sql<string[]>`case when ${isWanted} then clients.attribute_keys else '{}' end`.as('declared_keys'),
     appRoles(now).as('app_roles'),
   ] as const;
 
@@ -36,18 +36,6 @@ const GROUP_VALUES = sql`(
 
 const grantValues = (now: Date) => sql`(
   select g.attributes from ${liveGrants(now)} g where g.user_id = users.id and g.app_id = apps.id)`;
-
-/** SQL: the keys of all values that are not among these. */
-export const unknownKeys = (now: Date, keys: RawBuilder<string[]>, isWanted: Condition) =>
-  sql<string[]>`case when ${isWanted} then array(
-    select distinct key from (
-      select json_object_keys(coalesce(memberships.extra, users.extra)) as key
-      union all select json_object_keys(memberships.claims)
-      union all select json_object_keys(${grantValues(now)})
-      union all select json_object_keys(access_views.data_permissions)
-      union all select json_object_keys(gr.attributes) from group_members gm join groups gr on gr.id = gm.group_id
-        where gm.user_id = users.id and gr.client_id = apps.client_id) given
-    where key <> all(${keys}) order by key) else '{}' end`;
 
 /** SQL: a table of the roles that grants and groups give users in apps, as far as the apps declare them. May contain duplicates. */
 export const givenAppRoles = (now: Date) => sql<{ user_id: number; app_id: string; role: string }>`(
@@ -78,7 +66,8 @@ export type GivenRow = {
   group_values: Given['groups'] | null;
   claims: Values | null;
   grant_values: Values | null;
-  unknown_keys: string[];
+  /** By the client or a package of one of its apps. Other keys are mistyped. */
+  declared_keys: string[];
   /** Of the membership, or of the account of a person who does not belong to the client. */
   extra: Record<string, unknown> | null;
   /** Of the access view. */
@@ -97,8 +86,6 @@ export type DataPermissions = {
 
 export const dataPermissionsOf = (row: GivenRow): DataPermissions => {
   const view = orNull(row.data_permissions);
-  // What a view replaces does not count, nor do its mistyped keys.
-  const unknown = view ? row.unknown_keys.filter((key) => Object.hasOwn(view, key)) : row.unknown_keys;
   const asGiven = view ?? orNull(row.extra);
   if (row.app_schema === null && row.client_schema === null)
     return { values: asGiven, outcome: null, isRefused: false };
@@ -107,7 +94,7 @@ export const dataPermissionsOf = (row: GivenRow): DataPermissions => {
   const outcome = effectiveValues(
     schemas,
     { groups: groups ?? [], claims, membership, grant, view },
-    unknown,
+    row.declared_keys,
   );
   const isEnforced = row.attributes_mode === 'enforce';
   return {

@@ -29,6 +29,7 @@ export const requireValidValues = async (
     ...keys.filter((key) => !isDeclared(key)).map((key) => ({ key, message: 'is no attribute here' })),
     ...schemas.flatMap(({ check }) => check(values)).filter(({ key }) => keys.includes(key)),
   ];
+  if (JSON.stringify(values).includes('\\u0000')) throw invalid({ attributes: ['Must not have a NUL.'] });
   const messages = [...new Set(faults.map(({ key, message }) => `${key} ${message}.`))];
   if (messages.length > 0) throw invalid({ attributes: messages });
 };

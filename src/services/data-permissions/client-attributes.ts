@@ -82,7 +82,7 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
       emails,
       appIds: apps.map(({ id }) => id),
       keys: keysOf([client.schema, ...apps.map(({ schema }) => schema)]),
-      change: ({ extra, unknown_keys: unknown }) => changedValue(extra, unknown, attribute, value),
+      change: ({ extra }) => ({ extra: changedValue(extra, attribute, value) }),
     });
   },
 
@@ -107,13 +107,9 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
 
 type NewValue = { emails: readonly string[]; attribute: string; value: unknown };
 
-const changedValue = (extra: Values | null, unknown: readonly string[], key: string, value: unknown) => {
+const changedValue = (extra: Values | null, key: string, value: unknown) => {
   const { [key]: _, ...others } = extra ?? {};
-  return {
-    extra: value === undefined ? others : { ...others, [key]: value },
-    // A value can only be set for a known attribute.
-    unknown_keys: unknown.filter((other) => other !== key),
-  };
+  return value === undefined ? others : { ...others, [key]: value };
 };
 
 const declaredIn = async (em: Em, clientId: number) => {

@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import type { Actor } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { isPerson, userVisibleTo } from '../access/visibility.ts';
 import { describeFaults } from '../attributes/effective-values.ts';
-import { dataPermissionsOf, type GivenRow, givenVisibleTo, unknownKeys } from '../attributes/given-values.ts';
+import { dataPermissionsOf, type GivenRow, givenVisibleTo, masked } from '../attributes/given-values.ts';
 import { decideAccess, hasAccessToOne, type Opening, openingsByUser } from '../gate/app-access.ts';
 
 /** What an app gets about a person, and whether it opens. `detail`: what is wrong with the data permissions; empty if nothing is. */
@@ -41,11 +42,12 @@ export const previewChanges = async (
   { appIds, change, ...data }: NewData,
 ): Promise<SchemaChanges> => {
   const [losing, others]: [PersonChange[], PersonChange[]] = [[], []];
+  const isShown = can(actor, 'manage-people', data.clientId);
   const counts = { touched: 0, losing: 0, gaining: 0 };
   for (const appId of appIds)
-    for await (const { unknown_after, ...row } of openingsOf(em, actor, now, { ...data, appId })) {
-      const before = stateOf(row, now);
-      const after = stateOf({ ...row, unknown_keys: unknown_after, ...change(row) }, now);
+    for await (const row of openingsOf(em, actor, now, { ...data, appId })) {
+      const before = stateOf(row, now, isShown);
+      const after = stateOf({ ...row, declared_keys: [...data.keys], ...change(row) }, now, isShown);
       if (canonicalJson(before) === canonicalJson(after)) continue;
       counts.touched += 1;
       if (before.allowed && !after.allowed) counts.losing += 1;
@@ -57,19 +59,19 @@ export const previewChanges = async (
   return { ...counts, people: [...losing, ...others].slice(0, MAX_LISTED) };
 };
 
-const stateOf = (opening: Opening, now: Date): State => {
+const stateOf = (opening: Opening, now: Date, isShown: boolean): State => {
   const { values, outcome } = dataPermissionsOf(opening);
   return {
     allowed: decideAccess(opening, now) === 'allowed',
-    data_permissions: values,
+    data_permissions: isShown ? values : masked(opening, values),
     detail: describeFaults(outcome?.faults ?? []),
   };
 };
 
-type AppOfClient = Pick<NewData, 'clientId' | 'keys' | 'emails'> & { appId: string };
+type AppOfClient = Pick<NewData, 'clientId' | 'emails'> & { appId: string };
 
 /** The openings of an app by active people who have it. Their ids are read at once, their values in parts: a client may have 100,000. */
-async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, keys, emails }: AppOfClient) {
+async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, emails }: AppOfClient) {
   const people = await openingsByUser(em, now)
     .clearSelect()
     .select('users.id')
@@ -84,7 +86,6 @@ async function* openingsOf(em: Em, actor: Actor, now: Date, { clientId, appId, k
   const ids = people.map(({ id }) => id);
   for (let start = 0; start < ids.length; start += PART)
     yield* await openingsByUser(em, now, ALWAYS)
-      .select(unknownKeys(now, sql`${[...keys]}::text[]`, ALWAYS).as('unknown_after'))
       .where('apps.id', '=', appId)
       .where(isAnyOf('users.id', ids.slice(start, start + PART), 'int'))
       .orderBy('users.id')

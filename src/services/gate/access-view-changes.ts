@@ -206,7 +206,8 @@ export const findSubject = async (
   if (access === 'not-granted') return { fault: 'not-granted' };
   const isPrivileged = opening.has_global_role === true;
   if (isPrivileged && !can(actor, 'administer')) return { fault: 'privileged' };
-  if (!opening.is_within_rights) return { fault: 'exceeds' };
+  const isOwn = opening.user_id === actor.id && !can(actor, 'open-apps', opening.client_id);
+  if (!opening.is_within_rights || isOwn) return { fault: 'exceeds' };
   return { id: opening.user_id, isPrivileged };
 };
 

@@ -182,7 +182,7 @@ export const invalidAttributes = (opening: Opening): Problem => {
   const { app_label: app, client_name: client } = opening;
   return new Problem('attributes-invalid', {
     detail: `${app} does not open, because data permissions are invalid: ${describeFaults(faults)}. An admin of ${client} can correct them.`,
-    fields: Object.fromEntries(faults.map(({ key, message }) => [key, [message]])),
+    fields: { data_permissions: faults.map(({ key, message }) => `${key} ${message}`) },
   });
 };
 

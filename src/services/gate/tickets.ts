@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
@@ -86,11 +87,17 @@ export const createTickets = (unit: UnitOfWork) => {
       if (!opening || decideAccess(opening, now) !== 'allowed') return null;
       if (factorStepOf(opening, openerOfTicket(claims), now) !== null) return null;
       if (!can(actor, 'view', opening.client_id)) return null;
+      if (!isSameData(claims, opening)) return null;
       const revoked = await read(revocations(em, claims.issued_ms, opening));
       return revoked.length === 0 ? claims : null;
     },
   };
 };
+
+/** Whether the ticket says what a new one would say of the data and the roles of its person. */
+const isSameData = (claims: TicketClaims, opening: Opening): boolean =>
+  canonicalJson([claims.data_permissions, claims.app_roles]) ===
+  canonicalJson([dataPermissionsOf(opening).values, opening.app_roles]);
 
 /** Times of revocations are whole milliseconds, like `issued_ms`. A ticket of the same millisecond is revoked. */
 const revocations = (em: Em, issuedMs: number, { app_id, user_id, view_id }: Opening) =>

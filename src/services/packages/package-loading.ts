@@ -1,5 +1,4 @@
 import type { InferEntity } from '@mikro-orm/core';
-import { sql } from 'kysely';
 import { App, type FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
@@ -44,7 +43,8 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   if (before.version === version && before.sha256 === sha256) return null;
   const manifest = PackageManifest.parse(fetched.manifest);
   requireClient(app, manifest);
-  await requireExpectedPersonas(tx, app, manifest);
+  const { attributes, personas } = manifest;
+  if (!isRollback) requirePersonas(attributes ? schemaOf(JSON.stringify(attributes)) : null, personas);
   const { offered, changes: stacks } = await replaceStacks(tx, app.id, manifest.stacks);
   const { label, description, help_html, footer_html, show_help, show_footer, launch_url, view_as } =
     manifest;
@@ -81,18 +81,6 @@ const setDeclarations = (app: LoadableApp, { roles, ...manifest }: PackageManife
       to: roles.map(({ key }) => key).join(', '),
     };
   return changed;
-};
-
-/** @throws Problem `invalid-package` */
-const requireExpectedPersonas = async (tx: Em, { client }: LoadableApp, manifest: PackageManifest) => {
-  if (manifest.personas.length === 0) return;
-  const { attributes } = await kysely(tx)
-    .selectFrom('clients')
-    .select(sql<string | null>`attributes::text`.as('attributes'))
-    .where('id', '=', client.id)
-    .executeTakeFirstOrThrow();
-  const app = manifest.attributes ? schemaOf(JSON.stringify(manifest.attributes)) : null;
-  requirePersonas({ app, client: schemaOf(attributes) }, manifest.personas);
 };
 
 /** Otherwise, a publisher of one client could take over the app of another client by its slug. */

@@ -20,30 +20,22 @@ export const Persona = z.strictObject({
 });
 
 type Persona = z.output<typeof Persona>;
-type Schemas = { app: CompiledSchema | null; client: CompiledSchema | null };
 
 /**
- * Checks that a package does for its personas what its author expects, with the attributes of the client that loads it.
+ * Checks that a package does for its personas what its author expects. The attributes of the client do not count: they must not block a load.
  * @throws Problem `invalid-package` with the differences
  */
-export const requirePersonas = (schemas: Schemas, personas: readonly Persona[]): void => {
-  const differences = personas.flatMap((persona) => differenceOf(schemas, persona) ?? []);
+export const requirePersonas = (schema: CompiledSchema | null, personas: readonly Persona[]): void => {
+  const differences = personas.flatMap((persona) => differenceOf(schema, persona) ?? []);
   if (differences.length > 0) throw invalidPackage(`app.yaml: ${differences.slice(0, 10).join(' ')}`);
 };
 
-const differenceOf = (schemas: Schemas, persona: Persona): string | null => {
+const differenceOf = (schema: CompiledSchema | null, persona: Persona): string | null => {
   const { name, membership, claims, grant, expect } = persona;
   const groups = persona.groups.map((values, index) => ({ name: String(index + 1), values }));
-  const keys = [schemas.app, schemas.client].flatMap((schema) => Object.keys(schema?.properties ?? {}));
-  const given = [membership, claims ?? {}, grant ?? {}, ...persona.groups].flatMap((values) =>
-    Object.keys(values),
-  );
-  const unknown = [...new Set(given)].filter((key) => !keys.includes(key));
-  const { values, faults } = effectiveValues(
-    schemas,
-    { groups, claims, membership, grant, view: null },
-    unknown,
-  );
+  const schemas = { app: schema, client: null };
+  const given = { groups, claims, membership, grant, view: null };
+  const { values, faults } = effectiveValues(schemas, given, Object.keys(schema?.properties ?? {}));
   const isAllowed = faults.length === 0;
   if (isAllowed !== expect.allowed)
     return `${name} is ${isAllowed ? 'let in' : `kept out (${describeFaults(faults)})`}, but the package expects the opposite.`;

@@ -125,6 +125,7 @@ export const createConnections = (unit: UnitOfWork) => {
         if (isMoved || connection.registeredAs !== before.client_id) {
           Object.assign(connection, { testedAt: null, isActive: false, isRequired: false });
           // At another provider, the ids belong to other people.
+          if (isMoved) await endStated(tx, id);
           if (isMoved)
             await kysely(tx).deleteFrom('external_identities').where('connection_id', '=', id).execute();
         }
@@ -133,7 +134,10 @@ export const createConnections = (unit: UnitOfWork) => {
         if (connection.isActive && !before.is_active) await requireActivatable(tx, connection);
         await tx.flush();
         if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
-        if (before.is_active && !connection.isActive) await endConnectionAccess(tx, id);
+        if (before.is_active && !connection.isActive) {
+          await endStated(tx, id);
+          await endConnectionAccess(tx, id);
+        }
         // The secret must not be sent to another provider.
         if (secret !== undefined || isMoved) await setSecret(tx, id, secret ?? null);
         await setGroups(tx, clientId, id, changes);
@@ -162,17 +166,19 @@ export const createConnections = (unit: UnitOfWork) => {
       em.transactional(async (tx) => {
         const connection = await lock(tx, actor, clientId, id);
         const row = await readConnection(tx, clientId, id);
+        await endStated(tx, id);
         await tx.remove(connection).flush();
-        // What it has stated no longer counts.
-        if (clientId !== null)
-          await kysely(tx)
-            .updateTable('memberships')
-            .set({ claims: null })
-            .where('client_id', '=', clientId)
-            .execute();
         await record(tx, 'connection.remove', actor, row);
       }),
   };
+};
+
+/** What a connection has stated about its people no longer counts. Only the active connection of a client states anything. */
+const endStated = async (tx: Em, id: number): Promise<void> => {
+  await sql`
+    update memberships m set claims = null from external_identities i, sso_connections c
+    where i.connection_id = ${id} and c.id = i.connection_id and m.client_id = c.client_id and m.user_id = i.user_id
+      and m.claims is not null`.execute(kysely(tx));
 };
 
 const columnsOf = (input: Omit<ConnectionInput, 'client_secret' | 'default_groups' | 'group_mapping'>) => ({

@@ -72,14 +72,16 @@ const namesIn = (connection: ConnectionRow, claims: Claims) => {
     : { firstName: words.slice(0, -1).join(' '), lastName: words.slice(-1).join() };
 };
 
-/** Claims that are missing, or that the database cannot store, give no value. */
+/** Missing claims give no value. Claims that cannot be stored give null, which keeps apps closed that expect another value. */
 const attributesIn = ({ attribute_claims: mapping }: ConnectionRow, claims: Claims) =>
   Object.fromEntries(
     Object.entries(mapping)
       .filter(([, claim]) => Object.hasOwn(claims, claim))
-      .map(([key, claim]) => [key, claims[claim]] as const)
-      .filter(([key, value]) => findJsonProblem({ [key]: value }) === null),
+      .map(([key, claim]) => [key, isStorable(claims[claim]) ? claims[claim] : null]),
   );
+
+const isStorable = (value: unknown): boolean =>
+  findJsonProblem({ value }) === null && !JSON.stringify({ value }).includes('\\u0000');
 
 const nameIn = (value: unknown): string =>
   typeof value === 'string' && isStorableText(value)

@@ -76,7 +76,10 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       ...(apps && { apps: await setParts(tx, 'apps', terms, found.apps, isOther) }),
     };
     const { added = [], removed = [] } = contents.members ?? {};
-    await requireMayChange(tx, actor, group.client.id, [...added, ...removed]);
+    const { apps: changed = { added: [], removed: [] } } = contents;
+    const concerned =
+      changed.added.length + changed.removed.length > 0 ? await readMemberIds(tx, group.id) : [];
+    await requireMayChange(tx, actor, group.client.id, [...added, ...removed, ...concerned]);
     // Without audit entries for the requests: the group has one.
     await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
     return contents;
@@ -144,6 +147,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         const group = await lockGroup(tx, actor, clientId, id);
         const row = await readGroup(tx, clientId, id);
         const memberIds = await readMemberIds(tx, id);
+        await requireMayChange(tx, actor, clientId, memberIds);
         await tx.remove(group).flush();
         const details = { members: { removed: memberIds }, apps: { removed: row.apps } };
         await record(tx, 'group.remove', actor, row, details);

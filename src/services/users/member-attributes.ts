@@ -25,8 +25,7 @@ export const setAttribute = async (deps: Transaction, actor: Actor, email: strin
   const membership = await tx.findOne(Membership, { user: user.id, client });
   if (!membership) throw notFound('member');
   const before = membership.extra[key];
-  const isChanged =
-    canonicalJson(before) !== canonicalJson(value) || (before === undefined) !== (value === undefined);
+  const isChanged = !isSame(before, value);
   if (isChanged) {
     await writeAttribute(deps, membership, { key, value });
     await audit.record(tx, [eventOf(actor, user, client)]);
@@ -48,13 +47,17 @@ export const returnAttributes = async (
     const [key = '', client] = part.key.split(':');
     const membership = await deps.tx.findOne(Membership, { user: user.id, client: Number(client) });
     if (!membership || !can(actor, 'manage-people', Number(client))) continue;
-    if (canonicalJson(membership.extra[key]) !== canonicalJson(part.after)) continue;
+    if (!isSame(membership.extra[key], part.after)) continue;
     await writeAttribute(deps, membership, { key, value: part.before });
     events.push(eventOf(actor, user, Number(client)));
     returned.push(part);
   }
   return { parts: returned, events };
 };
+
+/** Unlike null, undefined is no value. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  (one === undefined) === (other === undefined) && canonicalJson(one) === canonicalJson(other);
 
 const writeAttribute = async (
   { tx }: Transaction,

@@ -13,11 +13,11 @@ const APP = compiled({
   required: ['region'],
 });
 
-const outcomeOf = (given: Partial<Given>, unknown: string[] = [], client = compiled({ properties: {} })) =>
-  effectiveValues({ app: APP, client }, { ...NOTHING, ...given }, unknown);
+const outcomeOf = (given: Partial<Given>, client = compiled({ properties: {} })) =>
+  effectiveValues({ app: APP, client }, { ...NOTHING, ...given }, ['region', 'level']);
 
-const faultsOf = (given: Partial<Given>, unknown?: string[]): string[] =>
-  outcomeOf(given, unknown).faults.map(({ key, message }) => `${key} ${message}`);
+const faultsOf = (given: Partial<Given>): string[] =>
+  outcomeOf(given).faults.map(({ key, message }) => `${key} ${message}`);
 
 const values = suite('effective values');
 
@@ -50,7 +50,7 @@ values('of an access view replace all but the defaults', () => {
   const client = compiled({ properties: { level: { type: 'integer', default: 2 } } });
   const given = { membership: { region: ['North'], level: 7 }, view: { region: ['South'] } };
 
-  assert.equal(outcomeOf(given, [], client).values, { region: ['South'], level: 2 });
+  assert.equal(outcomeOf(given, client).values, { region: ['South'], level: 2 });
 });
 
 values('have faults if they are missing, of a wrong type, not allowed, unknown or null', () => {
@@ -60,7 +60,7 @@ values('have faults if they are missing, of a wrong type, not allowed, unknown o
     'region must be one of North, South (item 1)',
   ]);
   assert.equal(faultsOf({ membership: { region: null } }), ['region must be array']);
-  assert.equal(faultsOf({ membership: { region: [] } }, ['regoin']), [
+  assert.equal(faultsOf({ membership: { region: [], regoin: ['North'] } }), [
     'regoin is no attribute of this client or its apps',
   ]);
 });
@@ -68,7 +68,8 @@ values('have faults if they are missing, of a wrong type, not allowed, unknown o
 values('keep each digit of integers beyond 2⁵³', () => {
   const app = compiled({ properties: { account: { enum: [9007199254740993n] } } });
   const check = (account: unknown) =>
-    effectiveValues({ app, client: null }, { ...NOTHING, membership: { account } }, []).faults.length;
+    effectiveValues({ app, client: null }, { ...NOTHING, membership: { account } }, ['account']).faults
+      .length;
 
   assert.is(check(9007199254740993n), 0);
   assert.is(check(9007199254740992n), 1);
@@ -78,12 +79,25 @@ values('keep each digit of integers beyond 2⁵³', () => {
 values('take what the client lists, if the package says so', () => {
   const app = compiled({ properties: { team: { type: 'string', 'x-steward': { values_from: 'client' } } } });
   const check = (client: object, team: string) =>
-    effectiveValues({ app, client: compiled(client) }, { ...NOTHING, membership: { team } }, []).faults
+    effectiveValues({ app, client: compiled(client) }, { ...NOTHING, membership: { team } }, ['team']).faults
       .length;
 
   assert.is(check({ properties: { team: { enum: ['red'] } } }, 'red'), 0);
   assert.is(check({ properties: { team: { enum: ['red'] } } }, 'blue'), 1);
   assert.is(check({ properties: {} }, 'red'), 1);
+  assert.is(check({ properties: { team: { type: 'string' } } }, 'red'), 1);
+});
+
+values('are no properties that every object has', () => {
+  const app = compiled({ properties: { constructor: {} }, required: ['constructor'] });
+
+  assert.is(effectiveValues({ app, client: null }, NOTHING, ['constructor']).faults.length, 1);
+});
+
+values('of more than 1,000 items are a fault, without a check of each', () => {
+  const region = Array.from({ length: 30_000 }, () => 'Nroth');
+
+  assert.equal(faultsOf({ membership: { region } }), ['region has more than 1000 values']);
 });
 
 const schemas = suite('schemas of attributes');
@@ -99,6 +113,8 @@ schemas('refuse what a check could not rely on', () => {
     { properties: { region: { type: 'string', default: 3 } } },
     { properties: { 'no key': {} } },
     { properties: {}, additionalProperties: true },
+    { title: 'a\0b', properties: {} },
+    { properties: { code: { enum: Array.from({ length: 1_001 }, (_, index) => index) } } },
     { properties: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`a${index}`, {}])) },
   ];
   for (const schema of refused)
