@@ -56,7 +56,7 @@ const MAX_ISSUES = 1_000;
 
 /** Messages by dotted path; messages about the whole input have the key `body`. */
 export const fieldErrors = ({ issues }: Pick<ZodError, 'issues'>): FieldErrors => {
-  const fields: FieldErrors = Object.create(null); // a field may be called `constructor`
+  const fields: FieldErrors = {};
   for (const issue of issues.slice(0, MAX_ISSUES)) {
     const path = issue.path.map(String).join('.') || 'body';
     fields[path] ??= [];
