@@ -150,7 +150,7 @@ export const dataPermissionsRouter = router({
 
   previewLoad: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/load-preview/', {
     summary: 'Preview the data permissions of the package that the next load applies',
-    description: 'Whom its attributes would touch. Nobody if no other package was fetched.',
+    description: 'Whom its attributes would touch. All counts are 0 if no package was fetched.',
   })
     .input(ByApp)
     .output(SchemaChangesOutput)

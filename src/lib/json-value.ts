@@ -13,6 +13,13 @@ const MAX_MARKED_NODES = 1_000;
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
+/** Whether PostgreSQL can read all texts and keys of the value. A column of the type json stores others, but functions fail on them. */
+export const isReadableJson = (value: unknown): boolean => {
+  if (typeof value === 'string') return isStorableText(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, inner]) => isStorableText(key) && isReadableJson(inner));
+};
+
 /** A plain object. JSON would change others, such as `Date`, `Map` or `URL`. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

@@ -104,7 +104,7 @@ data('of groups and grants are checked when they are set', async ({ app }) => {
   await rejectsWith(app.as(ACME).grants.update(grant), 'invalid-input');
 });
 
-data('are given by nobody to themselves', async ({ app }) => {
+data('cannot be changed for oneself by managers', async ({ app }) => {
   await setSchema(app, SCHEMA);
   const manager = await addMember(app);
   await app.as(ACME).roles.setInClient({ id: 1, email: manager, roles: ['people-manager'] });

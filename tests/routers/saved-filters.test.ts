@@ -205,7 +205,7 @@ const sharedWith = async (app: TestApp, email: string): Promise<string[]> =>
 const groupOf = async (app: TestApp, name: string, members: string[]): Promise<number> =>
   (await app.as(ACME).groups.create({ id: 1, name, members })).id;
 
-filters('is shared with all who have its app, and nobody else', async ({ app }) => {
+filters('is shared only with all who have its app', async ({ app }) => {
   const [owner, reader, stranger] = [await addMember(app), await addMember(app), await addMember(app, [])];
   const id = await make(app, owner, 'for-all');
   const sharing = { client: true, groups: [] };

@@ -29,7 +29,7 @@ export type Attribute = {
   kind: Kind;
   /** For `choices` and `choice`. */
   options: unknown[];
-  /** Applies if nothing else gives a value; undefined: there is none. */
+  /** Applies if nothing else gives a value; undefined: no default. */
   fallback: unknown;
 };
 

@@ -29,9 +29,7 @@ export const WhatAppGets = ({ email, app, isAlone = false }: Props & { isAlone?:
   if (!data) return <Skeleton height={80} />;
   const isEmpty = data.attributes.length === 0 && data.data_permissions === null;
   if (isEmpty && data.faults.length === 0)
-    return isAlone ? (
-      <Text>{app.label} gets no data permissions: there are none for this person.</Text>
-    ) : null;
+    return isAlone ? <Text>{app.label} gets no data permissions of this person.</Text> : null;
   const isReceived = data.allowed && (data.mode === 'enforce' || !data.has_schema);
   return (
     <Stack gap="xs">

@@ -58,7 +58,7 @@ const clientOf = async (em: Em, stackId: string): Promise<number> => {
 
 /**
  * Requires groups of the client that the actor belongs to or manages. Groups that have the filter already may stay. Locks them, so that they
- * are not removed meanwhile.
+ * cannot be removed before the commit.
  * @throws Problem `invalid-input` on `groups`, with an error for each other group
  */
 const requireSharable = async (

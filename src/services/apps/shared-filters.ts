@@ -53,7 +53,7 @@ export const createSharedFilters = ({ em, clock, audit }: UnitOfWork) => ({
   setDefault: (actor: Actor, stackId: string, { filter: id, group: groupId }: NewDefault): Promise<void> =>
     em.transactional(async (tx) => {
       const now = clock.now();
-      // Locked like the group and the filter, so that they are not removed meanwhile.
+      // Locked like the group and the filter, so that they cannot be removed before the commit.
       const { client_id } = await stackRows(tx, actor, now, stackId)
         .forKeyShare('stacks')
         .executeTakeFirstOrThrow(() => notFound('stack'));

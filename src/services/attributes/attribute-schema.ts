@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import { z } from 'zod';
 import { parseJson } from '../../lib/exact-json.ts';
-import { isStorableText } from '../../lib/json-value.ts';
+import { isReadableJson } from '../../lib/json-value.ts';
 
 /*
  * JSON Schema 2020-12 of data permissions, without what could make a check slow: references, regular expressions, `uniqueItems`, long enums.
@@ -92,7 +92,7 @@ export const AttributeSchema = z
     if (JSON.stringify(schema).length > MAX_CHARACTERS) return refuse('is larger than 16 KiB');
     for (const key of schema.required ?? [])
       if (!keys.includes(key)) refuse(`names ${key}, which is not among the properties`, 'required');
-    if (!isStorableText(JSON.stringify(schema).replaceAll('\\u0000', '\0'))) return refuse('has a NUL');
+    if (!isReadableJson(schema)) return refuse('has a NUL or half a character');
     if (countEnums(schema) > MAX_VALUES) return refuse(`lists more than ${MAX_VALUES} values`);
     try {
       const { check } = compile(schema);

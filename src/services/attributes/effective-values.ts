@@ -154,3 +154,7 @@ export const fixOf = ({ faults, attributes }: Outcome): string =>
 /** `region is required; team must be string`. */
 export const describeFaults = (faults: readonly Fault[]): string =>
   faults.map(({ key, message }) => `${key} ${message}`.trim()).join('; ');
+
+/** The names of attributes, for the audit trail: values may be sensitive. */
+export const namesOf = (attributes: object | null | undefined): string =>
+  Object.keys(attributes ?? {}).join(', ');

@@ -76,7 +76,7 @@ export type GivenRow = {
 
 /** What an app gets about the person who opens it, and why it stays closed. */
 export type DataPermissions = {
-  /** Null: there are none. */
+  /** Null if empty. */
   values: Record<string, unknown> | null;
   /** The values by the schema; null without a schema. */
   outcome: Outcome | null;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
+import { isReadableJson } from '../../lib/json-value.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Fault, schemaOf } from './attribute-schema.ts';
 import type { Values } from './effective-values.ts';
@@ -29,7 +30,7 @@ export const requireValidValues = async (
     ...keys.filter((key) => !isDeclared(key)).map((key) => ({ key, message: 'is no attribute here' })),
     ...schemas.flatMap(({ check }) => check(values)).filter(({ key }) => keys.includes(key)),
   ];
-  if (JSON.stringify(values).includes('\\u0000')) throw invalid({ attributes: ['Must not have a NUL.'] });
+  if (!isReadableJson(values)) throw invalid({ attributes: ['Must not have a NUL or half a character.'] });
   const messages = [...new Set(faults.map(({ key, message }) => `${key} ${message}.`))];
   if (messages.length > 0) throw invalid({ attributes: messages });
 };

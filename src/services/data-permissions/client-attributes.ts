@@ -7,7 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import { type AttributeSchema, schemaOf } from '../attributes/attribute-schema.ts';
 import { updateDeclaredKeys } from '../attributes/declared-keys.ts';
-import type { Values } from '../attributes/effective-values.ts';
+import { namesOf, type Values } from '../attributes/effective-values.ts';
 import { requireValidValues } from '../attributes/stated-values.ts';
 import { type Changes, isEmpty, ofClient } from '../audit/audit.ts';
 import { lockClient, readClient, readManagedClient } from '../clients/clients.ts';
@@ -97,7 +97,10 @@ export const createClientAttributes = ({ em, clock, audit }: UnitOfWork) => ({
       await updateDeclaredKeys(tx, clientId);
       const details: Changes = {};
       if (canonicalJson(before.attributes) !== canonicalJson(schema))
-        details.attributes = { from: namesIn(before.attributes), to: namesIn(schema) };
+        details.attributes = {
+          from: namesOf(before.attributes?.properties as object),
+          to: namesOf(schema?.properties),
+        };
       if (before.mode !== mode) details.attributes_mode = { from: before.mode, to: mode };
       const event = { actor, target: ofClient(client), clients: [clientId], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);
@@ -129,6 +132,3 @@ const parsed = (text: string | null): Record<string, unknown> | null =>
 const keysOf = (schemas: readonly (string | null)[]): string[] => [
   ...new Set(schemas.flatMap((text) => Object.keys(schemaOf(text)?.properties ?? {}))),
 ];
-
-const namesIn = (schema: { properties?: unknown } | null): string =>
-  Object.keys(schema?.properties ?? {}).join(', ');

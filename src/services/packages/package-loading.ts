@@ -6,6 +6,7 @@ import { canonicalJson } from '../../lib/json-value.ts';
 import type { Actor } from '../access/actor.ts';
 import { schemaOf } from '../attributes/attribute-schema.ts';
 import { updateDeclaredKeys } from '../attributes/declared-keys.ts';
+import { namesOf } from '../attributes/effective-values.ts';
 import { type Audit, type Changes, ofApp } from '../audit/audit.ts';
 import { editEntity } from '../audit/edits.ts';
 import { PackageManifest } from './package-manifest.ts';
@@ -70,11 +71,12 @@ const setDeclarations = (app: LoadableApp, { roles, ...manifest }: PackageManife
   const attributes = manifest.attributes ?? null;
   app.attributes = attributes;
   app.appRoles = roles;
-  const namesOf = (schema: { properties?: unknown } | null) =>
-    Object.keys(schema?.properties ?? {}).join(', ');
   const changed: Changes = {};
   if (canonicalJson(before.attributes) !== canonicalJson(attributes))
-    changed.attributes = { from: namesOf(before.attributes), to: namesOf(attributes) };
+    changed.attributes = {
+      from: namesOf(before.attributes?.properties as object),
+      to: namesOf(attributes?.properties),
+    };
   if (canonicalJson(before.roles) !== canonicalJson(roles))
     changed.roles = {
       from: before.roles.map(({ key }) => key).join(', '),

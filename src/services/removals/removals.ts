@@ -65,6 +65,14 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       // recorded until the commit.
       await lockGroupsOf(tx, id);
       await lockMembers(tx, id);
+      // Apps before their client, as in loads and removals of apps.
+      await kysely(tx)
+        .selectFrom('apps')
+        .select('id')
+        .where('client_id', '=', id)
+        .orderBy('id')
+        .forUpdate()
+        .execute();
       const { name, is_open } = await clientOf(tx, id)
         .forUpdate()
         .executeTakeFirstOrThrow(() => notFound('client'));

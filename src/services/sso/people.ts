@@ -177,7 +177,7 @@ const recordLogin = async (
   await audit.record(tx, [{ action: 'identity.note-address', ...about }]);
 };
 
-/** Replaces the data permissions that the provider has stated. Without a mapping, there are none. */
+/** Replaces the data permissions that the provider has stated. Without a mapping, it removes them. */
 const syncAttributes = async (
   { tx }: Deps,
   { client }: ConnectionRow,

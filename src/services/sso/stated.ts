@@ -1,6 +1,6 @@
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import { NewEmail } from '../../lib/email-address.ts';
-import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
+import { findJsonProblem, isReadableJson, isStorableText } from '../../lib/json-value.ts';
 import { domainOf } from '../clients/connection-lookup.ts';
 import type { ConnectionRow } from './connections.ts';
 
@@ -80,8 +80,7 @@ const attributesIn = ({ attribute_claims: mapping }: ConnectionRow, claims: Clai
       .map(([key, claim]) => [key, isStorable(claims[claim]) ? claims[claim] : null]),
   );
 
-const isStorable = (value: unknown): boolean =>
-  findJsonProblem({ value }) === null && !JSON.stringify({ value }).includes('\\u0000');
+const isStorable = (value: unknown): boolean => findJsonProblem({ value }) === null && isReadableJson(value);
 
 const nameIn = (value: unknown): string =>
   typeof value === 'string' && isStorableText(value)

@@ -16,6 +16,7 @@ import {
 import { addressOf, readUserId } from '../accounts/addresses.ts';
 import { lockUser } from '../accounts/user-locks.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
+import { namesOf } from '../attributes/effective-values.ts';
 import { requireAppRoles, requireValidValues } from '../attributes/stated-values.ts';
 import { diffColumns, isEmpty, ofUser, type Transaction } from '../audit/audit.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../auth/bulk-rows.ts';
@@ -89,7 +90,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       const isSame = canonicalJson(before.attributes) === canonicalJson(after.attributes);
       const details = {
         ...diffColumns(before, after, ['expires_at', 'reason', 'app_roles']),
-        ...(!isSame && { attributes: { from: namesIn(before.attributes), to: namesIn(after.attributes) } }),
+        ...(!isSame && { attributes: { from: namesOf(before.attributes), to: namesOf(after.attributes) } }),
       };
       if (isEmpty(details)) return before;
       const grant = await tx.findOneOrFail(AppGrant, { user: user.id, app: appId });
@@ -194,9 +195,6 @@ const requireGiven = async (
   await requireValidValues(tx, app, attributes);
   await requireAppRoles(tx, app.appId, roles);
 };
-
-/** Values may be sensitive: the audit trail has the names. */
-const namesIn = (values: Record<string, unknown> | null): string => Object.keys(values ?? {}).join(', ');
 
 /** @throws Problem `invalid-input` on `expires_at` */
 export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => {

@@ -10,6 +10,7 @@ import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { isPerson, isWithinRights } from '../access/visibility.ts';
+import { namesOf } from '../attributes/effective-values.ts';
 import { requireAppRoles, requireValidValues } from '../attributes/stated-values.ts';
 import {
   type ActionOn,
@@ -170,7 +171,7 @@ const changeGiven = async (
   const { attributes, rank, app_roles: roles } = { ...before, ...pickDefined(given) };
   const changes: Changes = diffColumns({ rank: before.rank }, { rank }, ['rank']);
   if (canonicalJson(before.attributes) !== canonicalJson(attributes))
-    changes.attributes = { from: namesIn(before.attributes), to: namesIn(attributes) };
+    changes.attributes = { from: namesOf(before.attributes), to: namesOf(attributes) };
   if (canonicalJson(before.app_roles) !== canonicalJson(roles))
     changes.app_roles = { from: before.app_roles, to: roles };
   if (isEmpty(changes)) return changes;
@@ -184,9 +185,6 @@ const changeGiven = async (
   if (changes.app_roles) await setAppRoles(tx, before, roles);
   return changes;
 };
-
-/** Values may be sensitive: the audit trail has the names. */
-const namesIn = (values: Record<string, unknown> | null): string => Object.keys(values ?? {}).join(', ');
 
 /** @throws Problem `invalid-input` on `app_roles` */
 const setAppRoles = async (tx: Em, { id, apps }: GroupRow, roles: Record<string, string[]>) => {

@@ -34,7 +34,7 @@ export const setAttribute = async (deps: Transaction, actor: Actor, email: strin
   return { isChanged, userId: user.id, parts: isChanged ? [part] : [] };
 };
 
-/** Gives back the values that an operation has replaced and that nobody has changed since. Returns these parts. */
+/** Gives back the values that an operation has replaced, unless they were changed since. Returns these parts. */
 export const returnAttributes = async (
   deps: Transaction,
   actor: Actor,
