@@ -10,6 +10,7 @@ import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
 import { AnsweredChallenge, LoginChallenge, MfaFactor, Passkey, RecoveryCode } from './mfa.ts';
+import { OpenidApp, OpenidConsent, OpenidLogin, OpenidToken } from './openid.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { ClientReminders } from './reminders.ts';
@@ -43,6 +44,7 @@ export const entities = [
   ...[SsoConnection, SsoGroup, ClientDomain, ExternalIdentity, SsoLogout],
   ...[AccessRequestSchema, AccessView, AccessViewUse, EmbedSession],
   ...[LaunchCode, SigningKey, TicketRevocation, ViewAs],
+  ...[OpenidApp, OpenidLogin, OpenidToken, OpenidConsent],
   ...[WebhookSchema, WebhookDelivery],
   ...[ClientReminders],
 ];

@@ -36,13 +36,18 @@ export const LaunchCode = defineEntity({
   },
 });
 
-/** A key pair that signs tickets. The newest one whose `signsFrom` has passed is used. */
+/** What a key signs: tickets, or the tokens of OpenID Connect with one of its algorithms. */
+export const KEY_PURPOSES = ['ticket', 'openid-es256', 'openid-rs256'] as const;
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
+
+/** A key pair that signs. Of each purpose, the newest one whose `signsFrom` has passed is used. */
 export const SigningKey = defineEntity({
   name: 'SigningKey',
   tableName: 'signing_keys',
   properties: {
-    /** `kid` of the tickets. */
+    /** `kid` of what it signs. */
     id: p.string().length(64).primary(),
+    purpose: p.enum(KEY_PURPOSES).columnType('varchar(12)').default('ticket'),
     /** The private key as JWK, encrypted with the secret key of the service. */
     sealedKey: p.blob().hidden(),
     /** As JWK. */

@@ -18,6 +18,7 @@ import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
 import { mfaRouter } from './mfa.ts';
+import { openidRouter } from './openid.ts';
 import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
 import { profileRouter } from './profile.ts';
@@ -67,6 +68,7 @@ export const appRouter = router({
   events: eventsRouter,
   webhooks: webhooksRouter,
   mail: mailRouter,
+  openid: openidRouter,
   operations: operationsRouter,
   access: accessRouter,
   accessViews: accessViewsRouter,

@@ -192,7 +192,7 @@ export const invitationsRouter = router({
       }
       const actor = login === null ? before : await authentication.findBySession(login.session);
       if (login !== null) {
-        if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
+        if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session, login.session);
         ctx.browser.keepSession(login.session);
       }
       const user = actor && (await users.get(actor, actor.email).then(userOutput(ctx)));

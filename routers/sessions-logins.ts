@@ -76,7 +76,7 @@ const openSession = async (ctx: Context & { services: Services }, secret: string
   const actor = await services.authentication.findBySession(secret);
   // The session may have been revoked in between.
   if (!actor) throw new Problem('unauthenticated');
-  if (browser.session !== null) await services.sessions.replace(browser.session);
+  if (browser.session !== null) await services.sessions.replace(browser.session, secret);
   const user = await services.users.get(actor, actor.email).then(userOutput(ctx));
   return { user, csrf_token: browser.keepSession(secret) };
 };

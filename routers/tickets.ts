@@ -80,7 +80,7 @@ export const ticketsRouter = router({
   revoke: route(allowedTo('client', 'manage-apps', 'manage-credentials'), 'POST', '/jb/tickets/revoke/', {
     summary: 'Revoke tickets',
     description:
-      'Revokes the tickets of an access view (its id, as in the ticket, or its key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
+      'Revokes the tickets of an access view (its id, as in the ticket, or its key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes, embedded pages and logins by OpenID Connect end too. Name exactly one.',
     problems: ['not-found', 'shared-user'],
   })
     .input(

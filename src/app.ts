@@ -39,6 +39,8 @@ import { createServiceFactories } from './services/index.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail/mail-worker.ts';
 import { createMailWriter } from './services/mail/mail-writer.ts';
 import { createOutbox } from './services/mail/outbox.ts';
+import { createLogoutQueue, pruneOpenid } from './services/openid/logout-queue.ts';
+import { createLogoutWorker } from './services/openid/logout-sending.ts';
 import { enqueuePolicyReminders } from './services/policies/factor-notices.ts';
 import {
   pruneAccessRequests,
@@ -104,6 +106,7 @@ export const createApp = async (deps: AppDeps) => {
   const mail = await createMailModule(resources);
   const webhooks = createWebhookModule(resources);
   const sinkWorker = openSinkWorker(resources);
+  const logoutWorker = openLogoutWorker(resources);
   const tasks = { mails: mail.prune, webhooks: webhooks.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const serviceDeps = {
@@ -126,9 +129,10 @@ export const createApp = async (deps: AppDeps) => {
     logger: logger satisfies FastifyBaseLogger,
     ...factories,
     secretKey,
+    signingKeys,
     clock,
     version: manifest.version,
-    readPublicKeys: signingKeys.publishedKeys,
+    readPublicKeys: signingKeys.ticket.publishedKeys,
     jwksMaxAgeSeconds: JWKS_MAX_AGE_SECONDS,
     timeLimitMs,
     requests,
@@ -158,6 +162,7 @@ export const createApp = async (deps: AppDeps) => {
     webhookWorker: webhooks.worker,
     pruneWebhooks: webhooks.prune,
     sinkWorker,
+    logoutWorker,
     /** Null: no backups are scheduled. */
     backupIntervalSeconds: config.backup.target ? (config.backup.intervalHours * HOUR_MS) / 1000 : null,
     /** Starts sending mails and events, and the scheduled tasks. */
@@ -165,6 +170,7 @@ export const createApp = async (deps: AppDeps) => {
       mail.worker.start();
       webhooks.worker.start();
       sinkWorker?.start();
+      logoutWorker.start();
       scheduler.start();
       backups?.start();
     },
@@ -175,7 +181,7 @@ export const createApp = async (deps: AppDeps) => {
     },
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      const workers = [mail.worker, webhooks.worker, sinkWorker, scheduler, backups];
+      const workers = [mail.worker, webhooks.worker, sinkWorker, logoutWorker, scheduler, backups];
       await Promise.all([eventHub.close(), drain.close(), ...workers.map((worker) => worker?.stop())]);
       await tokenUses.flush();
       databaseClock[Symbol.dispose]();
@@ -194,6 +200,12 @@ const openResources = async (deps: AppDeps) => {
   const logger = withoutKnownStacks(deps.logger, (error) => pool.isRepeatedOutage(error));
   const databaseClock = await createDatabaseClock(pool);
   const clock = deps.clock ?? databaseClock;
+  const outgoingFetch = createGuardedFetch({
+    allowsPrivate: config.webhookPrivateNetworks,
+    timeoutMs: WEBHOOK_TIMEOUT_MS,
+    maxBytes: MAX_RESPONSE_BYTES,
+    truncates: true,
+  });
   const fork = (): Em => orm.em.fork();
   const listen = (channel: string, fallback: string) => (onHeard: () => void) =>
     listenToDatabase({ connection, channel, onHeard, warn: (line) => logger.warn(line), fallback });
@@ -214,14 +226,8 @@ const openResources = async (deps: AppDeps) => {
     }),
     readTxtRecords: deps.readTxtRecords ?? createTxtReader(config.dnsServers),
     signingKeys: createSigningKeys({ ...config, em: fork(), secretKey, clock, logger }),
-    sendMessage: createSender(
-      createGuardedFetch({
-        allowsPrivate: config.webhookPrivateNetworks,
-        timeoutMs: WEBHOOK_TIMEOUT_MS,
-        maxBytes: MAX_RESPONSE_BYTES,
-        truncates: true,
-      }),
-    ),
+    outgoingFetch,
+    sendMessage: createSender(outgoingFetch),
     sinks: createEventSinks(config.sinks, config.baseUrl),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
     eventHub: createEventHub({
@@ -249,6 +255,7 @@ const maintenanceTasks = (resources: Resources) => {
     removedUsage: (signal) => pruneRemovedUsage(fork(), signal),
     signingKeys: () => signingKeys.maintain(audit),
     tickets: () => pruneTickets(fork(), clock.now()),
+    openid: () => pruneOpenid(fork(), clock.now()),
     factorReminders: () => enqueuePolicyReminders(fork(), clock.now()),
     accessReminders: (signal) => enqueueAccessReminders({ em: fork(), now: clock.now(), signal }),
     invitationReminders: (signal) => enqueueInvitationReminders({ em: fork(), now: clock.now(), signal }),
@@ -324,6 +331,16 @@ const openSinkWorker = ({ config, listen, orm, clock, logger, sinks }: Resources
     logger,
   });
 };
+
+/** The worker that tells apps of logouts. */
+const openLogoutWorker = (resources: Resources) =>
+  createLogoutWorker({
+    ...resources,
+    queue: createLogoutQueue({ em: resources.orm.em, clock: resources.clock }),
+    baseUrl: resources.config.baseUrl,
+    fetch: resources.outgoingFetch,
+    listen: resources.listen(EVENT_CHANNEL, 'Logouts of apps are found by polling, every 5 s.'),
+  });
 
 /** Interval of the check whether a backup is due. */
 const BACKUP_INTERVAL_MS = 60_000;

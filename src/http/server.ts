@@ -10,6 +10,7 @@ import fastify, {
 import type { Clock } from '../lib/clock.ts';
 import { nodeAddress } from '../lib/ip-networks.ts';
 import { Problem } from '../lib/problems.ts';
+import type { SigningKeys } from '../services/gate/signing-keys.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { createClientErrorHandler, type RequestQueues } from './connections.ts';
 import { serveConsole } from './console/serve-console.ts';
@@ -22,6 +23,7 @@ import { limitRequestsByCaller } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
 import { logResponses } from './middleware/request-logger.ts';
 import { addRequestState } from './middleware/request-state.ts';
+import { serveOpenid } from './openid/serve-openid.ts';
 import { failurePage, isBrowserOutsideApi, servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
 import { mergeUnsupportedMethods } from './rest/methods.ts';
@@ -43,6 +45,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
+  signingKeys: SigningKeys;
   clock: Clock;
   /** The number or the addresses of the proxies that may forward the caller's address and host. */
   trustedProxies: number | string[];
@@ -116,6 +119,7 @@ export const createServer = async (options: ServerDeps) => {
   await serveConsole(app, deps);
   serveGate(app, deps);
   await app.register((rest) => serveRest(rest, deps));
+  await serveOpenid(app, deps);
   await app.register((pages) => servePages(pages, deps));
   await app.register((rpc) => serveTrpc(rpc, deps));
   return app;

@@ -43,6 +43,9 @@ import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitations } from './invitations/invitations.ts';
 import { createMails } from './mail/mails.ts';
+import { createOpenidApps } from './openid/openid-apps.ts';
+import { createOpenidLogins } from './openid/openid-logins.ts';
+import { createOpenidTokens } from './openid/openid-tokens.ts';
 import { createBulkInvitations } from './operations/bulk-invitations.ts';
 import { createBulkUpdates } from './operations/bulk-update.ts';
 import { createOperations } from './operations/operations.ts';
@@ -172,6 +175,9 @@ const factories = {
   screens: createScreens,
   offboardingPreview: createOffboardingPreview,
   operations: createOperations,
+  openidApps: createOpenidApps,
+  openidLogins: createOpenidLogins,
+  openidTokens: createOpenidTokens,
   accessViews: createAccessViews,
   accessViewChanges: createAccessViewChanges,
   oneTimeViews: createOneTimeViews,

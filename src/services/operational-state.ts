@@ -23,7 +23,7 @@ export type OperationalState = Awaited<ReturnType<typeof readOperationalState>>;
 export const readOperationalState = async (em: Em, now: Date) => {
   const isUnsent = condition`sent_at is null and failed_at is null`;
   const isQueued = isWaiting('webhook_deliveries');
-  const { unsent, oldest, deliveries, oldestDelivery, erasures } = await kysely(em)
+  const { unsent, oldest, deliveries, oldestDelivery, logouts, erasures } = await kysely(em)
     .selectNoFrom([
       countIn('outbox_mails', isUnsent).as('unsent'),
       sql<Date | null>`(select min(created_at) from outbox_mails where ${isUnsent})`.as('oldest'),
@@ -31,6 +31,7 @@ export const readOperationalState = async (em: Em, now: Date) => {
       sql<Date | null>`(select min(queued_at) from webhook_deliveries where ${isQueued})`.as(
         'oldestDelivery',
       ),
+      countIn('openid_logins', condition`next_attempt_at is not null`).as('logouts'),
       countIn('erasures', condition`finished_at is null`).as('erasures'),
     ])
     .executeTakeFirstOrThrow();
@@ -40,6 +41,7 @@ export const readOperationalState = async (em: Em, now: Date) => {
     unsentMails: unsent,
     waitingDeliveries: deliveries,
     oldestWaitingDeliverySeconds: oldestDelivery ? secondsSince(oldestDelivery, now) : 0,
+    waitingOpenidLogouts: logouts,
     unfinishedErasures: erasures,
     oldestUnsentMailSeconds: oldest ? secondsSince(oldest, now) : 0,
     ...(await readBackups(em, now)),

@@ -122,7 +122,7 @@ changedSecret('are named in one line each, and replaced', async ({ app }) => {
   const before = await kidOf(app);
   app.clock.advance(1000);
   const lines: string[] = [];
-  const other = createSigningKeys({
+  const { ticket: other } = createSigningKeys({
     em: app.orm.em.fork(),
     secretKey: 'another secret key that only tests use',
     clock: app.clock,

@@ -61,7 +61,6 @@ export const startIdentityProvider = async (baseUrl: string) => {
       backchannelLogout: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: sendLogoutPage },
     },
-    fetch: (url: string | URL, options: RequestInit) => fetch(url, options),
     pkce: { required: () => true },
     interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     findAccount: (_context: unknown, id: string) => ({
@@ -156,7 +155,7 @@ export const startIdentityProvider = async (baseUrl: string) => {
 type Tamper = (claims: Record<string, unknown>) => Record<string, unknown>;
 
 /** Without the fonts of another site, which the page of the library has. */
-const sendLogoutPage = (context: { body: string }, form: string): void => {
+const sendLogoutPage = (context: { body: unknown }, form: string): void => {
   const button = '<button form="op.logoutForm" name="logout" value="yes">Log out there</button>';
   context.body = `<!doctype html><title>Log out?</title>${form}${button}`;
 };

@@ -142,6 +142,14 @@ const countEvents = (registry: Registry): void => {
   for (const outcome of ['delivered', 'failed']) webhooks.inc({ outcome }, 0);
   telemetry.webhook.subscribe(({ outcome }) => webhooks.inc({ outcome }));
 
+  const openidLogouts = counter(
+    'steward_openid_logouts_total',
+    'Attempts to tell an app that a login by OpenID Connect has ended: `delivered` or `failed`.',
+    ['outcome'],
+  );
+  for (const outcome of ['delivered', 'failed']) openidLogouts.inc({ outcome }, 0);
+  telemetry.openidLogout.subscribe(({ outcome }) => openidLogouts.inc({ outcome }));
+
   const usage = counter(
     'steward_usage_entries_total',
     'Usage entries received: inserted, or duplicates of entries in the log.',
@@ -178,6 +186,11 @@ const STATE_GAUGES = [
     'steward_webhook_deliveries_oldest_waiting_seconds',
     'oldestWaitingDeliverySeconds',
     'Age of the oldest event that waits to be delivered to a webhook.',
+  ],
+  [
+    'steward_openid_logouts_waiting',
+    'waitingOpenidLogouts',
+    'Logouts that wait to be told to an app that uses OpenID Connect.',
   ],
   ['steward_erasures_unfinished', 'unfinishedErasures', 'Erasures of people that have work left.'],
   [

@@ -28,7 +28,8 @@ export const loginPages: Pages = {
     const target = await loginTarget(context, queryParameter(context, 'next'));
     const user = await context.currentUser();
     const isEnrolling = queryParameter(context, 'enrol') !== undefined;
-    if (user && !isEnrolling) return redirectTo(context.reply, target.destination);
+    const isAgain = queryParameter(context, 'again') !== undefined;
+    if (user && !isEnrolling && !isAgain) return redirectTo(context.reply, target.destination);
     const asksForPassword = queryParameter(context, 'method') === 'password';
     const isAddressFirst = !asksForPassword && (await context.openServices().domains.leadAnywhere());
     const state = { notice: noticeOf(context), username: user?.email, isEnrolling, isAddressFirst };
@@ -132,6 +133,7 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
 
 /** Why the login page is shown, by URL parameter. */
 const NOTICES = {
+  again: 'An app asks you to log in again.',
   /** The console was in use until its session ended. */
   ended: 'Your session has ended. Log in again to continue where you were.',
   enrol: 'This needs a second factor, and you have none yet. Log in again to set one up.',

@@ -7,9 +7,16 @@ import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
 import { forgetLook } from '../gate/look-cookie.ts';
 import { sendProblem } from '../rest/problem-document.ts';
 import { logoutForm } from './login.ts';
-import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
+import {
+  attempt,
+  formField,
+  type PageContext,
+  type Pages,
+  pathParameter,
+  queryParameter,
+} from './page-context.ts';
 import { loginPath, mailLink, redirectTo, stepUpPath, TO_ANY_SITE } from './page-layout.ts';
-import { formatDateTime, userMessage } from './parts.ts';
+import { alertBox, formatDateTime, userMessage } from './parts.ts';
 import { launchLook } from './view-as.ts';
 
 /** `/v/{key}/` opens the app of an access view. */
@@ -185,10 +192,52 @@ export const launchPages: Pages = {
     }
     if (problem.loginStep !== undefined)
       return redirectTo(context.reply, stepUpPath(problem.loginStep, context.request.url));
-    if (!EXPLAINED.includes(problem.code)) throw problem;
-    return sendLaunchRefusal(context, app_slug, problem);
+    if (EXPLAINED.includes(problem.code)) return sendLaunchRefusal(context, app_slug, problem);
+    const asking = await askForAccess(context, app_slug);
+    if (asking === null) throw problem;
+    return context.sendCard({ title: 'You may not open this app yet', body: asking, problem });
+  },
+
+  'POST /launch/:app_slug/ask/': async (context) => {
+    const app = await findRequestable(context, pathParameter(context, 'app_slug'));
+    if (!app) return redirectTo(context.reply, '/');
+    const { problem } = await context.submit((caller) =>
+      caller.requests.create({ app: app.id, reason: formField(context, 'reason') }),
+    );
+    const asking = problem && (await askForAccess(context, app.id, problem));
+    return context.sendCard({
+      title: asking ? 'You may not open this app yet' : 'You have asked for access',
+      body:
+        asking ??
+        html`<p>${app.client_name} decides about it. You get a mail then.</p>
+<p><a class="button" href="/">Go to the home page</a></p>`,
+      problem,
+    });
   },
 };
+
+/** A form that asks for the app, or what came of it; null for an app that the person cannot ask for. @param app its slug or id */
+export const askForAccess = async (
+  context: PageContext,
+  app: string,
+  problem: Problem | null = null,
+): Promise<Html | null> => {
+  const found = await findRequestable(context, app);
+  if (!found) return null;
+  const { label, client_name: client, slug, is_pending: isPending } = found;
+  if (isPending)
+    return html`<p>You have asked for ${label}. ${client} has not decided yet: you get a mail then.</p>`;
+  return html`<p>You do not have ${label}, but you may ask ${client} for it.</p>
+<form method="post" action="/launch/${slug}/ask/">
+${alertBox(problem)}
+${context.csrfField()}
+<label>Why you need it (optional)<input name="reason" maxlength="500"></label>
+<button>Ask for access</button>
+</form>`;
+};
+
+const findRequestable = async ({ reader }: PageContext, app: string) =>
+  (await reader.requests.requestable({})).find(({ id, slug }) => id === app || slug === app);
 
 const EXPLAINED: readonly ProblemCode[] = ['app-in-maintenance', 'client-closed', 'attributes-invalid'];
 

@@ -89,6 +89,8 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     currentSession,
     /** The caller; the CSRF token is not checked. */
     currentActor: findActor,
+    /** Ends the session of this browser. The CSRF token is not checked. */
+    logOut: () => reader.sessions.end({}),
 
     sendPage: send,
     /** Sends a page that contains only a title and a card. */

@@ -138,7 +138,8 @@ const iconUrl = (clientName: string): string =>
 export const mailLink = (address: string): Html =>
   html`<a href="mailto:${encodeURIComponent(address).replaceAll('%40', '@')}">${address}</a>`;
 
-const MAX_PATH_LENGTH = 2048;
+/** Requests of apps for authorization (OpenID Connect) are long. */
+const MAX_PATH_LENGTH = 4096;
 
 /**
  * A path on this host as browsers send it: printable ASCII after a single slash. After a second slash or a backslash, browsers would read
@@ -167,14 +168,14 @@ export const TO_ANY_SITE = "'self' http: https:";
  * against this directive, including redirects by the other host, so the directive allows its scheme rather than the host.
  */
 export const formActionSources = (destination: string): string => {
-  const isLaunch = destination.startsWith('/launch/');
+  const opensApp = /^\/(launch|oidc)\//.test(destination);
   const scheme = URL.parse(destination)?.protocol;
-  if (scheme === undefined && !isLaunch) return "'self'";
+  if (scheme === undefined && !opensApp) return "'self'";
   return scheme === 'https:' ? "'self' https:" : TO_ANY_SITE;
 };
 
 /** The login page that continues to `next`. @param flag a parameter without a value */
-export const loginPath = (next: string, flag?: 'late' | 'enrol'): string =>
+export const loginPath = (next: string, flag?: 'late' | 'enrol' | 'again'): string =>
   pathWith('/login/', { ...(next !== '/' && { next }), ...(flag && { [flag]: '1' }) });
 
 /** The page that asks for the second factor. */

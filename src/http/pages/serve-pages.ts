@@ -4,6 +4,7 @@ import { html, messageHtml } from '../../lib/html.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { logFault } from '../middleware/request-logger.ts';
+import { consentPages } from '../openid/openid-pages.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { problemOfHttpError } from '../rest/problem-document.ts';
 import { emailPages } from './email.ts';
@@ -23,6 +24,7 @@ import { viewAsPages } from './view-as.ts';
 const PAGES = {
   ...homePages,
   ...launchPages,
+  ...consentPages,
   ...loginPages,
   ...loginCodePages,
   ...loginEnrolPages,

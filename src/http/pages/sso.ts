@@ -131,7 +131,8 @@ const finish = async (context: PageContext, result: SsoResult): Promise<FastifyR
   const { browser, reply } = context;
   if (result.kind === 'test') return sendTest(context, result.test);
   // From now on, the browser belongs to this person: the session of another one, or a login that waits for a code, ends.
-  if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
+  const opened = result.kind === 'challenge' ? null : result.session;
+  if (browser.session !== null) await context.openServices().sessions.replace(browser.session, opened);
   if (result.kind === 'challenge') {
     browser.forgetSession();
     browser.challenge.keep(result.challenge, result.minutes);

@@ -19,6 +19,7 @@ export const NOUNS = [
   'mail',
   'memberships',
   'mfa',
+  'openid',
   'operations',
   'passwords',
   'profile',

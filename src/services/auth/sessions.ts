@@ -1,4 +1,4 @@
-import type { InferResult } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -133,9 +133,22 @@ export const createSessions = (unit: UnitOfWork) => {
         await audit.record(tx, [{ action: 'session.end', ...about }]);
       }),
 
-    /** Deletes the session that a new login replaces in the browser. */
-    replace: async (secret: string): Promise<void> => {
-      await kysely(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
+    /**
+     * Deletes the session that a new login replaces in the browser. Its logins to apps by OpenID Connect go on with the new session, if that
+     * is of the same person: an app that asks them to log in again must not log them out of the others.
+     * @param newSecret null while the new login waits for a second factor
+     */
+    replace: async (secret: string, newSecret: string | null): Promise<void> => {
+      const old = tokenDigest(secret);
+      await em.transactional(async (tx) => {
+        await sql`
+          update openid_logins set session_id = new.id, check_at = ${clock.now()}::timestamptz
+          from sessions old join sessions new on new.user_id = old.user_id and new.digest = ${newSecret && tokenDigest(newSecret)}
+          where old.digest = ${old} and openid_logins.session_id = old.id and openid_logins.ended_at is null`.execute(
+          kysely(tx),
+        );
+        await kysely(tx).deleteFrom('sessions').where('digest', '=', old).execute();
+      });
     },
 
     /**

@@ -1,6 +1,8 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
 import { calculateJwkThumbprint, createLocalJWKSet, errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { sql } from 'kysely';
+import { KEY_PURPOSES, type KeyPurpose } from '../../../entities/ticket.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
@@ -20,15 +22,24 @@ export const createKeyRotation = ({
   audit,
   signingKeys,
 }: Pick<UnitOfWork, 'em' | 'audit' | 'signingKeys'>) => ({
-  /** Newest first. */
-  list: () => signingKeys.list(em),
+  /** By purpose, newest first. */
+  list: async () => (await Promise.all(KEY_PURPOSES.map((purpose) => signingKeys[purpose].list(em)))).flat(),
 
   /**
-   * Adds a key that will replace the current one for signing; if one is already waiting, returns that.
+   * For each purpose that has keys, adds one that will replace the current one for signing, unless one is already waiting. Returns the key
+   * of tickets.
    * @param actor null for an operator
    */
-  rotate: (actor: Actor | null) => em.transactional((tx) => signingKeys.rotate(tx, audit, actor)),
+  rotate: (actor: Actor | null) =>
+    em.transactional(async (tx) => {
+      for (const purpose of KEY_PURPOSES)
+        if (purpose !== 'ticket' && (await signingKeys[purpose].list(tx)).length > 0)
+          await signingKeys[purpose].rotate(tx, audit, actor);
+      return signingKeys.ticket.rotate(tx, audit, actor);
+    }),
 });
+
+export { KEY_PURPOSES };
 
 type Deps = {
   /** A fork that only the signing keys use. */
@@ -41,16 +52,60 @@ type Deps = {
 
 export type SigningKeys = ReturnType<typeof createSigningKeys>;
 
+/** The keys that sign, by purpose: a ticket cannot pass for an ID token. */
+export const createSigningKeys = (deps: Deps) => {
+  const ticket = createKeyRing(deps, 'ticket');
+  const openid = {
+    'openid-es256': createKeyRing(deps, 'openid-es256'),
+    'openid-rs256': createKeyRing(deps, 'openid-rs256'),
+  };
+
+  return {
+    ticket,
+    ...openid,
+
+    sign: async (claims: TicketClaims): Promise<string> => {
+      const { id, privateKey } = await ticket.signingKey();
+      const header = { alg: TICKET_ALGORITHM, kid: id, typ: 'JWT' };
+      return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
+    },
+
+    /** The claims of a ticket, or null if it is not signed, is from another issuer or has expired. Does not check its audience. */
+    verify: async (text: string, issuer: string): Promise<TicketClaims | null> => {
+      const options = { algorithms: [TICKET_ALGORITHM], issuer, currentDate: deps.clock.now() };
+      const verify = async () =>
+        jwtVerify<TicketClaims>(text, createLocalJWKSet(await ticket.publishedKeys()), options);
+      const retryWithNewKeys = (error: unknown) => {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        ticket.forget();
+        return verify();
+      };
+      try {
+        await verify().catch(retryWithNewKeys);
+        return readClaims(text);
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return null;
+        throw error;
+      }
+    },
+
+    /** Creates the first key of tickets, adds a new key when the last is old enough, and deletes keys whose last signature has expired. */
+    maintain: async (audit: Audit): Promise<void> => {
+      await ticket.publishedKeys();
+      for (const ring of [ticket, ...Object.values(openid)]) await ring.maintain(audit);
+    },
+  };
+};
+
 /**
- * The keys that sign tickets, kept in memory for at most 30 seconds. A new key signs only when every cache of the published keys contains
- * it.
+ * The keys of a purpose, kept in memory for at most 30 seconds. A new key signs only when every cache of the published keys contains it.
  */
-export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays }: Deps) => {
+const createKeyRing = ({ em, secretKey, clock, logger, signingKeyDays }: Deps, purpose: KeyPurpose) => {
   let known: { keys: SigningKey[]; readAt: number } | null = null;
   const unreadable = new Set<string>();
 
   const read = async (tx: Em): Promise<SigningKey[]> => {
-    const keys = await readSigningKeys(tx, secretKey);
+    const keys = await readSigningKeys(tx, secretKey, purpose);
     for (const { id, privateKey } of keys) {
       if (privateKey || unreadable.has(id)) continue;
       unreadable.add(id);
@@ -59,16 +114,19 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     return keys;
   };
   const list = async (tx: Em): Promise<RatedKey[]> => rateKeys(await read(tx), clock.now());
+  const add = async (tx: Em, delayMs: number): Promise<string> =>
+    insertKey(tx, { secretKey, now: clock.now(), delayMs, purpose });
   const readOrAddFirst = async (): Promise<SigningKey[]> => {
     const keys = await read(em);
     if (keys.some(isReadable)) return keys;
     // One of several instances that start together creates the first key.
     await em.fork().transactional(async (tx) => {
       await lockSigningKeys(tx);
-      if (!(await read(tx)).some(isReadable)) await insertKey(tx, secretKey, clock.now(), AT_ONCE_MS);
+      if (!(await read(tx)).some(isReadable)) await add(tx, AT_ONCE_MS);
     });
     return read(em);
   };
+  /** Creates the first key if there is none. */
   const currentKeys = async (): Promise<RatedKey[]> => {
     const now = clock.now();
     // The clock may have been set back.
@@ -76,10 +134,8 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       known = { keys: await readOrAddFirst(), readAt: now.getTime() };
     return rateKeys(known.keys, now);
   };
-  /** A JWK set. Creates the first key if there is none. */
-  const publishedKeys = async () => ({
-    keys: (await currentKeys()).filter(({ isPublished }) => isPublished).map((key): JWK => key.public_key),
-  });
+  const published = async (): Promise<RatedKey[]> =>
+    (await currentKeys()).filter(({ isPublished }) => isPublished);
   /** Adds a key and returns it, unless there is one that does not sign yet. */
   const rotate = async (tx: Em, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
     await lockSigningKeys(tx);
@@ -87,7 +143,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     const pending = keys.find(({ state }) => state === 'pending');
     if (pending) return pending;
     const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : AT_ONCE_MS;
-    const id = await insertKey(tx, secretKey, clock.now(), delayMs);
+    const id = await add(tx, delayMs);
     known = null;
     await audit.record(tx, [
       { action: 'signing-key.rotate', actor, target: { type: 'signing-key', id, label: id } },
@@ -98,40 +154,35 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
   };
 
   return {
-    publishedKeys,
     list,
     rotate,
-
-    sign: async (claims: TicketClaims): Promise<string> => {
-      const signing = (await currentKeys()).find(({ state }) => state === 'signing');
-      if (!signing?.privateKey) throw new Error('no key signs');
-      const header = { alg: TICKET_ALGORITHM, kid: signing.id, typ: 'JWT' };
-      return new SignJWT(claims).setProtectedHeader(header).sign(signing.privateKey);
+    published,
+    /** Reads the keys again for the next use. */
+    forget: (): void => {
+      known = null;
     },
 
-    /** The claims of a ticket, or null if it is not signed, is from another issuer or has expired. Does not check its audience. */
-    verify: async (ticket: string, issuer: string): Promise<TicketClaims | null> => {
-      const options = { algorithms: [TICKET_ALGORITHM], issuer, currentDate: clock.now() };
-      const verify = async () =>
-        jwtVerify<TicketClaims>(ticket, createLocalJWKSet(await publishedKeys()), options);
-      const retryWithNewKeys = (error: unknown) => {
-        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-        known = null;
-        return verify();
-      };
-      try {
-        await verify().catch(retryWithNewKeys);
-        return readClaims(ticket);
-      } catch (error) {
-        if (error instanceof errors.JOSEError) return null;
-        throw error;
-      }
+    /** A JWK set. */
+    publishedKeys: async () => ({ keys: (await published()).map((key): JWK => key.public_key) }),
+
+    /** The published keys with their private parts, the one that signs first. Without keys of another secret key of the service. */
+    openKeys: async () => {
+      const keys = await published();
+      const signingFirst = [...keys.filter(isSigning), ...keys.filter((key) => !isSigning(key))];
+      return signingFirst.flatMap(({ id, privateKey }) =>
+        privateKey ? { id, algorithm: ALGORITHMS[purpose], jwk: privateKey.export({ format: 'jwk' }) } : [],
+      );
     },
 
-    /** Creates the first key, adds a new one when the last is old enough, and deletes keys whose last ticket has expired. */
-    maintain: async (audit: Audit): Promise<void> => {
-      await publishedKeys();
-      await em.fork().transactional(async (tx) => {
+    signingKey: async (): Promise<{ id: string; privateKey: KeyObject }> => {
+      const key = (await currentKeys()).find(isSigning);
+      if (!key?.privateKey) throw new Error('no key signs');
+      return { id: key.id, privateKey: key.privateKey };
+    },
+
+    /** Adds a new key when the last is old enough, and deletes keys whose last signature has expired. */
+    maintain: (audit: Audit): Promise<void> =>
+      em.fork().transactional(async (tx) => {
         await lockSigningKeys(tx);
         const keys = await list(tx);
         const newest = keys.find(isReadable);
@@ -142,8 +193,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
           .deleteFrom('signing_keys')
           .where(isAnyOf('id', retired, 'varchar'))
           .execute();
-      });
-    },
+      }),
   };
 };
 
@@ -167,11 +217,13 @@ const lockSigningKeys = (tx: Em) =>
 const boxOf = (secretKey: string) => createSealedBox(deriveKey(secretKey, 'steward signing keys'));
 
 /** Newest first. `privateKey` is null if the key is sealed with another secret key. */
-export const readSigningKeys = async (em: Em, secretKey: string) => {
+export const readSigningKeys = async (em: Em, secretKey: string, purpose?: KeyPurpose) => {
   const box = boxOf(secretKey);
-  const rows = await kysely(em)
+  let query = kysely(em)
     .selectFrom('signing_keys')
-    .select(['id', 'sealed_key', 'public_key', 'created_at', 'signs_from'])
+    .select(['id', 'purpose', 'sealed_key', 'public_key', 'created_at', 'signs_from']);
+  if (purpose !== undefined) query = query.where('purpose', '=', purpose);
+  const rows = await query
     .orderBy('signs_from', 'desc')
     .orderBy('created_at', 'desc')
     .orderBy('id')
@@ -190,17 +242,38 @@ type SigningKey = Awaited<ReturnType<typeof readSigningKeys>>[number];
 
 const isReadable = ({ privateKey }: SigningKey): boolean => privateKey !== null;
 
-/** Returns its id. @param delayMs from its creation until it signs */
-const insertKey = async (tx: Em, secretKey: string, now: Date, delayMs: number): Promise<string> => {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const jwk = privateKey.export({ format: 'jwk' });
-  const { kty, crv, x, y } = jwk;
+const generatePair = promisify(generateKeyPair);
+
+const ALGORITHMS: Record<KeyPurpose, 'ES256' | 'RS256'> = {
+  ticket: TICKET_ALGORITHM,
+  'openid-es256': 'ES256',
+  'openid-rs256': 'RS256',
+};
+
+const RSA_BITS = 2048;
+
+type NewKey = { secretKey: string; now: Date; delayMs: number; purpose: KeyPurpose };
+
+/** Returns its id. `delayMs`: from its creation until it signs. */
+const insertKey = async (tx: Em, { secretKey, now, delayMs, purpose }: NewKey): Promise<string> => {
+  const alg = ALGORITHMS[purpose];
+  const { privateKey, publicKey } = await (alg === 'ES256'
+    ? generatePair('ec', { namedCurve: 'P-256' })
+    : generatePair('rsa', { modulusLength: RSA_BITS }));
   const id = await calculateJwkThumbprint(privateKey);
-  const sealed_key = boxOf(secretKey).seal(Buffer.from(JSON.stringify(jwk)), id);
-  const public_key = { kty, crv, x, y, kid: id, use: 'sig', alg: TICKET_ALGORITHM };
+  const jwk = JSON.stringify(privateKey.export({ format: 'jwk' }));
+  const sealed_key = boxOf(secretKey).seal(Buffer.from(jwk), id);
+  const public_key = { ...publicKey.export({ format: 'jwk' }), kid: id, use: 'sig', alg };
   await kysely(tx)
     .insertInto('signing_keys')
-    .values({ id, sealed_key, public_key, created_at: now, signs_from: new Date(now.getTime() + delayMs) })
+    .values({
+      id,
+      purpose,
+      sealed_key,
+      public_key,
+      created_at: now,
+      signs_from: new Date(now.getTime() + delayMs),
+    })
     .execute();
   return id;
 };
@@ -209,6 +282,8 @@ const insertKey = async (tx: Em, secretKey: string, now: Date, delayMs: number):
 type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
 
 type RatedKey = SigningKey & { state: SigningKeyState; isPublished: boolean };
+
+const isSigning = ({ state }: RatedKey): boolean => state === 'signing';
 
 /** @param keys newest first */
 const rateKeys = (keys: readonly SigningKey[], now: Date): RatedKey[] => {

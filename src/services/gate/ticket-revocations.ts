@@ -58,7 +58,7 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
 
   return {
     /**
-     * Revokes the tickets that were issued until now, and the codes and embedded pages that could get new ones.
+     * Revokes the tickets that were issued until now, and ends what could get new ones: codes, embedded pages, logins by OpenID Connect.
      * @throws Problem `invalid-input`, `not-found`, `forbidden`
      */
     revoke: (actor: Actor, named: Named): Promise<void> =>
@@ -88,7 +88,10 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
       do update set revoked_at = greatest(current.revoked_at, excluded.revoked_at)`.execute(db);
 
   const isUse = hasValues({ 'v.id': viewId, 'u.user_id': userId, 'v.app_id': appId });
-  await endUses(tx, isUse, viewId === undefined ? hasValues({ user_id: userId, app_id: appId }) : sql`false`);
+  const isOfUser = viewId === undefined ? hasValues({ user_id: userId, app_id: appId }) : sql`false`;
+  await endUses(tx, isUse, isOfUser);
+  // Without its session, a login by OpenID Connect has ended.
+  await sql`update openid_logins set session_id = null where ended_at is null and ${isOfUser}`.execute(db);
 };
 
 /** Whether the row has the same value in all columns that have one here. */

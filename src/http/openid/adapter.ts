@@ -1,0 +1,149 @@
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Services } from '../../services/index.ts';
+import type { TokenKind } from '../../services/openid/openid-tokens.ts';
+import { currentContext, visitOf } from './visit.ts';
+
+/** All scopes of OpenID Connect, with their claims. */
+export const SCOPES = {
+  openid: ['sub', 'amr', 'auth_time', 'act', 'read_only'],
+  profile: ['name', 'given_name', 'family_name'],
+  email: ['email', 'email_verified'],
+  groups: ['groups', 'roles', 'app_roles', 'client'],
+  data_permissions: ['data_permissions'],
+  offline_access: [],
+};
+
+/** The names of our own fields in the metadata of a client. */
+export const CLAIMS = 'steward_claims';
+export const SECRET_DIGESTS = 'steward_secret_digests';
+
+/** Until when the library may use what this request read: by its own clock, and no longer than the request. */
+const REQUEST_SECONDS = 60;
+
+const inOneRequest = (): number => Math.floor(Date.now() / 1000) + REQUEST_SECONDS;
+
+/**
+ * What the protocol library reads and stores, by the name of its model. Its session is the session of Steward, read again for each request;
+ * its grant is the login of that session to the app. So neither can outlive or widen them. It stores only codes and tokens.
+ */
+export const openAdapter = (model: string): Adapter => {
+  const store = STORES[model] ?? UNUSED;
+  return { ...UNUSED, ...store };
+};
+
+const services = (): Services => visitOf(currentContext()).services;
+
+const nothing = async (): Promise<undefined> => undefined;
+
+/** Models that keep nothing: after a login, the browser asks for authorization again, so interactions are not stored. */
+const UNUSED: Adapter = {
+  upsert: nothing,
+  find: nothing,
+  findByUid: nothing,
+  findByUserCode: nothing,
+  consume: nothing,
+  destroy: nothing,
+  revokeByGrantId: nothing,
+};
+
+const findApp = async (id: string): Promise<AdapterPayload | undefined> => {
+  const app = await services().openidApps.find(id);
+  if (!app) return undefined;
+  const isNative = app.is_public && app.redirect_uris.some((uri) => !uri.startsWith('https:'));
+  return {
+    client_id: app.app_id,
+    client_name: app.label,
+    redirect_uris: app.redirect_uris,
+    post_logout_redirect_uris: app.post_logout_redirect_uris,
+    ...(app.backchannel_logout_uri !== '' && {
+      backchannel_logout_uri: app.backchannel_logout_uri,
+      backchannel_logout_session_required: true,
+    }),
+    // The library compares `client_secret` only through `compareClientSecret`, which compares with the digests.
+    ...(app.is_public
+      ? { token_endpoint_auth_method: 'none' }
+      : {
+          token_endpoint_auth_method: 'client_secret_basic',
+          client_secret: 'of which only digests are stored',
+        }),
+    application_type: isNative ? 'native' : 'web',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    subject_type: app.is_pairwise ? 'pairwise' : 'public',
+    id_token_signed_response_alg: app.signing_algorithm === 'ES256' ? 'ES256' : 'RS256',
+    [CLAIMS]: app.claims,
+    [SECRET_DIGESTS]: app.secretDigests,
+  };
+};
+
+/** The session of Steward in this browser. Its account is the person whom the app sees: its owner, or the one as whom they look at the app. */
+const findSession = async (secret: string): Promise<AdapterPayload | undefined> => {
+  const context = currentContext();
+  const visit = visitOf(context);
+  const actor = await visit.findActor();
+  if (actor?.credential?.kind !== 'session') return undefined;
+  const { proof, id } = actor.credential;
+  const appId = context.query.client_id;
+  if (typeof appId === 'string')
+    visit.door = await visit.services.openidLogins.knock(actor, appId, visit.lookSecretOf);
+  return {
+    kind: 'Session',
+    jti: secret,
+    uid: String(id),
+    accountId: visit.door?.opening.handle ?? (await visit.services.openidLogins.handleOf(actor.id)),
+    amr: [...proof.methods],
+    loginTs: Math.floor(proof.authTime.getTime() / 1000),
+    exp: inOneRequest(),
+  };
+};
+
+/** The login to which a code or token belongs. Only if its session may still open the app. */
+const findGrant = async (loginId: string): Promise<AdapterPayload | undefined> => {
+  const door = await visitOf(currentContext()).checkLogin(loginId);
+  if (!door) return undefined;
+  const { handle, app_id: clientId } = door.opening;
+  return {
+    kind: 'Grant',
+    jti: loginId,
+    accountId: handle ?? undefined,
+    clientId,
+    openid: { scope: Object.keys(SCOPES).join(' ') },
+    exp: inOneRequest(),
+  };
+};
+
+const endLogin = async (loginId: string): Promise<undefined> => {
+  // An app that revokes its own token knows that.
+  const tellsApp = currentContext().oidc.route !== 'revocation';
+  await services().openidLogins.end(Number(loginId), { tellsApp });
+};
+
+const storeOfTokens = (kind: TokenKind): Partial<Adapter> => ({
+  upsert: async (value, { jti: _, ...payload }, seconds = 0) => {
+    const loginId = Number(payload.grantId);
+    await services().openidTokens.store(kind, value, { loginId, payload: { ...payload }, seconds });
+  },
+  find: async (value) => {
+    const found = await services().openidTokens.find(kind, value);
+    const consumed = found?.consumed_at ? Math.floor(found.consumed_at.getTime() / 1000) : undefined;
+    return found ? { ...found.payload, jti: value, consumed } : undefined;
+  },
+  consume: async (value) => {
+    if (await services().openidTokens.consume(kind, value)) return;
+    // Two requests sent it at the same time: one of them may have stolen it.
+    const found = await services().openidTokens.find(kind, value);
+    if (found) await endLogin(String(found.payload.grantId));
+    throw new errors.InvalidGrant('already used');
+  },
+  destroy: (value) => services().openidTokens.remove(kind, value),
+  revokeByGrantId: (loginId) => services().openidTokens.removeOf(kind, Number(loginId)),
+});
+
+const STORES: Record<string, Partial<Adapter>> = {
+  Client: { find: findApp },
+  Session: { find: findSession },
+  Grant: { find: findGrant, destroy: endLogin },
+  AuthorizationCode: storeOfTokens('AuthorizationCode'),
+  AccessToken: storeOfTokens('AccessToken'),
+  RefreshToken: storeOfTokens('RefreshToken'),
+};

@@ -1,0 +1,267 @@
+import { sql } from 'kysely';
+import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
+import { newSecret } from '../../lib/ids.ts';
+import type { TicketClaims } from '../../lib/ticket-claims.ts';
+import { type Actor, proofOf } from '../access/actor.ts';
+import { readSessionActor } from '../auth/authentication.ts';
+import { tokenDigest } from '../auth/credentials.ts';
+import {
+  type AppAccess,
+  decideAccess,
+  factorStepOf,
+  type Opening,
+  openingsByUser,
+  openingWithin,
+} from '../gate/app-access.ts';
+import { hasCookie, readLook } from '../gate/look-access.ts';
+import { claimsOf, openerOf, type TicketSubject } from '../gate/tickets.ts';
+import type { LoginStep } from '../policies/factor-policy.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+
+/** What a session may do at an app now. `look-ended`: its owner has looked at the app as someone, and no longer does. */
+export type Door = {
+  opening: Opening;
+  access: AppAccess | 'look-ended';
+  /** The step of the login that the app's client still requires of the session. */
+  step: LoginStep | null;
+  subject: TicketSubject;
+  sessionId: number;
+  proof: { methods: readonly string[]; authTime: Date };
+};
+
+/** The longest time until it is decided again whether a session may open an app. Events about the person or the app make it sooner. */
+const CHECK_MS = 15 * MINUTE_MS;
+
+/** Logins to apps with OpenID Connect. Each step asks the session of the login, and the decision that opens apps. */
+export const createOpenidLogins = (unit: UnitOfWork) => {
+  const { em, clock } = unit;
+
+  return {
+    /**
+     * What the actor's session may do at the app. Null for an unknown app, and for credentials that are no session.
+     * @param lookSecretOf the cookie of a look at the app with this slug, or null
+     */
+    knock: async (actor: Actor, appId: string, lookSecretOf: (slug: string) => string | null) => {
+      const { credential } = actor;
+      if (credential?.kind !== 'session') return null;
+      const own = await openingsByUser(em, clock.now())
+        .where('users.id', '=', actor.id)
+        .where('apps.id', '=', appId)
+        .executeTakeFirst();
+      if (!own) return null;
+      const secret = lookSecretOf(own.app_slug);
+      if (secret === null) return doorOf(openingWithin(own, actor.scope), actor, clock.now());
+      const look = await readLook(em, clock.now(), hasCookie(tokenDigest(secret), own.app_slug));
+      return look?.look?.sessionId === credential.id
+        ? doorOfLook(look, clock.now())
+        : { ...doorOf(own, actor, clock.now()), access: 'look-ended' as const };
+    },
+
+    /** Begins a login, or continues that of the session. Null if the session has ended. @param subject what the app knows the person by */
+    begin: async (door: Door, subject: string, backchannelLogoutUri: string): Promise<Begun | null> => {
+      const now = clock.now();
+      const { opening, sessionId } = door;
+      const { rows } = await sql<Begun>`
+        insert into openid_logins (app_id, client_id, user_id, session_id, look_id, subject, sid, backchannel_logout_uri, started_at, check_at)
+        select ${opening.app_id}, ${opening.client_id}::int, ${opening.user_id}::int, sessions.id, ${opening.look?.id ?? null}::bigint, ${subject}, ${newSecret()},
+          ${backchannelLogoutUri}, ${now}::timestamptz, ${nextCheck(opening, now)}::timestamptz
+        from sessions where sessions.id = ${sessionId}::bigint for key share
+        on conflict (session_id, app_id, coalesce(look_id, 0)) where ended_at is null
+          do update set check_at = excluded.check_at
+        returning id::float8, sid`.execute(kysely(em));
+      return rows[0] ?? null;
+    },
+
+    /** What a login may still do; null once it has ended. */
+    check: async (loginId: number) => {
+      const login = await kysely(em)
+        .selectFrom('openid_logins')
+        .select(['id', 'app_id', 'user_id', 'session_id', 'look_id', 'sid'])
+        .where('id', '=', loginId)
+        .where(isRunning())
+        .executeTakeFirst();
+      return login ? checkLogin(em, clock.now(), login) : null;
+    },
+
+    /** Ends a login. @param tellsApp whether the app hears of it */
+    end: async (loginId: number, { tellsApp }: { tellsApp: boolean }): Promise<void> => {
+      await endLogin(em, loginId, clock.now(), { tellsApp });
+    },
+
+    /** The claims about the person of a login. They are those of a ticket. */
+    claims: async ({ opening, subject }: Pick<Door, 'opening' | 'subject'>): Promise<PersonClaims> => {
+      const ticket = claimsOf(opening, subject, unit);
+      const person = await personOf(em, opening);
+      return {
+        email: ticket.email,
+        email_verified: person.is_email_verified,
+        name: ticket.name,
+        given_name: person.first_name,
+        family_name: person.last_name,
+        groups: person.groups,
+        roles: ticket.roles,
+        app_roles: ticket.app_roles,
+        client: ticket.client,
+        data_permissions: ticket.data_permissions,
+        act: ticket.act,
+        read_only: ticket.read_only ? true : null,
+        amr: ticket.amr,
+        auth_time: ticket.auth_time,
+        expiresIn: ticket.exp - ticket.iat,
+      };
+    },
+
+    /** Whether the person must first agree that the app gets these claims: it is of a client to which they do not belong. */
+    needsConsent: async ({ opening }: Door, claims: readonly string[]): Promise<boolean> => {
+      if (opening.look !== undefined) return false;
+      const { rows } = await sql`
+        select where not exists (select from memberships m where m.user_id = ${opening.user_id} and m.client_id = ${opening.client_id})
+          and not exists (select from openid_consents c
+            where c.user_id = ${opening.user_id} and c.app_id = ${opening.app_id} and c.claims @> ${[...claims]}::text[])`.execute(
+        kysely(em),
+      );
+      return rows.length > 0;
+    },
+
+    consent: async (userId: number, appId: string, claims: readonly string[]): Promise<void> => {
+      const values = { claims: [...claims], created_at: clock.now() };
+      await kysely(em)
+        .insertInto('openid_consents')
+        .values({ user_id: userId, app_id: appId, ...values })
+        .onConflict((conflict) => conflict.columns(['user_id', 'app_id']).doUpdateSet(values))
+        .execute();
+    },
+
+    /** The stable name of a user, which tickets use too. */
+    handleOf: async (userId: number): Promise<string> =>
+      (
+        await kysely(em)
+          .selectFrom('users')
+          .select('handle')
+          .where('id', '=', userId)
+          .executeTakeFirstOrThrow()
+      ).handle,
+  };
+};
+
+type Begun = { id: number; sid: string };
+
+export type PersonClaims = Pick<
+  TicketClaims,
+  'email' | 'name' | 'roles' | 'app_roles' | 'client' | 'data_permissions' | 'act' | 'amr' | 'auth_time'
+> & {
+  /** Null unless someone looks at the app as the person. */
+  read_only: true | null;
+  email_verified: boolean;
+  given_name: string;
+  family_name: string;
+  /** Names of the groups in the app's client. */
+  groups: string[];
+  /** Seconds for which a token may state them. */
+  expiresIn: number;
+};
+
+/** SQL: whether a login has not ended, and its session exists. `check` also asks the decision that opens apps. */
+export const isRunning = (): Condition =>
+  condition`(openid_logins.ended_at is null and openid_logins.session_id is not null)`;
+
+const doorOf = (opening: Opening, actor: Actor, now: Date): Door => {
+  const { credential, scope } = actor;
+  if (credential?.kind !== 'session') throw new Error('only a session opens an app by OpenID Connect');
+  const subject = {
+    kind: 'user',
+    userId: actor.id,
+    appId: opening.app_id,
+    scope,
+    proof: proofOf(actor),
+  } as const;
+  return {
+    opening,
+    access: decideAccess(opening, now),
+    step: factorStepOf(opening, openerOf(subject, opening), now),
+    subject,
+    sessionId: credential.id,
+    proof: credential.proof,
+  };
+};
+
+const doorOfLook = (opening: Opening, now: Date): Door => {
+  const { look } = opening;
+  if (look === undefined) throw new Error('the opening has no look');
+  const subject = { kind: 'look', lookId: look.id, actorId: look.actorId, appId: opening.app_id } as const;
+  return {
+    opening,
+    access: decideAccess(opening, now),
+    step: factorStepOf(opening, openerOf(subject, opening), now),
+    subject,
+    sessionId: look.sessionId,
+    proof: look.proof,
+  };
+};
+
+export type RunningLogin = {
+  id: number;
+  app_id: string;
+  user_id: number;
+  session_id: number | null;
+  look_id: number | null;
+};
+
+/** The door of a login now, or null if the session, the app's settings, the look or the access have ended. */
+export const checkLogin = async (em: Em, now: Date, login: RunningLogin): Promise<Door | null> => {
+  const door = await findDoor(em, now, login);
+  // Maintenance passes: the login continues afterwards.
+  const isOpen = door?.step === null && ['allowed', 'in-maintenance'].includes(door.access);
+  return isOpen ? door : null;
+};
+
+const findDoor = async (em: Em, now: Date, login: RunningLogin): Promise<Door | null> => {
+  const { app_id: appId, user_id: userId, session_id: sessionId, look_id: lookId } = login;
+  if (sessionId === null) return null;
+  const isOfApp = condition`exists (select from openid_apps o where o.app_id = apps.id)`;
+  if (lookId !== null) {
+    const opening = await readLook(em, now, condition`(view_as.id = ${lookId} and ${isOfApp})`);
+    return opening?.look?.sessionId === sessionId ? doorOfLook(opening, now) : null;
+  }
+  const actor = await readSessionActor(em, sessionId, now);
+  if (actor?.id !== userId) return null;
+  const opening = await openingsByUser(em, now)
+    .where('users.id', '=', userId)
+    .where('apps.id', '=', appId)
+    .where(isOfApp)
+    .executeTakeFirst();
+  return opening ? doorOf(openingWithin(opening, actor.scope), actor, now) : null;
+};
+
+/** When the access may end by the clock, or soon. */
+export const nextCheck = ({ access_ends_at: end, look }: Opening, now: Date): Date => {
+  const times = [end, look?.endsAt].flatMap((time) => time?.getTime() ?? []);
+  return new Date(Math.min(now.getTime() + CHECK_MS, ...times));
+};
+
+/** Ends a login. The app hears of it if it has an address for that. */
+export const endLogin = (em: Em, loginId: number, now: Date, { tellsApp }: { tellsApp: boolean }) =>
+  kysely(em)
+    .updateTable('openid_logins')
+    .set({
+      ended_at: now,
+      next_attempt_at: tellsApp
+        ? sql`case when backchannel_logout_uri <> '' then ${now}::timestamptz end`
+        : null,
+    })
+    .where('id', '=', loginId)
+    .where('ended_at', 'is', null)
+    .execute();
+
+/** Names and groups of the person whom the app sees. */
+const personOf = (em: Em, { user_id, client_id }: Opening) =>
+  kysely(em)
+    .selectFrom('users')
+    .select(['first_name', 'last_name', 'is_email_verified'])
+    .select(
+      sql<string[]>`array(select g.name from groups g join group_members m on m.group_id = g.id
+        where m.user_id = users.id and g.client_id = ${client_id} order by lower(g.name), g.id)`.as('groups'),
+    )
+    .where('id', '=', user_id)
+    .executeTakeFirstOrThrow();
