@@ -94,6 +94,7 @@ const ROOMS: Record<string, string[]> = {
   events: ['access', 'audit'],
   webhooks: ['outbox', 'access', 'audit', 'clients', 'events'],
   sinks: ['outbox', 'access', 'audit', 'events'],
+  openid: ['outbox', 'access', 'audit', 'policies', 'auth', 'apps', 'gate', 'events'],
   operations: [
     'outbox',
     'access',
@@ -116,7 +117,11 @@ const ROOMS: Record<string, string[]> = {
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
   { name: /^(fastify|@fastify\/.*)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
   { name: /^node:https?$/, folders: /^(src\/http\/|src\/app\.ts|src\/lib\/guarded-fetch\.ts|tests\/)/ },
-  { name: /^openid-client$/, folders: /^(src\/adapters\/identity-provider\/openid-connect\.ts|tests\/)/ },
+  {
+    name: /^openid-client$/,
+    folders: /^(src\/adapters\/identity-provider\/openid-connect\.ts|src\/demo\/openid-app\.ts|tests\/)/,
+  },
+  { name: /^oidc-provider$/, folders: /^(src\/http\/openid\/|tests\/)/ },
   {
     name: /^(@trpc\/.*|trpc-to-openapi)$/,
     folders: /^(routers\/|src\/http\/|src\/client\/|console\/|tests\/)/,

@@ -216,6 +216,15 @@ const INPUTS: Inputs = {
     const change = { emails: [GRACE], action: 'grant-apps' as const, apps: [CHURN] };
     return { id: (await app.as(ROOT).users.bulkUpdate(change)).operation };
   },
+  'openid.addSecret': async (app) => {
+    await app.as(ROOT).openid.update(OPENID_SETTINGS);
+    return { app_id: SALES };
+  },
+  'openid.remove': async (app) => {
+    await app.as(ROOT).openid.update(OPENID_SETTINGS);
+    return { app_id: SALES };
+  },
+  'openid.update': (_app, n) => ({ ...OPENID_SETTINGS, redirect_uris: [`https://sales${n}.acme.test/`] }),
   'requests.approve': async (app, n) => ({ ...(await accessRequest(app, n)), reason: 'x' }),
   'requests.deny': accessRequest,
   'requests.withdraw': async (app) => {
@@ -400,6 +409,8 @@ const INPUTS: Inputs = {
 };
 
 /** These sign or render something, and write nothing. */
+const OPENID_SETTINGS = { app_id: SALES, redirect_uris: ['https://sales.acme.test/callback'] };
+
 const CHANGES_NOTHING = [
   'apps.openTicket',
   'sso.test',

@@ -305,6 +305,7 @@ const NAMES_NO_PERSON = Object.entries({
   dataPermissions: 'setSchema',
   invitations: 'accept bulkUpdate copyLink preview resend revoke',
   mfa: 'addPasskey confirmTotp remove rename renewRecoveryCodes startPasskey startTotp',
+  openid: 'addSecret remove update',
   passwords: 'change reset verifyToken',
   profile: 'cancelEmail confirmEmail requestEmail undoEmail update verifyEmail',
   reminders: 'update',

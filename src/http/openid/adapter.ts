@@ -13,9 +13,8 @@ export const SCOPES = {
   offline_access: [],
 };
 
-/** The names of our own fields in the metadata of a client. */
+/** The name of our own field in the metadata of a client. */
 export const CLAIMS = 'steward_claims';
-export const SECRET_DIGESTS = 'steward_secret_digests';
 
 /** Until when the library may use what this request read: by its own clock, and no longer than the request. */
 const REQUEST_SECONDS = 60;
@@ -49,7 +48,6 @@ const UNUSED: Adapter = {
 const findApp = async (id: string): Promise<AdapterPayload | undefined> => {
   const app = await services().openidApps.find(id);
   if (!app) return undefined;
-  const isNative = app.is_public && app.redirect_uris.some((uri) => !uri.startsWith('https:'));
   return {
     client_id: app.app_id,
     client_name: app.label,
@@ -59,20 +57,19 @@ const findApp = async (id: string): Promise<AdapterPayload | undefined> => {
       backchannel_logout_uri: app.backchannel_logout_uri,
       backchannel_logout_session_required: true,
     }),
-    // The library compares `client_secret` only through `compareClientSecret`, which compares with the digests.
+    // The library compares it only by `compareClientSecret`.
     ...(app.is_public
       ? { token_endpoint_auth_method: 'none' }
       : {
           token_endpoint_auth_method: 'client_secret_basic',
           client_secret: 'of which only digests are stored',
         }),
-    application_type: isNative ? 'native' : 'web',
+    application_type: app.isNative ? 'native' : 'web',
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     subject_type: app.is_pairwise ? 'pairwise' : 'public',
     id_token_signed_response_alg: app.signing_algorithm === 'ES256' ? 'ES256' : 'RS256',
     [CLAIMS]: app.claims,
-    [SECRET_DIGESTS]: app.secretDigests,
   };
 };
 

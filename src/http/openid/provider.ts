@@ -1,4 +1,4 @@
-import { createHmac, type JsonWebKey, timingSafeEqual } from 'node:crypto';
+import { createHmac, type JsonWebKey } from 'node:crypto';
 import Provider, {
   type Account,
   errors,
@@ -7,11 +7,10 @@ import Provider, {
   type KoaContextWithOIDC,
 } from 'oidc-provider';
 import { deriveKey } from '../../lib/sealed-box.ts';
-import { tokenDigest } from '../../services/auth/credentials.ts';
 import type { Door } from '../../services/openid/openid-logins.ts';
 import { loginPath, stepUpPath } from '../pages/page-layout.ts';
-import { CLAIMS, openAdapter, SCOPES, SECRET_DIGESTS } from './adapter.ts';
-import { visitOf } from './visit.ts';
+import { CLAIMS, openAdapter, SCOPES } from './adapter.ts';
+import { currentContext, visitOf } from './visit.ts';
 
 export const OPENID_PATHS = {
   authorization: '/oidc/authorize',
@@ -53,7 +52,7 @@ export const createProvider = (deps: Deps): Provider => {
       createHmac('sha256', pairwiseKey).update(`${clientId}\0${accountId}`).digest('base64url'),
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    extraClientMetadata: { properties: [CLAIMS, SECRET_DIGESTS] },
+    extraClientMetadata: { properties: [CLAIMS] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'ES256'] },
     pkce: { required: () => true },
     allowOmittingSingleRegisteredRedirectUri: false,
@@ -111,10 +110,7 @@ export const createProvider = (deps: Deps): Provider => {
  */
 const compareDigests = (provider: Provider): void => {
   provider.Client.prototype.compareClientSecret = function compare(secret: string) {
-    const digests = this[SECRET_DIGESTS];
-    if (!Array.isArray(digests)) return false;
-    const sent = Buffer.from(tokenDigest(secret));
-    return digests.some((digest) => timingSafeEqual(Buffer.from(String(digest)), sent));
+    return visitOf(currentContext()).services.openidApps.isSecret(this.clientId, secret);
   };
 };
 

@@ -38,7 +38,7 @@ const PERSONAL_TABLES = [
     'view_as',
     'email_changes',
   ] as const),
-  ...(['mfa_factors', 'external_identities', 'recovery_codes'] as const),
+  ...(['mfa_factors', 'external_identities', 'recovery_codes', 'openid_consents'] as const),
 ] as const;
 
 /** The person whom an erasure replaces: an account and all its addresses, or an address without an account. */

@@ -234,6 +234,26 @@ export const EXPORT_PARTS = {
       .where(isSeen(person, 'v.client_id')),
   ),
 
+  /** Logins to apps by OpenID Connect, until a week after their end. Without tokens. */
+  openid_logins: part('l.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('openid_logins as l')
+      .leftJoin('apps', 'apps.id', 'l.app_id')
+      .select(['l.id', 'apps.slug as app', 'l.subject', 'l.started_at', 'l.ended_at'])
+      .where('l.user_id', '=', person.id)
+      .where(isSeen(person, 'l.client_id')),
+  ),
+
+  /** To which apps of other clients the person has agreed. */
+  openid_consents: part('c.app_id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('openid_consents as c')
+      .innerJoin('apps', 'apps.id', 'c.app_id')
+      .select(['c.app_id', 'apps.slug as app', 'c.claims', 'c.created_at'])
+      .where('c.user_id', '=', person.id)
+      .where(isSeen(person, 'apps.client_id')),
+  ),
+
   /** Oldest first. */
   usage: async function* ({ em, person }: Exported): Pages {
     const entries = kysely(em)

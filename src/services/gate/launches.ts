@@ -33,7 +33,8 @@ export const createLaunches = (unit: UnitOfWork) => {
       const subject = { ...user, appId: found.id, stackSlug };
       const opening = await tickets.requireOpening(subject);
       const createCode = () => em.transactional((tx) => createLaunchCode(tx, subject, clock.now()));
-      return withLaunchCode(appUrlOf(opening, appUrl), createCode, state);
+      const url = appUrlOf(opening, appUrl);
+      return (await usesOpenid(em, found.id)) ? url : withLaunchCode(url, createCode, state);
     },
 
     /**
@@ -79,6 +80,14 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject, now: Date
     .execute();
   return code;
 };
+
+/** Whether the app logs people in with OpenID Connect: then it needs no code. */
+export const usesOpenid = async (em: Em, appId: string): Promise<boolean> =>
+  (await kysely(em)
+    .selectFrom('openid_apps')
+    .select('app_id')
+    .where('app_id', '=', appId)
+    .executeTakeFirst()) !== undefined;
 
 /** Of concurrent exchanges, one gets the row. */
 const redeemCode = (em: Em, code: string, appSlug: string) =>

@@ -18,7 +18,7 @@ import { tokenDigest } from '../auth/credentials.ts';
 import { NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { decideAccess, openingsByUser, requireFactor } from './app-access.ts';
-import { appUrlOf, createLaunchCode, withLaunchCode } from './launches.ts';
+import { appUrlOf, createLaunchCode, usesOpenid, withLaunchCode } from './launches.ts';
 import { hasCookie, lookRefusal, readBoth, readLook } from './look-access.ts';
 import { createTickets } from './tickets.ts';
 
@@ -39,8 +39,9 @@ export const createLooks = (unit: UnitOfWork) => {
     const id = { lookId: look.id, actorId: look.actor_id, appId: look.app_id };
     const subject = { kind: 'look', ...id, stackSlug } as const;
     const opening = await tickets.requireOpening(subject);
-    const createCode = () => createLaunchCode(tx, subject, clock.now());
-    return withLaunchCode(appUrlOf(opening, appUrl), createCode, state);
+    const url = appUrlOf(opening, appUrl);
+    if (await usesOpenid(tx, look.app_id)) return url;
+    return withLaunchCode(url, () => createLaunchCode(tx, subject, clock.now()), state);
   };
 
   return {
@@ -115,6 +116,7 @@ export const createLooks = (unit: UnitOfWork) => {
           .where(isRunning(clock.now()))
           .returning(['view_as.id', 'actor_id', 'app_id', 'apps.slug'])
           .executeTakeFirstOrThrow(() => new Problem('invalid-link'));
+        await endOwnLogin(tx, sessionIdOf(actor), look.app_id);
         return { location: await urlOf(tx, look, {}), appSlug: look.slug, secret };
       }),
 
@@ -186,6 +188,16 @@ export const createLooks = (unit: UnitOfWork) => {
 };
 
 const sessionIdOf = ({ credential }: Actor): number => (credential?.kind === 'session' ? credential.id : 0);
+
+/** Otherwise the app would show the actor, whom it has logged in with OpenID Connect, instead of the person. */
+const endOwnLogin = (tx: Em, sessionId: number, appId: string) =>
+  kysely(tx)
+    .updateTable('openid_logins')
+    .set({ session_id: null })
+    .where('session_id', '=', sessionId)
+    .where('app_id', '=', appId)
+    .where('ended_at', 'is', null)
+    .execute();
 
 const isRunning = (now: Date): Condition =>
   condition`(view_as.ended_at is null and view_as.ends_at > ${now}::timestamptz)`;

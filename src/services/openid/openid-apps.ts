@@ -1,3 +1,5 @@
+import { timingSafeEqual } from 'node:crypto';
+import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -189,12 +191,27 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
         .select('apps.label')
         .where('app_id', '=', appId)
         .executeTakeFirst();
-      return row ? { ...row, secretDigests: validDigests(row, clock.now()) } : null;
+      return row ? { ...row, isNative: isNative(row) } : null;
     },
 
-    /** Whether any app of the installation logs people in with OpenID Connect. */
-    exist: async (): Promise<boolean> =>
-      (await kysely(em).selectFrom('openid_apps').select('app_id').limit(1).executeTakeFirst()) !== undefined,
+    /** Whether it is a secret of the app: the newest one, or the one before while it still works. */
+    isSecret: async (appId: string, secret: string): Promise<boolean> => {
+      const row = await openidApps(em).where('app_id', '=', appId).executeTakeFirst();
+      const sent = Buffer.from(tokenDigest(secret));
+      return (
+        row !== undefined &&
+        validDigests(row, clock.now()).some((digest) => timingSafeEqual(Buffer.from(digest), sent))
+      );
+    },
+
+    /** Whether any app of the installation logs people in with OpenID Connect, or did so in the last days. */
+    exist: async (): Promise<boolean> => {
+      const { rows } = await sql`
+        select where exists (select from openid_apps) or exists (select from openid_logins)`.execute(
+        kysely(em),
+      );
+      return rows.length > 0;
+    },
   };
 };
 
@@ -213,14 +230,35 @@ const validDigests = (row: OpenidAppRow, now: Date): string[] => {
   return [row.secret_digest, isRotating ? row.previous_digest : null].filter((digest) => digest !== null);
 };
 
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+type Addresses = {
+  redirect_uris: readonly string[];
+  post_logout_redirect_uris: readonly string[];
+  is_public: boolean;
+};
+
+const urlsOf = (app: Addresses): URL[] =>
+  [...app.redirect_uris, ...app.post_logout_redirect_uris].map((uri) => new URL(uri));
+
+/** Whether the app runs on the person's device (RFC 8252): then any port of a loopback address is its own. */
+const isNative = (app: Addresses): boolean =>
+  app.is_public &&
+  urlsOf(app).every(({ protocol, hostname }) => (protocol === 'http:') === LOOPBACK.includes(hostname));
+
 /** @throws Problem `invalid-input` on `redirect_uris` */
-const requireConsistent = ({ redirect_uris: uris, is_public, is_pairwise }: OpenidSettings): void => {
+const requireConsistent = (app: OpenidSettings): void => {
   const refuse = (message: string) => invalid({ redirect_uris: [message] });
-  const urls = uris.map((uri) => new URL(uri));
-  if (!is_public && urls.some(({ protocol }) => !/^https?:$/.test(protocol)))
+  const hasOwnScheme = urlsOf(app).some(({ protocol }) => !/^https?:$/.test(protocol));
+  if (hasOwnScheme && !app.is_public)
     throw refuse('Only a public app may have an address that does not begin with https:// or http://.');
+  if (hasOwnScheme && !isNative(app))
+    throw refuse(
+      'Beside an address with another scheme, http:// is only for the device itself: 127.0.0.1, [::1] or localhost.',
+    );
   // Pairwise identifiers are made per host (OpenID Connect Core §8.1).
-  if (is_pairwise && new Set(urls.map(({ host }) => host)).size > 1)
+  const hosts = new Set(app.redirect_uris.map((uri) => new URL(uri).host));
+  if (app.is_pairwise && hosts.size > 1)
     throw refuse('With pairwise subjects, all addresses must be of one host.');
 };
 

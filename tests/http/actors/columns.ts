@@ -71,6 +71,7 @@ export const COLUMNS = {
     attention: 'get',
     tickets: 'introspect',
     dataPermissions: 'getSchema previewLoad ofPerson ofApp',
+    openid: 'get logouts',
   },
   /** A share link opens an app. */
   links: { accessViews: 'screen list get uses' },
@@ -111,6 +112,7 @@ export const COLUMNS = {
   logins: { tokens: 'revokeForUser', sessions: 'revokeForUser' },
   apps: {
     apps: 'previewMaintenance update clearCache',
+    openid: 'update remove addSecret',
     accessViews: 'create update deactivate embed',
     'tickets.revoke': 'app',
   },

@@ -265,6 +265,12 @@ export const INPUTS: Record<string, InputOf> = {
   'apps.previewRemoval': ofApp,
   'apps.remove': withMore(ofApp, { confirm_name: 'No such name' }),
 
+  'openid.get': ofApp,
+  'openid.update': withMore(ofApp, { redirect_uris: ['https://sales.acme.test/callback'] }),
+  'openid.addSecret': ofApp,
+  'openid.logouts': ofApp,
+  'openid.remove': ofApp,
+
   'usage.listByApp': withMore(ofApp, { page: 1 }),
   'usage.listByUser': withMore(ofGrant, { page: 1 }),
   'usage.listByUserInAllApps': withMore(ofPerson, { page: 1 }),

@@ -36,6 +36,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutTokens(app)),
   ...(await aboutSecondFactors(app)),
   ...(await aboutSingleSignOn(app)),
+  ...(await aboutOpenid(app)),
   ...(await aboutWebhooks(app)),
   ...(await aboutServiceAccounts(app)),
   ...(await aboutPasswords(app)),
@@ -233,6 +234,22 @@ const aboutPasskeys = async (app: TestApp): Promise<Row[]> => {
     { line: `PATCH /mfa/${factor.id}/`, as: owner, body: { name: 'Old laptop' } },
     { line: 'POST /session/passkey/options/', body: { purpose: 'login' } },
     { line: 'POST /session/passkey/', body: { passkey: authenticator.get(options) }, cookie },
+  ];
+};
+
+const aboutOpenid = async (app: TestApp): Promise<Row[]> => {
+  await app.as(ACME).openid.update({ app_id: SALES, redirect_uris: ['https://sales.acme.test/callback'] });
+  const settings = `/jb/apps/${SALES}/oidc/`;
+  return [
+    { line: `GET ${settings}`, as: ACME },
+    {
+      line: `PUT ${settings}`,
+      as: ACME,
+      body: { redirect_uris: ['https://sales.acme.test/callback'], claims: ['email', 'name'] },
+    },
+    { line: `POST ${settings}secret/`, as: ACME },
+    { line: `GET ${settings}logouts/`, as: ACME },
+    { line: `DELETE ${settings}`, as: ACME },
   ];
 };
 

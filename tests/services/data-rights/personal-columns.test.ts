@@ -11,6 +11,8 @@ const EMPTIED = 'emptied';
 /** An id leads to the pseudonym. */
 const ID = 'kept: an id';
 const NO_PERSON = 'kept: no person';
+/** The app hears of the logout under this name. */
+const LOGOUT = 'kept for a week';
 /** Of texts that others wrote. */
 const TEXT = 'kept: a text of an app, a client or an operator';
 
@@ -77,6 +79,11 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'mfa_factors.name': ['second_factors', DELETED],
   'mfa_factors.user_id': ['second_factors', DELETED],
   'mikro_orm_migrations.name': [null, NO_PERSON],
+  'openid_apps.claims': [null, NO_PERSON],
+  'openid_consents.claims': ['openid_consents', DELETED],
+  'openid_consents.user_id': ['openid_consents', DELETED],
+  'openid_logins.subject': ['openid_logins', LOGOUT],
+  'openid_logins.user_id': ['openid_logins', ID],
   'operation_changes.user_id': [null, DELETED],
   'operations.user_id': [null, ID],
   'outbox_mails.recipient': ['mails', PSEUDONYM],
