@@ -1,13 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { join } from 'node:path';
-import { makeScratchFolder, writeFiles } from './files.ts';
-import { runProxy } from './proxies.ts';
+import { runPortal } from './lemonldap-portal.ts';
 import { ACME_ID, activate, verifyDomain } from './sso.ts';
 import { freePort } from './tcp.ts';
 import { ROOT, type TestApp } from './test-app.ts';
-
-const PORTAL = join(import.meta.dirname, '../fixtures/lemonldap/portal.psgi');
-const TEMPLATES = '/usr/share/lemonldap-ng/portal/templates';
 
 const CLIENT_ID = 'steward';
 /** The portal does not decode credentials (RFC 6749 §2.3.1), so this one has nothing to encode. */
@@ -26,39 +21,16 @@ type Setup = {
 
 /** The portal as an OpenID provider on loopback, with its demo accounts, whose passwords are their names. */
 const startLemonldap = async ({ port, redirectUri, postLogoutUri, options = {} }: Setup) => {
-  const folder = await makeScratchFolder();
-  const path = (name: string): string => folder.join(name);
   const issuer = `http://127.0.0.1:${port}`;
-  const store = (name: string) => ({ Directory: path(name), LockDirectory: path(name) });
   const { privateKey, publicKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
-  const configuration = {
-    cfgNum: 1,
-    cfgAuthor: 'tests',
-    cfgDate: '1',
-    cfgVersion: '2',
-    domain: '127.0.0.1',
-    portal: `${issuer}/`,
-    key: 'a key of tests',
+  const portal = await runPortal(issuer, {
     authentication: 'Demo',
-    userDB: 'Same',
-    passwordDB: 'Null',
-    registerDB: 'Null',
-    captcha: '::Captcha::None',
-    requireToken: 0,
     portalForceAuthnInterval: FRESH_SECONDS,
-    globalStorage: 'Apache::Session::File',
-    globalStorageOptions: {
-      ...store('sessions'),
-      generateModule: 'Lemonldap::NG::Common::Apache::Session::Generate::SHA256',
-    },
-    persistentStorage: 'Apache::Session::File',
-    persistentStorageOptions: store('persistent'),
     demoExportedVars: { cn: 'cn', mail: 'mail', uid: 'uid' },
-    locationRules: { '127.0.0.1': { default: 'accept' } },
     issuerDBOpenIDConnectActivation: 1,
     oidcServiceMetaDataIssuer: issuer,
     oidcServiceAllowAuthorizationCodeFlow: 1,
@@ -84,28 +56,6 @@ const startLemonldap = async ({ port, redirectUri, postLogoutUri, options = {} }
         ),
       },
     },
-  };
-  await writeFiles(folder.path, {
-    'settings.ini': [
-      '[all]',
-      'localSessionStorage =',
-      '[configuration]',
-      'type = File',
-      `dirName = ${folder.path}`,
-      'localStorage =',
-      '[portal]',
-      `templateDir = ${TEMPLATES}`,
-    ].join('\n'),
-    'lmConf-1.json': JSON.stringify(configuration),
-    'sessions/.keep': '',
-    'persistent/.keep': '',
-  });
-  const settings = `LLNG_DEFAULTCONFFILE=${path('settings.ini')}`;
-  const listens = ['-s', 'HTTP::Server::PSGI', '-o', '127.0.0.1', '-p', String(port)];
-  const portal = await runProxy(['env', settings, 'plackup', ...listens, PORTAL], {
-    name: 'LemonLDAP::NG',
-    port,
-    folder,
   });
   return { ...portal, issuer, openBrowser: () => createBrowser(issuer) };
 };
