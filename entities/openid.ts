@@ -16,6 +16,8 @@ export const OpenidApp = defineEntity({
     backchannelLogoutUri: p.string().length(2048).default(''),
     /** Whether it runs where it cannot keep a secret: in a browser, or on the person's device. */
     isPublic: p.boolean().default(false),
+    /** Whether its requests must have a code challenge (PKCE). Always, if it is public. */
+    requiresPkce: p.boolean().default(true),
     /** The claims about people that it may get. */
     claims: p.array().columnType('text[]'),
     /** Whether `sub` differs from app to app. */

@@ -22,6 +22,7 @@ export class Openid extends Migration {
         post_logout_redirect_uris text[] not null default '{}',
         backchannel_logout_uri varchar(2048) not null default '',
         is_public boolean not null default false,
+        requires_pkce boolean not null default true,
         claims text[] not null,
         is_pairwise boolean not null default false,
         signing_algorithm varchar(5) not null default 'RS256',

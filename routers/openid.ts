@@ -22,6 +22,7 @@ const OpenidAppOutput = Output('OpenidApp', {
   /** Empty: the app does not hear of logouts. */
   backchannel_logout_uri: z.string(),
   is_public: z.boolean(),
+  requires_pkce: z.boolean(),
   claims: z.array(z.string()),
   is_pairwise: z.boolean(),
   signing_algorithm: z.string(),
@@ -84,6 +85,8 @@ const Settings = z.object({
   backchannel_logout_uri: WebAddress.default(''),
   /** Whether it runs in a browser or on the person's device, where it cannot keep a secret. */
   is_public: z.boolean().default(false),
+  /** Whether its requests must have a code challenge (PKCE, S256). Without effect for a public app, whose requests must. */
+  requires_pkce: z.boolean().default(true),
   /** Claims that it may get. Which of them it gets depends on the scopes that it asks for. */
   claims: distinct(z.enum(OPENID_CLAIMS), OPENID_CLAIMS.length).default([...OPENID_CLAIMS]),
   /** Whether `sub` of a person differs from app to app. */

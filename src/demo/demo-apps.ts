@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { TicketError, type VerifiedTicket, verifyTicket } from '../client/tickets.ts';
 import type { Config } from '../config/config.ts';
-import { type Html, html, htmlDocument, trusted } from '../lib/html.ts';
+import { type Html, html } from '../lib/html.ts';
 import { leadsToApi } from '../lib/urls.ts';
+import { sendDemoPage } from './demo-page.ts';
+import { serveOpenidApp } from './openid-app.ts';
 
 /**
  * A small app like the ones that Steward opens. `steward demo` serves it for each app; an app on another host would work in the same way.
@@ -29,6 +30,7 @@ type Deps = StewardUrls & { store: Config['appStore'] };
 /** Adds the apps to a server that does not listen yet. */
 export const serveDemoApps = (server: FastifyInstance, { issuer, steward, store }: Deps): void => {
   const sessions = createSessions();
+  serveOpenidApp(server, { issuer, steward });
 
   // For `npm run demo:gated`, which publishes packages there.
   server.get('/demo-apps/', async () =>
@@ -77,7 +79,7 @@ export const serveDemoApps = (server: FastifyInstance, { issuer, steward, store 
       if (claims === null) return closedPage(reply, launchUrl, NO_SESSION);
       // Not only the page: a request can be sent without the form.
       if (claims.readOnly)
-        return send(reply.code(403), {
+        return sendDemoPage(reply.code(403), {
           title: 'Read-only',
           body: html`<main><h1>You look at this app read-only</h1></main>`,
         });
@@ -136,9 +138,6 @@ const createSessions = () => {
   };
 };
 
-const CSS = readFileSync(new URL('demo-app.css', import.meta.url), 'utf8');
-const STYLE_HASH = createHash('sha256').update(CSS).digest('base64');
-
 const LIST = new Intl.ListFormat('en', { type: 'disjunction' });
 const NUMBER = new Intl.NumberFormat('en');
 
@@ -148,7 +147,7 @@ const appPage = (reply: FastifyReply, claims: VerifiedTicket, { launchUrl, check
   const { app, client, stack, name, email, roles, app_roles, data_permissions, actor, readOnly } = claims;
   const all = rowsOf(app.slug);
   const rows = permittedRows(all, data_permissions);
-  return send(reply, {
+  return sendDemoPage(reply, {
     title: app.label,
     body: html`<header><strong>${app.label}</strong> <span class="muted">${client.name}</span></header>
 <main>
@@ -169,7 +168,7 @@ ${rows.length > 0 && tableOf(app.label, rows)}
 
 /** For a browser without a session of the app. */
 const closedPage = (reply: FastifyReply, launchUrl: string, reason: string): FastifyReply =>
-  send(reply.code(401), {
+  sendDemoPage(reply.code(401), {
     title: 'Not open',
     body: html`<main>
 <h1>Open this app through Steward</h1>
@@ -206,16 +205,6 @@ const headingOf = (column: string, [row]: readonly Row[]): Html =>
 
 const cellOf = (value: string | number): Html =>
   typeof value === 'number' ? html`<td class="number">${NUMBER.format(value)}</td>` : html`<td>${value}</td>`;
-
-const send = (reply: FastifyReply, { title, body }: { title: string; body: Html }): FastifyReply =>
-  reply
-    .type('text/html; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header(
-      'content-security-policy',
-      `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
-    )
-    .send(htmlDocument({ title, head: html`<style>${trusted(CSS)}</style>`, body }).toString());
 
 type Row = Record<string, string | number>;
 

@@ -7,9 +7,11 @@ import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS, midnightBefore } from '../lib/clock.ts';
 import { updateDeclaredKeys } from '../services/attributes/declared-keys.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
+import { OPENID_CLAIMS } from '../services/openid/openid-apps.ts';
 import { type UsageEntryInput, writeUsage } from '../services/usage/usage-writes.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
 import { addHistory, addMembers } from './fill-organization.ts';
+import { OPENID_APP, openidCallback } from './openid-app.ts';
 import {
   ALL_APPS,
   ALL_STACKS,
@@ -205,4 +207,16 @@ const entryOf = (person: Visitor, stack: OpenedStack | undefined, occurredAt: Da
     occurredAt,
   };
   return [entry];
+};
+
+/** Lets an app log people in with OpenID Connect at this URL of the service, unless it was set up in another way. */
+export const setOpenidApp = async (em: Em, baseUrl: string, now: Date): Promise<void> => {
+  const redirectUri = openidCallback(baseUrl);
+  await sql`
+    insert into openid_apps (app_id, redirect_uris, post_logout_redirect_uris, is_public, claims, created_at)
+    select id, ${[redirectUri]}::text[], ${[`${baseUrl}/`]}::text[], true, ${[...OPENID_CLAIMS]}::text[], ${now}::timestamptz
+    from apps where id = ${OPENID_APP.id}
+    on conflict (app_id) do update
+      set redirect_uris = excluded.redirect_uris, post_logout_redirect_uris = excluded.post_logout_redirect_uris
+      where openid_apps.redirect_uris[1] like ${`%${new URL(redirectUri).pathname}`}`.execute(kysely(em));
 };

@@ -1,6 +1,6 @@
 import type { App } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { fillDemo, hasDemo, isEmpty } from './fill.ts';
+import { fillDemo, hasDemo, isEmpty, setOpenidApp } from './fill.ts';
 
 /** Fills an empty database with the demo workspace, and its package store. @returns lines for the operator */
 export const startDemo = async ({ orm, hasher, clock, store }: App, config: Config): Promise<string[]> => {
@@ -19,6 +19,7 @@ export const startDemo = async ({ orm, hasher, clock, store }: App, config: Conf
     hasOrganization: true,
   });
   const isKept = !isFilled && (await hasDemo(orm.em.fork()));
+  if (isFilled || isKept) await setOpenidApp(orm.em.fork(), config.baseUrl, clock.now());
   return demoNotice(config, isFilled ? 'this start' : isKept ? 'earlier start' : null);
 };
 
@@ -50,6 +51,7 @@ const demoNotice = (config: Config, filledBy: 'this start' | 'earlier start' | n
     '',
     `  Console    ${baseUrl}/console/`,
     `  An app     ${baseUrl}/launch/sales/`,
+    `  By OpenID  ${baseUrl}/demo-apps/pricing/`,
     `  API        ${baseUrl}/docs/`,
     `  Password   ${hasPublishedDemoPassword ? demoPassword : 'that of DEMO_PASSWORD'}, for each of:`,
     ...EXAMPLES.map(([email, role]) => `    ${email.padEnd(EMAIL_WIDTH)}   ${role}`),

@@ -13,13 +13,9 @@ export const SCOPES = {
   offline_access: [],
 };
 
-/** The name of our own field in the metadata of a client. */
+/** The names of our own fields in the metadata of a client. */
 export const CLAIMS = 'steward_claims';
-
-/** Until when the library may use what this request read: by its own clock, and no longer than the request. */
-const REQUEST_SECONDS = 60;
-
-const inOneRequest = (): number => Math.floor(Date.now() / 1000) + REQUEST_SECONDS;
+export const REQUIRES_PKCE = 'steward_requires_pkce';
 
 /**
  * What the protocol library reads and stores, by the name of its model. Its session is the session of Steward, read again for each request;
@@ -70,6 +66,7 @@ const findApp = async (id: string): Promise<AdapterPayload | undefined> => {
     subject_type: app.is_pairwise ? 'pairwise' : 'public',
     id_token_signed_response_alg: app.signing_algorithm === 'ES256' ? 'ES256' : 'RS256',
     [CLAIMS]: app.claims,
+    [REQUIRES_PKCE]: app.requires_pkce,
   };
 };
 
@@ -90,7 +87,6 @@ const findSession = async (secret: string): Promise<AdapterPayload | undefined> 
     accountId: visit.door?.opening.handle ?? (await visit.services.openidLogins.handleOf(actor.id)),
     amr: [...proof.methods],
     loginTs: Math.floor(proof.authTime.getTime() / 1000),
-    exp: inOneRequest(),
   };
 };
 
@@ -105,7 +101,6 @@ const findGrant = async (loginId: string): Promise<AdapterPayload | undefined> =
     accountId: handle ?? undefined,
     clientId,
     openid: { scope: Object.keys(SCOPES).join(' ') },
-    exp: inOneRequest(),
   };
 };
 

@@ -6,10 +6,11 @@ import Provider, {
   type JWK,
   type KoaContextWithOIDC,
 } from 'oidc-provider';
+import type { Clock } from '../../lib/clock.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import type { Door } from '../../services/openid/openid-logins.ts';
 import { loginPath, stepUpPath } from '../pages/page-layout.ts';
-import { CLAIMS, openAdapter, SCOPES } from './adapter.ts';
+import { CLAIMS, openAdapter, REQUIRES_PKCE, SCOPES } from './adapter.ts';
 import { currentContext, visitOf } from './visit.ts';
 
 export const OPENID_PATHS = {
@@ -27,7 +28,7 @@ type Deps = {
   secretKey: string;
   /** The name of the cookie of Steward's session, which is the session of the library too. */
   sessionCookie: string;
-  now: () => Date;
+  clock: Clock;
   sessionMaxDays: number;
   /** Private keys. Of each algorithm, the first one signs. */
   keys: JWK[];
@@ -52,9 +53,9 @@ export const createProvider = (deps: Deps): Provider => {
       createHmac('sha256', pairwiseKey).update(`${clientId}\0${accountId}`).digest('base64url'),
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    extraClientMetadata: { properties: [CLAIMS] },
+    extraClientMetadata: { properties: [CLAIMS, REQUIRES_PKCE] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'ES256'] },
-    pkce: { required: () => true },
+    pkce: { required: (_context, client) => client[REQUIRES_PKCE] === true },
     allowOmittingSingleRegisteredRedirectUri: false,
     clientBasedCORS: (_context, origin, { redirectUris = [] }) =>
       redirectUris.some((uri) => URL.parse(uri)?.origin === origin),
@@ -192,7 +193,7 @@ const grantOf = ({ oidc }: KoaContextWithOIDC) => {
 };
 
 /** What must be true before a code is issued, in this order. */
-const policyOf = ({ now }: Deps) => {
+const policyOf = ({ clock }: Deps) => {
   const { Check, Prompt, base } = interactionPolicy;
   const door = (context: KoaContextWithOIDC): Door | null => visitOf(context).door;
   const login = new Prompt(
@@ -202,7 +203,9 @@ const policyOf = ({ now }: Deps) => {
       const { max_age: seconds } = context.oidc.params ?? {};
       const at = door(context)?.proof.authTime;
       return (
-        seconds !== undefined && at !== undefined && now().getTime() - at.getTime() > Number(seconds) * 1000
+        seconds !== undefined &&
+        at !== undefined &&
+        clock.now().getTime() - at.getTime() > Number(seconds) * 1000
       );
     }),
     new Check('other_person', 'Another person is logged in.', isOtherPerson),

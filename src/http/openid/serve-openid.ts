@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { SigningKeys } from '../../services/gate/signing-keys.ts';
@@ -14,7 +15,7 @@ import { sendOpenidPage } from './openid-pages.ts';
 
 export type OpenidDeps = ContextDeps & {
   secretKey: string;
-  clock: { now: () => Date };
+  clock: Clock;
   signingKeys: SigningKeys;
 };
 
@@ -108,7 +109,7 @@ const createProviderCache = (deps: OpenidDeps) => {
       secretKey,
       sessionCookie,
       sessionMaxDays,
-      now: clock.now,
+      clock,
       keys: keys.map(jwkOf),
     });
     cached = { keyIds, provider, serve: provider.callback() };

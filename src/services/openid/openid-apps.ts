@@ -33,6 +33,8 @@ export type OpenidSettings = {
   post_logout_redirect_uris: readonly string[];
   backchannel_logout_uri: string;
   is_public: boolean;
+  /** A public app needs PKCE in any case. */
+  requires_pkce: boolean;
   claims: readonly (typeof OPENID_CLAIMS)[number][];
   is_pairwise: boolean;
   signing_algorithm: (typeof SIGNING_ALGORITHMS)[number];
@@ -49,6 +51,7 @@ const SETTINGS = [
   'post_logout_redirect_uris',
   'backchannel_logout_uri',
   'is_public',
+  'requires_pkce',
   'claims',
   'is_pairwise',
   'signing_algorithm',
@@ -65,6 +68,7 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
       post_logout_redirect_uris: row.post_logout_redirect_uris,
       backchannel_logout_uri: row.backchannel_logout_uri,
       is_public: row.is_public,
+      requires_pkce: row.requires_pkce,
       claims: row.claims,
       is_pairwise: row.is_pairwise,
       signing_algorithm: row.signing_algorithm,
@@ -107,6 +111,7 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
         const before = await openidApps(tx).where('app_id', '=', app.id).executeTakeFirst();
         const values = {
           ...settings,
+          requires_pkce: settings.requires_pkce || settings.is_public,
           redirect_uris: [...settings.redirect_uris],
           post_logout_redirect_uris: [...settings.post_logout_redirect_uris],
           claims: [...settings.claims],

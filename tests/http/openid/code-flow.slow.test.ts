@@ -123,6 +123,19 @@ flow('needs a registered address, letter by letter, and PKCE', async ({ app }) =
     assert.match(location, /^https:\/\/sales\.acme\.test\/oauth\/callback[?#].*error=/);
 });
 
+flow('needs no PKCE if the settings of a confidential app say so', async ({ app }) => {
+  const without = { code_challenge: undefined, code_challenge_method: undefined };
+  const visitor = await visitorOf(app);
+
+  const old = await registerApp(app, { requires_pkce: false });
+  const { location = '' } = await visitor.get(old.authorizationPath(without));
+  const open = await registerApp(app, { requires_pkce: false, is_public: true });
+  const refused = await visitor.get(open.authorizationPath(without));
+
+  assert.match(location, /\?code=/);
+  assert.match(refused.location ?? '', /error=invalid_request/);
+});
+
 flow('ends when a code is used twice, or a refresh token', async ({ app }) => {
   const sales = await registerApp(app);
   const visitor = await visitorOf(app);

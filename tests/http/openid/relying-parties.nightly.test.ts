@@ -5,15 +5,12 @@ import { authJs } from '../../support/relying-parties/auth-js.ts';
 import { authlib } from '../../support/relying-parties/authlib.ts';
 import { lemonldap } from '../../support/relying-parties/lemonldap.ts';
 import { modAuthOpenidc } from '../../support/relying-parties/mod-auth-openidc.ts';
-import { startPlainProvider } from '../../support/relying-parties/plain-provider.ts';
 import type { RelyingParty } from '../../support/relying-parties/relying-party.ts';
+import { startSteward } from '../../support/relying-parties/steward-provider.ts';
 import type { TestedProvider } from '../../support/relying-parties/tested-provider.ts';
 import { suiteWith } from '../../support/suite.ts';
 import { freePort } from '../../support/tcp.ts';
 import { until } from '../../support/time.ts';
-
-/** The provider under test. */
-const startProvider = startPlainProvider;
 
 const APPS = [modAuthOpenidc, lemonldap, authlib, authJs];
 
@@ -30,7 +27,7 @@ const startApp = async (started: AsyncDisposableStack, provider: TestedProvider,
 type App = Awaited<ReturnType<typeof startApp>>;
 
 const start = async (started: AsyncDisposableStack) => {
-  const provider = started.use(await startProvider());
+  const provider = started.use(await startSteward());
   const apps = new Map<string, App>();
   for (const app of APPS) apps.set(app.name, await startApp(started, provider, app));
   const browser = await launchChromium();
@@ -50,7 +47,7 @@ const startEach = async (started: AsyncDisposableStack, { browser }: Awaited<Ret
   return { page };
 };
 
-const apps = suiteWith('apps that log people in with the provider', start, startEach);
+const apps = suiteWith('apps that log people in with Steward', start, startEach);
 
 /** Opens the page of an app, which leads to the provider. */
 const open = async ({ app, addresses }: App, page: Page): Promise<void> => {
@@ -151,6 +148,31 @@ apps('share the login of the provider, and end with its session', async ({ find,
 
   for (const app of [first, ...others].filter(({ addresses }) => addresses.backchannelUri !== null))
     await waitForLogout(app, page);
+});
+
+apps('end their sessions with what Steward ends access for', async ({ find, page, provider }) => {
+  const told = APPS.map(({ name }) => find(name)).filter(
+    ({ addresses }) => addresses.backchannelUri !== null,
+  );
+  for (const [cause, { happen, undo }] of Object.entries(provider.causes)) {
+    await page.context().clearCookies();
+    const [first, ...others] = told;
+    assert.ok(first, cause);
+    await logIn(first, page);
+    for (const app of others) {
+      await open(app, page);
+      await waitForPerson(app, page);
+    }
+
+    await happen();
+
+    for (const { app, addresses } of told)
+      await until(`${app.name} has ended its session when ${cause}`, async () => {
+        await page.goto(addresses.url);
+        return !(await page.locator('body').innerText()).includes(provider.person.email);
+      });
+    await undo();
+  }
 });
 
 apps.run();

@@ -17,4 +17,6 @@ export type TestedProvider = AsyncDisposable & {
   confirmLogout: (page: Page) => Promise<void>;
   /** Ends the session of the person at the provider, and tells the apps in the back channel. */
   endSession: () => Promise<void>;
+  /** Other things that end the login of the person to all apps: the app may not be opened any more. */
+  causes: Record<string, { happen: () => Promise<void>; undo: () => Promise<void> }>;
 };
