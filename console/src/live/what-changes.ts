@@ -57,6 +57,9 @@ const BY_NOUN: Record<string, readonly Refreshed[]> = {
 const OTHERS: Partial<Record<EventType, readonly Refreshed[]>> = {
   'access_request.approved': ['requests', ...PEOPLE],
   'app.cache_cleared': [],
+  'app.openid_changed': ['openid'],
+  'app.openid_removed': ['openid'],
+  'app.openid_secret_added': ['openid'],
   'app.removed': [...APPS, 'users'],
   'app.updated': APPS,
   'membership.roles_changed': [...MEMBERS, 'clients', 'roles'],
