@@ -1,6 +1,7 @@
 import { Group, Menu, SimpleGrid, Stack } from '@mantine/core';
 import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
@@ -11,6 +12,7 @@ import { StatusText } from '../components/status-text.tsx';
 import { useDeclared } from '../data-permissions/declared.ts';
 import { canOperate, canViewLinks, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { OpenidTab } from '../openid/openid-tab.tsx';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
 import { AddressNotice } from './address-notice.tsx';
@@ -42,6 +44,9 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   const { tab = 'overview', days } = route.useSearch();
   const navigate = route.useNavigate();
   const { roles } = useSession();
+  // Its settings are not read before it is opened.
+  const [hasOpenedOpenid, setHasOpenedOpenid] = useState(tab === 'openid');
+  if (tab === 'openid' && !hasOpenedOpenid) setHasOpenedOpenid(true);
   const version = versionOf(app);
   const declared = useDeclared(useClientOfApp(app)?.id, id);
   const appRoles = declared.roles.get(id) ?? [];
@@ -60,6 +65,13 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
       value: 'data',
       label: 'Who sees what',
       panel: <WhoSeesWhat id={id} roles={appRoles} />,
+    });
+  if (!isReadOnly)
+    tabs.push({
+      value: 'openid',
+      label: 'OpenID',
+      panel: <OpenidTab app={app} />,
+      isKept: hasOpenedOpenid,
     });
   if (roles.is_superuser)
     tabs.push({

@@ -3,7 +3,7 @@ import { oneOf } from '../components/search-params.ts';
 export const APP_WINDOWS = [30, 60, 90] as const;
 type Days = (typeof APP_WINDOWS)[number];
 
-const TABS = ['texts', 'data', 'versions', 'remove'] as const;
+const TABS = ['texts', 'data', 'versions', 'openid', 'remove'] as const;
 export type Tab = 'overview' | (typeof TABS)[number];
 export type AppSearch = { tab?: (typeof TABS)[number] | undefined; days?: Days | undefined };
 

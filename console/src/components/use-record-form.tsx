@@ -104,13 +104,14 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
   return { form, update, buttons, dialog };
 };
 
-const show = <Values extends object>(form: UseFormReturnType<Values>, values: Values): void => {
+/** Shows these values, as stored. */
+export const show = <Values extends object>(form: UseFormReturnType<Values>, values: Values): void => {
   form.setValues(values);
   form.resetDirty(values);
 };
 
 /** Shows the current record as long as the user has changed nothing. */
-const useFollow = <Values extends object>(
+export const useFollow = <Values extends object>(
   form: UseFormReturnType<Values>,
   record: object,
   values: Values,
