@@ -1,5 +1,6 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Services } from '../../services/index.ts';
+import type { Door } from '../../services/openid/openid-logins.ts';
 import type { TokenKind } from '../../services/openid/openid-tokens.ts';
 import { currentContext, visitOf } from './visit.ts';
 
@@ -92,8 +93,11 @@ const findSession = async (secret: string): Promise<AdapterPayload | undefined> 
 
 /** The login to which a code or token belongs. Only if its session may still open the app. */
 const findGrant = async (loginId: string): Promise<AdapterPayload | undefined> => {
-  const door = await visitOf(currentContext()).checkLogin(loginId);
+  const context = currentContext();
+  const door = await visitOf(context).checkLogin(loginId);
   if (!door) return undefined;
+  // Before the library consumes the code, which the app can then send again.
+  if (context.oidc.route === 'token') requireNoMaintenance(door);
   const { handle, app_id: clientId } = door.opening;
   return {
     kind: 'Grant',
@@ -102,6 +106,12 @@ const findGrant = async (loginId: string): Promise<AdapterPayload | undefined> =
     clientId,
     openid: { scope: Object.keys(SCOPES).join(' ') },
   };
+};
+
+/** A login continues after the maintenance of its app, but gets nothing until then. */
+export const requireNoMaintenance = ({ access }: Door): void => {
+  if (access === 'in-maintenance')
+    throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'The app is in maintenance.');
 };
 
 const endLogin = async (loginId: string): Promise<undefined> => {

@@ -1,16 +1,10 @@
 import { createHmac, type JsonWebKey } from 'node:crypto';
-import Provider, {
-  type Account,
-  errors,
-  interactionPolicy,
-  type JWK,
-  type KoaContextWithOIDC,
-} from 'oidc-provider';
+import Provider, { type Account, interactionPolicy, type JWK, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Clock } from '../../lib/clock.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import type { Door } from '../../services/openid/openid-logins.ts';
 import { loginPath, stepUpPath } from '../pages/page-layout.ts';
-import { CLAIMS, openAdapter, REQUIRES_PKCE, SCOPES } from './adapter.ts';
+import { CLAIMS, openAdapter, REQUIRES_PKCE, requireNoMaintenance, SCOPES } from './adapter.ts';
 import { currentContext, visitOf } from './visit.ts';
 
 export const OPENID_PATHS = {
@@ -155,8 +149,7 @@ const findAccount = async (
   if (token === undefined) return { accountId: sub, claims: () => ({ sub }) };
   const door = await visit.checkLogin(String(token.grantId));
   if (door?.opening.handle !== sub) return undefined;
-  if (door.access === 'in-maintenance')
-    throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'The app is in maintenance.');
+  requireNoMaintenance(door);
   const claims = await visit.services.openidLogins.claims(door);
   visit.claims = claims;
   const allowed = allowedClaims(context);
