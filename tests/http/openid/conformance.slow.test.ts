@@ -71,6 +71,7 @@ plan('oidcc-server: the code flow ends with a signed ID token for the app', asyn
   assert.is(answer.searchParams.get('iss'), issuer);
   assert.equal([status, json.token_type, headers['cache-control']], [200, 'Bearer', 'no-store']);
   assert.is(payload.nonce, 'the nonce');
+  assert.equal(Object.keys(payload).sort(), ['amr', 'aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sub']);
   assert.is(protectedHeader.alg, 'RS256');
   assert.ok(protectedHeader.kid);
 });
