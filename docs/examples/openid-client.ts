@@ -100,4 +100,4 @@ const respond = async (request: IncomingMessage, response: ServerResponse) => {
 
 createServer((request, response) => {
   respond(request, response).catch((error) => response.writeHead(400).end(String(error)));
-}).listen(Number(new URL(APP_URL).port), () => console.log(`Open ${APP_URL}/login`));
+}).listen(Number(new URL(APP_URL).port), 'localhost', () => console.log(`Open ${APP_URL}/login`));
