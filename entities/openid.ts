@@ -67,6 +67,8 @@ export const OpenidLogin = defineEntity({
     /** What the app knows the person and this login by. */
     subject: p.string().length(64),
     sid: p.string().length(43),
+    /** What the app verifies: that of its settings. */
+    signingAlgorithm: p.string().length(5),
     backchannelLogoutUri: p.string().length(2048),
     startedAt: instant(),
     /** When it is decided again whether the session may open the app. */

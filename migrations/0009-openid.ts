@@ -42,6 +42,7 @@ export class Openid extends Migration {
         look_id bigint null,
         subject varchar(64) not null,
         sid varchar(43) not null,
+        signing_algorithm varchar(5) not null,
         backchannel_logout_uri varchar(2048) not null,
         started_at timestamptz(3) not null,
         check_at timestamptz(3) not null,

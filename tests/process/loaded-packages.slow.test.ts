@@ -13,6 +13,8 @@ const NOT_NEEDED = [
   'nodemailer', // 100 ms, 15 MB
   '@zxcvbn-ts/language-common', // 45 ms, 19 MB
   'ajv', // 30 ms
+  'oidc-provider',
+  'koa',
   'tar',
   '@streamparser/json',
   'cli-progress',

@@ -17,6 +17,7 @@ const FIELD_LABELS: Record<string, string> = {
   is_demo_user: 'Demo account',
   is_one_time: 'One-time link',
   is_pairwise: 'A different subject in each app',
+  requires_pkce: 'PKCE is required',
   is_public: 'Public app',
   isStaff: 'Staff',
   isSuperuser: 'Superuser',

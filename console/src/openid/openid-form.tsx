@@ -118,7 +118,9 @@ const ClaimChoice = ({ form }: FieldsProps) => (
 /** Settings that few apps need. They are shown at first if one was changed. */
 const Advanced = ({ form, openid }: FieldsProps & { openid: OpenidApp | undefined }) => {
   const values = form.getValues();
-  const [isOpen, { toggle }] = useDisclosure(values.is_pairwise || values.signing_algorithm !== 'RS256');
+  const [isOpen, { toggle }] = useDisclosure(
+    values.is_pairwise || !values.requires_pkce || values.signing_algorithm !== 'RS256',
+  );
   return (
     <div>
       <Button
@@ -142,6 +144,13 @@ const Advanced = ({ form, openid }: FieldsProps & { openid: OpenidApp | undefine
             />
             {openid && values.is_pairwise !== openid.is_pairwise && (
               <Warning>When you save, the app takes everyone for a person it does not know yet.</Warning>
+            )}
+            {!values.is_public && (
+              <NamedSwitch
+                label="PKCE is required"
+                description="Turn it off only for an old app that does not support PKCE. Then its secret alone protects a login."
+                {...form.getInputProps('requires_pkce', { type: 'checkbox' })}
+              />
             )}
             <Radio.Group label="Signing algorithm" {...form.getInputProps('signing_algorithm')}>
               <Stack gap="xs" mt="xs">

@@ -261,7 +261,7 @@ const beginLogin = async (context: KoaContextWithOIDC): Promise<boolean> => {
   const { session, client } = context.oidc;
   if (!door || !session || !client) return false;
   const subject = await subjectOf(context);
-  const login = await services.openidLogins.begin(door, subject, client.backchannelLogoutUri ?? '');
+  const login = await services.openidLogins.begin(door, subject);
   if (!login) return false;
   session.grantIdFor(client.clientId, String(login.id));
   session.sidFor(client.clientId, login.sid);

@@ -163,14 +163,13 @@ const checkDue = async (em: Em, now: Date): Promise<number> => {
 const claimDue = async (tx: Em, now: Date, limit: number) => {
   const due = await kysely(tx)
     .selectFrom('openid_logins')
-    .leftJoin('openid_apps', 'openid_apps.app_id', 'openid_logins.app_id')
-    .select(['openid_logins.id', 'openid_logins.app_id', 'subject', 'sid', 'attempts', 'ended_at'])
-    .select(['openid_logins.backchannel_logout_uri as url', 'signing_algorithm'])
+    .select(['id', 'app_id', 'subject', 'sid', 'attempts', 'ended_at'])
+    .select(['backchannel_logout_uri as url', 'signing_algorithm'])
     .where('next_attempt_at', '<=', now)
     .$narrowType<{ ended_at: Date }>()
     .orderBy('next_attempt_at')
     .limit(limit)
-    .forNoKeyUpdate('openid_logins')
+    .forNoKeyUpdate()
     .skipLocked()
     .execute();
   const leaseEnd = new Date(now.getTime() + LEASE_MS);

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { isPrivate } from '../../lib/guarded-fetch.ts';
@@ -124,7 +124,10 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
           .execute();
         await kysely(tx)
           .updateTable('openid_logins')
-          .set({ backchannel_logout_uri: settings.backchannel_logout_uri })
+          .set({
+            backchannel_logout_uri: settings.backchannel_logout_uri,
+            signing_algorithm: settings.signing_algorithm,
+          })
           .where('app_id', '=', app.id)
           .where('ended_at', 'is', null)
           .execute();
@@ -183,7 +186,7 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
         .select(['next_attempt_at', 'delivered_at', 'failed_at', 'status as response_status', 'error'])
         .where('app_id', '=', id)
         .where('ended_at', 'is not', null)
-        .where('backchannel_logout_uri', '<>', '')
+        .where(condition`coalesce(next_attempt_at, delivered_at, failed_at) is not null`)
         .$narrowType<{ ended_at: Date }>()
         .orderBy('openid_logins.id', 'desc');
       return readPage(afterCursor(rows, 'openid_logins.id', page.cursor, 'desc'), 'openid_logins.id', page);

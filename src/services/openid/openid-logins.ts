@@ -59,14 +59,16 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
     },
 
     /** Begins a login, or continues that of the session. Null if the session has ended. @param subject what the app knows the person by */
-    begin: async (door: Door, subject: string, backchannelLogoutUri: string): Promise<Begun | null> => {
+    begin: async ({ opening, sessionId }: Door, subject: string): Promise<Begun | null> => {
       const now = clock.now();
-      const { opening, sessionId } = door;
       const { rows } = await sql<Begun>`
-        insert into openid_logins (app_id, client_id, user_id, session_id, look_id, subject, sid, backchannel_logout_uri, started_at, check_at)
-        select ${opening.app_id}, ${opening.client_id}::int, ${opening.user_id}::int, sessions.id, ${opening.look?.id ?? null}::bigint, ${subject}, ${newSecret()},
-          ${backchannelLogoutUri}, ${now}::timestamptz, ${nextCheck(opening, now)}::timestamptz
-        from sessions where sessions.id = ${sessionId}::bigint for key share
+        insert into openid_logins (app_id, client_id, user_id, session_id, look_id, subject, sid,
+          backchannel_logout_uri, signing_algorithm, started_at, check_at)
+        select o.app_id, ${opening.client_id}::int, ${opening.user_id}::int, sessions.id, ${opening.look?.id ?? null}::bigint,
+          ${subject}, ${newSecret()}, o.backchannel_logout_uri, o.signing_algorithm, ${now}::timestamptz,
+          ${nextCheck(opening, now)}::timestamptz
+        from openid_apps o, sessions where o.app_id = ${opening.app_id} and sessions.id = ${sessionId}::bigint
+        for key share of sessions
         on conflict (session_id, app_id, coalesce(look_id, 0)) where ended_at is null
           do update set check_at = excluded.check_at
         returning id::float8, sid`.execute(kysely(em));
