@@ -42,6 +42,7 @@ const addLogout = async (app: TestApp, email: string, result: object) => {
     user_id,
     subject: email,
     sid: email,
+    signing_algorithm: 'RS256',
     started_at,
     check_at: ended_at,
   };
