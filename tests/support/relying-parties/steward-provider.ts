@@ -80,10 +80,6 @@ export const startSteward = async (): Promise<TestedProvider> => {
         happen: () => call('PATCH /jb/clients/1/gate/', { is_open: false }),
         undo: () => call('PATCH /jb/clients/1/gate/', { is_open: true }),
       },
-      'the tickets of the person are revoked': {
-        happen: () => call('POST /jb/tickets/revoke/', { user: ADA }),
-        undo: async () => {},
-      },
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
