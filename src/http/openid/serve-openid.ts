@@ -50,10 +50,13 @@ export const serveOpenid = async (app: FastifyInstance, deps: OpenidDeps): Promi
     const { visit, serve } = await provider(request, context.openServices);
     await createTimeLimit(deps.timeLimitMs).run(() => serve(request, reply));
     if (visit.fault !== null) throw visit.fault;
-    takeHeaders(reply);
+    const headers = takeHeaders(reply);
     if (visit.page !== null) return sendOpenidPage(createPageContext(reply, deps), visit);
     if (visit.answer === null) throw new Error('the protocol library gave no answer');
-    return reply.code(visit.answer.status).send(visit.answer.body ?? undefined);
+    return reply
+      .code(visit.answer.status)
+      .headers(headers)
+      .send(visit.answer.body ?? undefined);
   };
 
   await app.register(async (protocol) => {
@@ -137,10 +140,10 @@ const createProviderCache = (deps: OpenidDeps) => {
   };
 };
 
-/** Moves the headers that the library has set to the reply. Its cookies are not needed. */
-const takeHeaders = (reply: FastifyReply): void => {
-  for (const [name, value] of Object.entries(reply.raw.getHeaders())) {
-    reply.raw.removeHeader(name);
-    if (value !== undefined && !['set-cookie', 'content-length'].includes(name)) reply.header(name, value);
-  }
+/** The headers that the library has set. Its cookies are not needed. */
+const takeHeaders = ({ raw }: FastifyReply): Record<string, unknown> => {
+  const headers = raw.getHeaders();
+  for (const name of Object.keys(headers)) raw.removeHeader(name);
+  const { 'set-cookie': _, 'content-length': __, ...others } = headers;
+  return others;
 };
