@@ -141,7 +141,7 @@ const createProviderCache = (deps: OpenidDeps) => {
 };
 
 /** The headers that the library has set. Its cookies are not needed. */
-const takeHeaders = ({ raw }: FastifyReply): Record<string, unknown> => {
+const takeHeaders = ({ raw }: FastifyReply) => {
   const headers = raw.getHeaders();
   for (const name of Object.keys(headers)) raw.removeHeader(name);
   const { 'set-cookie': _, 'content-length': __, ...others } = headers;
