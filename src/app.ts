@@ -57,7 +57,7 @@ import { enqueueTokenReminders } from './services/reminders/token-endings.ts';
 import { enqueueDigests } from './services/reminders/weekly-digest.ts';
 import { pruneRemovedUsage } from './services/removals/removals.ts';
 import { createSinkQueue, createSinkWorker, isAwaitedBySinks } from './services/sinks/sink-queue.ts';
-import { createSharedParts } from './services/unit-of-work.ts';
+import { createSharedParts, type ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 import { pruneGrants } from './services/users/grants.ts';
 import { createDeliveryQueue } from './services/webhooks/delivery-queue.ts';
@@ -106,7 +106,6 @@ export const createApp = async (deps: AppDeps) => {
   const mail = await createMailModule(resources);
   const webhooks = createWebhookModule(resources);
   const sinkWorker = openSinkWorker(resources);
-  const logoutWorker = openLogoutWorker(resources);
   const tasks = { mails: mail.prune, webhooks: webhooks.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const serviceDeps = {
@@ -119,6 +118,7 @@ export const createApp = async (deps: AppDeps) => {
     resumeErasures: () => scheduler.runSoon('erasures'),
     erasurePatienceMs: deps.erasurePatienceMs ?? ERASURE_PATIENCE_MS,
   };
+  const logoutWorker = openLogoutWorker({ ...resources, lookUpOpening: serviceDeps.lookUpOpening });
   const { tokenUses } = serviceDeps;
   const factories = createServiceFactories(orm.em, serviceDeps);
   const { openServices, inTransaction, recordUse } = factories;
@@ -333,10 +333,10 @@ const openSinkWorker = ({ config, listen, orm, clock, logger, sinks }: Resources
 };
 
 /** The worker that tells apps of logouts. */
-const openLogoutWorker = (resources: Resources) =>
+const openLogoutWorker = (resources: Resources & Pick<ServiceDeps, 'lookUpOpening'>) =>
   createLogoutWorker({
     ...resources,
-    queue: createLogoutQueue({ em: resources.orm.em, clock: resources.clock }),
+    queue: createLogoutQueue({ ...resources, em: resources.orm.em }),
     baseUrl: resources.config.baseUrl,
     fetch: resources.outgoingFetch,
     listen: resources.listen(EVENT_CHANNEL, 'Logouts of apps are found by polling, every 5 s.'),

@@ -129,7 +129,8 @@ const LOOK_ENDED = 'You no longer look at this app as someone else.';
 /** Also for an app that does not exist. */
 const refused = (): Problem => new Problem('forbidden', { detail: 'You may not open this app.' });
 
-const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
+/** What `createOpeningLookup` looks up. */
+export const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
 
 /** Reads the openings of users. Every request to an app needs one: lookups in the same tick share a statement. */
 export const createOpeningLookup = (em: Em, read: Read, clock: Clock) => {

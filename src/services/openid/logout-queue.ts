@@ -4,6 +4,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../lib/clock.ts';
 import { newestEventId, publishEvents } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { checkLogin, endLogin, nextCheck } from './openid-logins.ts';
 
 /** Longer than an attempt plus clock differences. */
@@ -23,8 +24,15 @@ export type ClaimedLogout = Awaited<ReturnType<typeof claimDue>>[number];
 
 export type LogoutQueue = ReturnType<typeof createLogoutQueue>;
 
+type Deps = {
+  em: Em;
+  clock: Clock;
+  lookUpOpening: UnitOfWork['lookUpOpening'];
+};
+
 /** Finds the logins to apps that have ended, and queues that the apps hear of it. For any number of workers. */
-export const createLogoutQueue = ({ em, clock }: { em: Em; clock: Clock }) => {
+export const createLogoutQueue = (deps: Deps) => {
+  const { em, clock } = deps;
   /** The last event that this worker has read. Logins of before are decided again within minutes of its start. */
   let position: number | null = null;
 
@@ -48,7 +56,7 @@ export const createLogoutQueue = ({ em, clock }: { em: Em; clock: Clock }) => {
       const now = clock.now();
       const isMore = await readEvents(fork, now);
       const ended = await endOrphans(fork, now);
-      const checked = await checkDue(fork, now);
+      const checked = await checkDue({ ...deps, em: fork });
       const claimed = await em.fork().transactional((tx) => claimDue(tx, clock.now(), limit));
       return { claimed, found: claimed.length + ended + checked + Number(isMore) };
     },
@@ -138,17 +146,21 @@ const endOrphans = async (em: Em, now: Date): Promise<number> => {
 };
 
 /** Decides again about logins whose time has come. Several workers may decide about one: they come to the same result. */
-const checkDue = async (em: Em, now: Date): Promise<number> => {
+const checkDue = async (deps: Deps): Promise<number> => {
+  const { em, clock } = deps;
+  const now = clock.now();
   const due = await kysely(em)
     .selectFrom('openid_logins')
-    .select(['id', 'app_id', 'user_id', 'session_id', 'look_id'])
+    .leftJoin('openid_apps', 'openid_apps.app_id', 'openid_logins.app_id')
+    .leftJoin('apps', 'apps.id', 'openid_apps.app_id')
+    .select(['openid_logins.id', 'apps.slug', 'user_id', 'session_id', 'look_id'])
     .where('ended_at', 'is', null)
     .where('check_at', '<=', now)
     .orderBy('check_at')
     .limit(BATCH)
     .execute();
-  for (const login of due) {
-    const door = await checkLogin(em, now, login);
+  for (const { slug, ...login } of due) {
+    const door = slug === null ? null : await checkLogin(deps, { ...login, slug });
     if (door)
       await kysely(em)
         .updateTable('openid_logins')

@@ -11,9 +11,9 @@ import {
   decideAccess,
   factorStepOf,
   type Opening,
-  openingsByUser,
   openingWithin,
 } from '../gate/app-access.ts';
+import { openingKey } from '../gate/forward-auth.ts';
 import { hasCookie, readLook } from '../gate/look-access.ts';
 import { claimsOf, openerOf, type TicketSubject } from '../gate/tickets.ts';
 import type { LoginStep } from '../policies/factor-policy.ts';
@@ -35,7 +35,7 @@ const CHECK_MS = 15 * MINUTE_MS;
 
 /** Logins to apps with OpenID Connect. Each step asks the session of the login, and the decision that opens apps. */
 export const createOpenidLogins = (unit: UnitOfWork) => {
-  const { em, clock } = unit;
+  const { em, clock, lookUpOpening } = unit;
 
   return {
     /**
@@ -45,10 +45,12 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
     knock: async (actor: Actor, appId: string, lookSecretOf: (slug: string) => string | null) => {
       const { credential } = actor;
       if (credential?.kind !== 'session') return null;
-      const own = await openingsByUser(em, clock.now())
-        .where('users.id', '=', actor.id)
-        .where('apps.id', '=', appId)
+      const app = await kysely(em)
+        .selectFrom('apps')
+        .select('slug')
+        .where('id', '=', appId)
         .executeTakeFirst();
+      const own = app && (await lookUpOpening(openingKey(actor.id, app.slug)));
       if (!own) return null;
       const secret = lookSecretOf(own.app_slug);
       if (secret === null) return doorOf(openingWithin(own, actor.scope), actor, clock.now());
@@ -79,11 +81,13 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
     check: async (loginId: number) => {
       const login = await kysely(em)
         .selectFrom('openid_logins')
-        .select(['id', 'app_id', 'user_id', 'session_id', 'look_id', 'sid'])
-        .where('id', '=', loginId)
+        .innerJoin('apps', 'apps.id', 'openid_logins.app_id')
+        .innerJoin('openid_apps', 'openid_apps.app_id', 'apps.id')
+        .select(['openid_logins.id', 'apps.slug', 'user_id', 'session_id', 'look_id'])
+        .where('openid_logins.id', '=', loginId)
         .where(isRunning())
         .executeTakeFirst();
-      return login ? checkLogin(em, clock.now(), login) : null;
+      return login ? checkLogin(unit, login) : null;
     },
 
     /** Ends a login. @param tellsApp whether the app hears of it */
@@ -202,37 +206,39 @@ const doorOfLook = (opening: Opening, now: Date): Door => {
   };
 };
 
+/** `slug`: of its app, which has settings for OpenID Connect. */
 export type RunningLogin = {
   id: number;
-  app_id: string;
+  slug: string;
   user_id: number;
   session_id: number | null;
   look_id: number | null;
 };
 
-/** The door of a login now, or null if the session, the app's settings, the look or the access have ended. */
-export const checkLogin = async (em: Em, now: Date, login: RunningLogin): Promise<Door | null> => {
-  const door = await findDoor(em, now, login);
+type CheckDeps = Pick<UnitOfWork, 'em' | 'clock' | 'lookUpOpening'>;
+
+/** The door of a login now, or null if the session, the look or the access has ended. */
+export const checkLogin = async (deps: CheckDeps, login: RunningLogin): Promise<Door | null> => {
+  const door = await findDoor(deps, login);
   // Maintenance passes: the login continues afterwards.
   const isOpen = door?.step === null && ['allowed', 'in-maintenance'].includes(door.access);
   return isOpen ? door : null;
 };
 
-const findDoor = async (em: Em, now: Date, login: RunningLogin): Promise<Door | null> => {
-  const { app_id: appId, user_id: userId, session_id: sessionId, look_id: lookId } = login;
+const findDoor = async (
+  { em, clock, lookUpOpening }: CheckDeps,
+  login: RunningLogin,
+): Promise<Door | null> => {
+  const { slug, user_id: userId, session_id: sessionId, look_id: lookId } = login;
   if (sessionId === null) return null;
-  const isOfApp = condition`exists (select from openid_apps o where o.app_id = apps.id)`;
+  const now = clock.now();
   if (lookId !== null) {
-    const opening = await readLook(em, now, condition`(view_as.id = ${lookId} and ${isOfApp})`);
+    const opening = await readLook(em, now, condition`view_as.id = ${lookId}`);
     return opening?.look?.sessionId === sessionId ? doorOfLook(opening, now) : null;
   }
   const actor = await readSessionActor(em, sessionId, now);
   if (actor?.id !== userId) return null;
-  const opening = await openingsByUser(em, now)
-    .where('users.id', '=', userId)
-    .where('apps.id', '=', appId)
-    .where(isOfApp)
-    .executeTakeFirst();
+  const opening = await lookUpOpening(openingKey(userId, slug));
   return opening ? doorOf(openingWithin(opening, actor.scope), actor, now) : null;
 };
 
