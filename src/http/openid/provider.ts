@@ -1,4 +1,4 @@
-import { createHmac, type JsonWebKey } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import Provider, { type Account, interactionPolicy, type JWK, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Clock } from '../../lib/clock.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
@@ -17,6 +17,8 @@ export const OPENID_PATHS = {
   end_session: '/oidc/logout',
 } as const;
 
+type PrivateKey = { id: string; privateKey: KeyObject; algorithm: string };
+
 type Deps = {
   baseUrl: string;
   secretKey: string;
@@ -24,8 +26,8 @@ type Deps = {
   sessionCookie: string;
   clock: Clock;
   sessionMaxDays: number;
-  /** Private keys. Of each algorithm, the first one signs. */
-  keys: JWK[];
+  /** Of each algorithm, the first one signs. */
+  keys: PrivateKey[];
 };
 
 /** The OpenID provider, with a fixed set of keys: a rotation makes a new one. */
@@ -34,7 +36,7 @@ export const createProvider = (deps: Deps): Provider => {
   const pairwiseKey = deriveKey(secretKey, 'steward pairwise subjects');
   const provider = new Provider(baseUrl, {
     adapter: openAdapter,
-    jwks: { keys },
+    jwks: { keys: keys.map(jwkOf) },
     routes: OPENID_PATHS,
     // Only Steward sends cookies.
     cookies: { names: { session: deps.sessionCookie } },
@@ -331,9 +333,9 @@ const showLogout = async (context: KoaContextWithOIDC): Promise<void> => {
 };
 
 /** A signing key as the library takes it. */
-export const jwkOf = (key: { id: string; jwk: JsonWebKey; algorithm: string }): JWK => ({
-  ...(key.jwk as JWK), // an exported private key has these fields
-  kid: key.id,
-  alg: key.algorithm,
+const jwkOf = ({ id, privateKey, algorithm }: PrivateKey): JWK => ({
+  ...(privateKey.export({ format: 'jwk' }) as JWK), // has the fields of its type
+  kid: id,
+  alg: algorithm,
   use: 'sig',
 });

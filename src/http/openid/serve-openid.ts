@@ -101,7 +101,7 @@ const createProviderCache = (deps: OpenidDeps) => {
   const issuer = new URL(baseUrl);
 
   const load = async () => {
-    const { createProvider, jwkOf } = await import('./provider.ts');
+    const { createProvider } = await import('./provider.ts');
     const rings = [signingKeys['openid-rs256'], signingKeys['openid-es256']];
     const keys = (await Promise.all(rings.map((ring) => ring.openKeys()))).flat();
     const keyIds = keys.map(({ id }) => id).join(' ');
@@ -113,7 +113,7 @@ const createProviderCache = (deps: OpenidDeps) => {
       sessionCookie,
       sessionMaxDays,
       clock,
-      keys: keys.map(jwkOf),
+      keys,
     });
     cached = { keyIds, provider, serve: provider.callback() };
     return cached;

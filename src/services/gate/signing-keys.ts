@@ -170,7 +170,7 @@ const createKeyRing = ({ em, secretKey, clock, logger, signingKeyDays }: Deps, p
       const keys = await published();
       const signingFirst = [...keys.filter(isSigning), ...keys.filter((key) => !isSigning(key))];
       return signingFirst.flatMap(({ id, privateKey }) =>
-        privateKey ? { id, algorithm: ALGORITHMS[purpose], jwk: privateKey.export({ format: 'jwk' }) } : [],
+        privateKey ? { id, algorithm: ALGORITHMS[purpose], privateKey } : [],
       );
     },
 
