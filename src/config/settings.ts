@@ -118,13 +118,13 @@ export const Settings = z.object({
     '`1` allows identity providers in private networks, and with `http://`: see [sso.md](sso.md)',
   ),
   WEBHOOK_PRIVATE_NETWORKS: flag(false).describe(
-    '`1` allows webhooks to addresses in private networks, and with `http://`: see [webhooks.md](webhooks.md)',
+    '`1` allows webhooks and logouts of apps to addresses in private networks, and with `http://`: see [webhooks.md](webhooks.md) and [oidc.md](oidc.md)',
   ),
   TICKET_SECONDS: wholeNumber(60, MAX_TICKET_SECONDS, 120).describe(
-    'Lifetime of a ticket, with which an app knows who opens it: see [tickets.md](tickets.md)',
+    'Lifetime of a ticket, with which an app knows who opens it, and of access tokens: see [tickets.md](tickets.md) and [oidc.md](oidc.md)',
   ),
   SIGNING_KEY_DAYS: wholeNumber(1, 3650, 90).describe(
-    'Age in days at which the key that signs tickets is replaced',
+    'Age in days at which keys that sign tickets, and tokens of OpenID Connect, are replaced',
   ),
   STAFF_SECOND_FACTOR: z
     .enum(['off', 'optional', 'required', 'passkey'])

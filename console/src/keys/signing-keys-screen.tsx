@@ -23,6 +23,12 @@ const STATES = {
   unreadable: { label: 'Unreadable', color: 'red' },
 } as const;
 
+const PURPOSES = {
+  ticket: 'Tickets',
+  'openid-es256': 'OpenID, ES256',
+  'openid-rs256': 'OpenID, RS256',
+} as const satisfies Record<Key['purpose'], string>;
+
 const ageOf = (created: Date): string => {
   const days = Math.floor((Date.now() - created.getTime()) / DAY_MS);
   return days === 1 ? '1 day' : `${days} days`;
@@ -30,6 +36,7 @@ const ageOf = (created: Date): string => {
 
 const COLUMNS: Column<Key>[] = [
   { heading: 'Key', width: 'minmax(12rem, 3fr)', cell: ({ kid }) => <span title={kid}>{kid}</span> },
+  { heading: 'Signs', width: '9rem', onPhone: 'half', cell: ({ purpose }) => PURPOSES[purpose] },
   {
     heading: 'State',
     width: '8rem',
@@ -40,7 +47,7 @@ const COLUMNS: Column<Key>[] = [
   { heading: 'Signs from', width: '10rem', cell: ({ signs_from }) => <DateText date={signs_from} /> },
 ];
 
-/** The keys that sign tickets, for superusers. */
+/** The keys that sign tickets and tokens of OpenID Connect, for superusers. */
 export const SigningKeysScreen = () => {
   const queryClient = useQueryClient();
   const { keys } = useSuspenseQuery(trpc.signingKeys.list.queryOptions({})).data;
@@ -48,7 +55,7 @@ export const SigningKeysScreen = () => {
   const rotate = useMutation(
     trpc.signingKeys.rotate.mutationOptions({
       onSuccess: () => {
-        notify('A new key signs as soon as every app can know it.');
+        notify('The new keys sign as soon as every app can know them.');
         void queryClient.invalidateQueries(trpc.signingKeys.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },
@@ -82,12 +89,12 @@ export const SigningKeysScreen = () => {
       )}
       <ConfirmModal
         isOpen={isAsking}
-        title="Rotate the signing key?"
+        title="Rotate the signing keys?"
         action="Rotate"
         onConfirm={() => rotate.mutate({})}
         onClose={asking.close}
       >
-        A new key is published now and signs a few minutes later. Tickets of the old key stay valid.
+        New keys are published now and sign a few minutes later. What the old keys have signed stays valid.
       </ConfirmModal>
     </>
   );
