@@ -36,7 +36,7 @@ const ageOf = (created: Date): string => {
 
 const COLUMNS: Column<Key>[] = [
   { heading: 'Key', width: 'minmax(12rem, 3fr)', cell: ({ kid }) => <span title={kid}>{kid}</span> },
-  { heading: 'Signs', width: '9rem', onPhone: 'half', cell: ({ purpose }) => PURPOSES[purpose] },
+  { heading: 'For', width: '9rem', onPhone: 'half', cell: ({ purpose }) => PURPOSES[purpose] },
   {
     heading: 'State',
     width: '8rem',
