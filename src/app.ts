@@ -339,7 +339,6 @@ const openLogoutWorker = (resources: Resources & Pick<ServiceDeps, 'lookUpOpenin
     queue: createLogoutQueue({ ...resources, em: resources.orm.em }),
     baseUrl: resources.config.baseUrl,
     fetch: resources.outgoingFetch,
-    listen: resources.listen(EVENT_CHANNEL, 'Logouts of apps are found by polling, every 5 s.'),
   });
 
 /** Interval of the check whether a backup is due. */

@@ -5,8 +5,15 @@ import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { SigningKeys } from '../gate/signing-keys.ts';
-import { createQueueWorker, throttle, type WorkerOptions } from '../outbox/queue-worker.ts';
+import { createQueueWorker, type WorkerOptions } from '../outbox/queue-worker.ts';
 import type { ClaimedLogout, LogoutAttempt, LogoutQueue } from './logout-queue.ts';
+
+/**
+ * Apps may hear of a logout a little later than Steward ends the login. So the worker needs no connection of its own to be notified, which
+ * would cost each instance more than this query.
+ */
+const POLL_MS = 2_000;
+const NO_NOTIFICATIONS = { isListening: () => true, close: async () => {} };
 
 /** Per worker. */
 const LOGOUTS_IN_FLIGHT = 20;
@@ -15,7 +22,7 @@ const MAX_ERROR_LENGTH = 500;
 const TOKEN_SECONDS = 120;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-type Deps = WorkerOptions & {
+type Deps = Pick<WorkerOptions, 'clock'> & {
   queue: LogoutQueue;
   signingKeys: SigningKeys;
   /** The issuer. */
@@ -27,7 +34,7 @@ type Deps = WorkerOptions & {
 
 /** Tells apps that logins have ended (OpenID Connect Back-Channel Logout 1.0). */
 export const createLogoutWorker = (deps: Deps) => {
-  const { queue, signingKeys, baseUrl, fetch, listen, clock, logger } = deps;
+  const { queue, signingKeys, baseUrl, fetch, clock, logger } = deps;
   const closing = new AbortController();
 
   const tokenOf = async ({ app_id, subject, sid, signing_algorithm }: ClaimedLogout): Promise<string> => {
@@ -79,6 +86,6 @@ export const createLogoutWorker = (deps: Deps) => {
       },
       close: () => closing.abort(),
     },
-    { ...deps, listen: (onHeard) => listen(throttle(onHeard)) },
+    { clock, logger, listen: () => NO_NOTIFICATIONS, pollMs: POLL_MS },
   );
 };
