@@ -40,8 +40,10 @@ const SecretOutput = Output('OpenidSecret', {
 
 const LogoutOutput = Output('OpenidLogout', {
   id: z.int(),
-  /** Address of the person whom the app saw. */
-  email: z.string(),
+  /** What the app knows the person by. */
+  subject: z.string(),
+  /** Null for people who do not belong to the client of the app. */
+  email: z.string().nullable(),
   started_at: Instant,
   ended_at: Instant,
   attempts: z.int(),
@@ -57,7 +59,7 @@ const LogoutOutput = Output('OpenidLogout', {
 
 const NOT_ABSOLUTE = 'Must be an absolute address without a fragment, a user name and a password.';
 /** A browser would run or show it itself. */
-const NOT_A_SITE = /^(javascript|data|blob|file|about|vbscript|view-source):$/;
+const NOT_A_SITE = /^(javascript|data|blob|file|about|vbscript|view-source|mailto|tel|sms):$/;
 
 const isAddress = (text: string): boolean => {
   const url = URL.parse(text);

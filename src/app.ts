@@ -39,7 +39,7 @@ import { createServiceFactories } from './services/index.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail/mail-worker.ts';
 import { createMailWriter } from './services/mail/mail-writer.ts';
 import { createOutbox } from './services/mail/outbox.ts';
-import { createLogoutQueue, pruneOpenid } from './services/openid/logout-queue.ts';
+import { createLoginEnding, createLogoutQueue, pruneOpenid } from './services/openid/logout-queue.ts';
 import { createLogoutWorker } from './services/openid/logout-sending.ts';
 import { enqueuePolicyReminders } from './services/policies/factor-notices.ts';
 import {
@@ -336,6 +336,7 @@ const openSinkWorker = ({ config, listen, orm, clock, logger, sinks }: Resources
 const openLogoutWorker = (resources: Resources & Pick<ServiceDeps, 'lookUpOpening'>) =>
   createLogoutWorker({
     ...resources,
+    ending: createLoginEnding({ ...resources, em: resources.orm.em }),
     queue: createLogoutQueue({ ...resources, em: resources.orm.em }),
     baseUrl: resources.config.baseUrl,
     fetch: resources.outgoingFetch,

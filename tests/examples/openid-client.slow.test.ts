@@ -64,7 +64,7 @@ example('logs a person in, and shows the claims', async ({ url, appUrl }) => {
   const shown = JSON.parse(await (await follow(`${appUrl}/login`)).text());
 
   assert.is(before.status, 401);
-  assert.equal([shown.sub, shown.email, shown.name], ['@ada', ADA, 'Ada Lovelace']);
+  assert.equal([shown.sub, shown.email, shown.name], ['5', ADA, 'Ada Lovelace']);
 });
 
 example('logs a person out of Steward too', async ({ url, appUrl }) => {

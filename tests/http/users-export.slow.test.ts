@@ -18,6 +18,8 @@ const LISTS = [
     'access_views',
     'access_view_uses',
     'viewed_as',
+    'openid_logins',
+    'openid_consents',
     'usage',
     'audit',
   ],

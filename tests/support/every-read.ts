@@ -1,6 +1,7 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, REST_ENDPOINTS } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { addLogouts } from './openid.ts';
 import { addRows, rowOf, setRows } from './rows.ts';
 import { enroll } from './second-factors.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
@@ -56,6 +57,8 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await addAccessRequests(app);
   await addUsedViews(app);
   await addLooks(app);
+  await root.openid.update({ app_id: SALES, redirect_uris: ['https://sales.acme.test/callback'] });
+  await addLogouts(app, SALES, ADA, 2);
   await root.roles.setInClient({ id: 1, email: ADA, roles: ['auditor'] });
   await publishDemoPackages(app.store);
   for (const app_version of ['1.0.0', '1.1.0']) {

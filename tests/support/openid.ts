@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
+import { userId } from './access-views.ts';
 import { createVisitor } from './http-clients.ts';
 import { enterPassword } from './logins.ts';
+import { addRows } from './rows.ts';
 import { ADA, ROOT, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
@@ -118,3 +120,18 @@ export const visitorOf = async (app: TestApp, email = ADA): Promise<Visitor> => 
 
 /** What an ID token says, without verifying it. */
 export const claimsOf = (idToken: string): Record<string, unknown> => decodeJwt(idToken);
+
+/** Logouts of which an app of Acme is to be told. */
+export const addLogouts = async (
+  app: TestApp,
+  app_id: string,
+  email: string,
+  count: number,
+): Promise<void> => {
+  const now = app.clock.now();
+  const user_id = await userId(app, email);
+  const of = { app_id, client_id: 1, user_id, subject: 'x', sid: 'x', signing_algorithm: 'RS256' };
+  const times = { started_at: now, check_at: now, ended_at: now, next_attempt_at: now };
+  for (let n = 0; n < count; n += 1)
+    await addRows(app, 'openid_logins', { ...of, ...times, backchannel_logout_uri: BACKCHANNEL });
+};

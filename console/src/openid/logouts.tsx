@@ -76,11 +76,14 @@ const COLUMNS: Column<Logout>[] = [
   {
     heading: 'Person',
     width: 'minmax(10rem, 2fr)',
-    cell: ({ email }) => (
-      <Link className="text-link" to="/people/$email" params={{ email }} title={email}>
-        {email}
-      </Link>
-    ),
+    cell: ({ email, subject }) =>
+      email === null ? (
+        <span title={subject}>{subject}</span>
+      ) : (
+        <Link className="text-link" to="/people/$email" params={{ email }} title={email}>
+          {email}
+        </Link>
+      ),
   },
   {
     heading: 'Result',

@@ -41,13 +41,20 @@ const NO_STREAM = {
   detail: 'A streamed response cannot set the session cookie. Use a link that does not stream.',
 };
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether an unsafe request changes nothing, so that pages of other sites may send it. */
+    onlyRedirects?: boolean;
+  }
+}
+
 /**
  * Refuses unsafe requests with a session cookie that a page of another site caused, even on public endpoints.
  * @throws Problem `cross-site`
  */
 export const refuseCrossSiteSessions = (app: Pick<FastifyInstance, 'addHook'>, baseUrl: string): void => {
   app.addHook('onRequest', (request, _reply, done) => {
-    if (SAFE_METHODS.has(request.method)) return done();
+    if (SAFE_METHODS.has(request.method) || request.routeOptions.config.onlyRedirects) return done();
     if (readSession(request, isHttps(baseUrl)) !== null) refuseCrossSite(request);
     done();
   });

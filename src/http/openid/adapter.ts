@@ -29,6 +29,8 @@ export const openAdapter = (model: string): Adapter => {
 
 const services = (): Services => visitOf(currentContext()).services;
 
+const APP_ID = /^[A-Za-z0-9]{8}$/;
+
 const nothing = async (): Promise<undefined> => undefined;
 
 /** Models that keep nothing: after a login, the browser asks for authorization again, so interactions are not stored. */
@@ -43,6 +45,8 @@ const UNUSED: Adapter = {
 };
 
 const findApp = async (id: string): Promise<AdapterPayload | undefined> => {
+  // PostgreSQL cannot read all text.
+  if (!APP_ID.test(id)) return undefined;
   const app = await services().openidApps.find(id);
   if (!app) return undefined;
   return {
@@ -79,13 +83,13 @@ const findSession = async (secret: string): Promise<AdapterPayload | undefined> 
   if (actor?.credential?.kind !== 'session') return undefined;
   const { proof, id } = actor.credential;
   const appId = context.query.client_id;
-  if (typeof appId === 'string')
+  if (typeof appId === 'string' && APP_ID.test(appId))
     visit.door = await visit.services.openidLogins.knock(actor, appId, visit.lookSecretOf);
   return {
     kind: 'Session',
     jti: secret,
     uid: String(id),
-    accountId: visit.door?.opening.handle ?? (await visit.services.openidLogins.handleOf(actor.id)),
+    accountId: String(visit.door?.opening.user_id ?? actor.id),
     amr: [...proof.methods],
     loginTs: Math.floor(proof.authTime.getTime() / 1000),
   };
@@ -98,11 +102,11 @@ const findGrant = async (loginId: string): Promise<AdapterPayload | undefined> =
   if (!door) return undefined;
   // Before the library consumes the code, which the app can then send again.
   if (context.oidc.route === 'token') requireNoMaintenance(door);
-  const { handle, app_id: clientId } = door.opening;
+  const { user_id: userId, app_id: clientId } = door.opening;
   return {
     kind: 'Grant',
     jti: loginId,
-    accountId: handle ?? undefined,
+    accountId: String(userId),
     clientId,
     openid: { scope: Object.keys(SCOPES).join(' ') },
   };

@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
+import { notFound } from '../../lib/problems.ts';
 import type { Door } from '../../services/openid/openid-logins.ts';
 import { logoutForm } from '../pages/login.ts';
 import { askForAccess } from '../pages/open-app.ts';
-import { attempt, formField, type PageContext, type Pages } from '../pages/page-context.ts';
+import { attempt, formField, formFields, type PageContext, type Pages } from '../pages/page-context.ts';
 import { localPath, redirectTo, TO_ANY_SITE } from '../pages/page-layout.ts';
 import { alertBox } from '../pages/parts.ts';
 import type { OpenidPage, Visit } from './visit.ts';
@@ -48,16 +49,20 @@ export const consentPages: Pages = {
   'POST /oidc/consent/': async (context) => {
     const actor = await context.currentActor();
     const next = localPath(formField(context, 'next'));
-    const { openidLogins, openidApps } = context.openServices();
+    const { openidLogins } = context.openServices();
     const { problem } = await context.submit(async () => {
-      const app = await openidApps.find(formField(context, 'app'));
-      if (actor && app) await openidLogins.consent(actor.id, app.app_id, app.claims);
+      const [app, claims] = formFields(context, 'app', 'claims');
+      if (!APP_ID.test(app)) throw notFound('app');
+      if (actor?.credential?.kind === 'session') await openidLogins.agree(actor, app, claims.split(' '));
     });
     return problem
-      ? context.sendCard({ title: 'Try again', body: alertBox(problem) || html``, problem })
+      ? context.sendCard({ title: 'This was not stored', body: html`${alertBox(problem)}`, problem })
       : redirectTo(context.reply, next ?? '/');
   },
 };
+
+/** PostgreSQL cannot read all text. */
+const APP_ID = /^[A-Za-z0-9]{8}$/;
 
 type Of<Kind extends OpenidPage['kind']> = Extract<OpenidPage, { kind: Kind }>;
 
@@ -76,7 +81,7 @@ const sendConsent = (context: PageContext, { door, appId, claims, next, back }: 
   return context.sendForm({
     title: `Log in to ${app}?`,
     action: '/oidc/consent/',
-    hidden: { app: appId, next },
+    hidden: { app: appId, claims: claims.join(' '), next },
     body: html`<p>${app} belongs to ${client}, of which you are not a member. It gets ${listOf(names)}.</p>
 <button>Continue to ${app}</button>
 <p><a href="${back}">Cancel</a></p>`,

@@ -1,9 +1,15 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import Provider, { type Account, interactionPolicy, type JWK, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, {
+  type Account,
+  errors,
+  interactionPolicy,
+  type JWK,
+  type KoaContextWithOIDC,
+} from 'oidc-provider';
 import type { Clock } from '../../lib/clock.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import type { Door } from '../../services/openid/openid-logins.ts';
-import { loginPath, stepUpPath } from '../pages/page-layout.ts';
+import { localPath, loginPath, stepUpPath } from '../pages/page-layout.ts';
 import { CLAIMS, openAdapter, REQUIRES_PKCE, requireNoMaintenance, SCOPES } from './adapter.ts';
 import { currentContext, visitOf } from './visit.ts';
 
@@ -54,7 +60,7 @@ export const createProvider = (deps: Deps): Provider => {
     pkce: { required: (_context, client) => client[REQUIRES_PKCE] === true },
     allowOmittingSingleRegisteredRedirectUri: false,
     clientBasedCORS: (_context, origin, { redirectUris = [] }) =>
-      redirectUris.some((uri) => URL.parse(uri)?.origin === origin),
+      origin !== 'null' && redirectUris.some((uri) => URL.parse(uri)?.origin === origin),
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
@@ -69,6 +75,7 @@ export const createProvider = (deps: Deps): Provider => {
     // A login ends with its session because it is stored with it.
     expiresWithSession: () => false,
     rotateRefreshToken: true,
+    extraTokenClaims: (context) => extraClaims(context),
     issueRefreshToken: (_context, _client, { scopes }) => scopes.has('offline_access'),
     ttl: {
       AuthorizationCode: 60,
@@ -116,7 +123,8 @@ const answerThroughVisit = async (context: KoaContextWithOIDC, next: () => Promi
   const visit = visitOf(context);
   try {
     await next();
-    if (context.oidc?.route === 'end_session' && visit.page === null)
+    const isRefused = context.status >= 400;
+    if (context.oidc?.route === 'end_session' && visit.page === null && !isRefused)
       visit.page = { kind: 'logged-out', next: logoutTarget(context) };
     visit.answer = { status: context.status, body: context.body };
   } catch (error) {
@@ -130,13 +138,17 @@ const answerThroughVisit = async (context: KoaContextWithOIDC, next: () => Promi
  * refresh tokens by logging in, because these end with the session.
  */
 const askForRefreshTokens = (context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
-  const { scope, prompt = '' } = context.query;
+  const { scope, prompt = '', response_mode: mode } = context.query;
+  // The library adds the hash of the script that sends the form.
+  if (mode === 'form_post') context.set('content-security-policy', FORM_POLICY);
   const isAsked = typeof scope === 'string' && scope.split(' ').includes('offline_access');
   if (context.path === OPENID_PATHS.authorization && isAsked && typeof prompt === 'string')
     if (!/\b(none|consent)\b/.test(prompt))
       context.query = { ...context.query, prompt: `${prompt} consent`.trim() };
   return next();
 };
+
+const FORM_POLICY = "default-src 'none'; script-src 'report-sample'; base-uri 'none'; frame-ancestors 'none'";
 
 const secondsOfClaims = (context: KoaContextWithOIDC): number =>
   Math.max(1, visitOf(context).claims?.expiresIn ?? 1);
@@ -150,15 +162,23 @@ const findAccount = async (
   const visit = visitOf(context);
   if (token === undefined) return { accountId: sub, claims: () => ({ sub }) };
   const door = await visit.checkLogin(String(token.grantId));
-  if (door?.opening.handle !== sub) return undefined;
+  if (!door || String(door.opening.user_id) !== sub) return undefined;
   requireNoMaintenance(door);
   const claims = await visit.services.openidLogins.claims(door);
   visit.claims = claims;
-  const allowed = allowedClaims(context);
-  const stated = Object.entries(claims).filter(
+  const allowed = await statedClaims(context, door);
+  const act = claims.act && { ...claims.act, sub: await subjectOf(context, claims.act.sub) };
+  if (act && !allowed.includes('email')) Reflect.deleteProperty(act, 'email');
+  const stated = Object.entries({ ...claims, act }).filter(
     ([name, value]) => value !== null && (ALWAYS.includes(name) || allowed.includes(name)),
   );
   return { accountId: sub, claims: () => ({ ...Object.fromEntries(stated), sub }) };
+};
+
+/** The claims that the settings allow, and to which the person has agreed if they must. */
+const statedClaims = async (context: KoaContextWithOIDC, door: Door): Promise<string[]> => {
+  const agreed = await visitOf(context).services.openidLogins.agreedClaims(door);
+  return allowedClaims(context).filter((claim) => agreed === null || agreed.includes(claim));
 };
 
 const ALWAYS: readonly string[] = SCOPES.openid;
@@ -171,10 +191,16 @@ const allowedClaims = ({ oidc }: KoaContextWithOIDC): string[] => {
 const mayIntrospect = async (
   context: KoaContextWithOIDC,
   { clientId }: { clientId: string },
-  token: { clientId?: string | undefined; grantId?: string | undefined },
+  { kind, ...token }: { kind?: string; clientId?: string | undefined; grantId?: string | undefined },
 ): Promise<boolean> => {
   const door = await visitOf(context).checkLogin(String(token.grantId));
-  return token.clientId === clientId && door?.access === 'allowed';
+  return kind === 'AccessToken' && token.clientId === clientId && door?.access === 'allowed';
+};
+
+/** What introspection of a token says beside the usual: that someone looks at the app as the person. */
+const extraClaims = async (context: KoaContextWithOIDC) => {
+  const { act, read_only } = visitOf(context).claims ?? {};
+  return act && read_only ? { act: { sub: await subjectOf(context, act.sub) }, read_only } : undefined;
 };
 
 /** The rights of a login, which begins only after the last check. */
@@ -219,11 +245,9 @@ const policyOf = ({ clock }: Deps) => {
   );
   const consent = new Prompt(
     { name: 'consent', requestable: true },
-    new Check('not_given', 'The person has not agreed yet.', (context) => {
+    new Check('not_given', 'The person has not agreed yet.', async (context) => {
       const known = door(context);
-      return (
-        known !== null && visitOf(context).services.openidLogins.needsConsent(known, allowedClaims(context))
-      );
+      return known !== null && (await statedClaims(context, known)).length < allowedClaims(context).length;
     }),
   );
   // Asked only for apps of clients to which the person does not belong.
@@ -245,13 +269,14 @@ const policyOf = ({ clock }: Deps) => {
 
 const isOtherPerson = async (context: KoaContextWithOIDC): Promise<boolean> => {
   const hint = context.oidc.entities.IdTokenHint;
-  return hint !== undefined && hint.payload.sub !== (await subjectOf(context));
+  return hint !== undefined && hint.payload.sub !== (await subjectOf(context, accountOf(context)));
 };
 
-/** What the app knows the person of the session by. */
-const subjectOf = async ({ oidc }: KoaContextWithOIDC): Promise<string> => {
-  const { session, client } = oidc;
-  const accountId = session?.accountId ?? '';
+const accountOf = ({ oidc }: KoaContextWithOIDC): string => oidc.session?.accountId ?? '';
+
+/** What the app knows a person by. */
+const subjectOf = async ({ oidc }: KoaContextWithOIDC, accountId: string): Promise<string> => {
+  const { client } = oidc;
   if (client?.subjectType !== 'pairwise') return accountId;
   const claims = new oidc.provider.Claims({ sub: accountId }, { client });
   return String((await claims.scope('openid').result()).sub);
@@ -262,7 +287,7 @@ const beginLogin = async (context: KoaContextWithOIDC): Promise<boolean> => {
   const { door, services } = visitOf(context);
   const { session, client } = context.oidc;
   if (!door || !session || !client) return false;
-  const subject = await subjectOf(context);
+  const subject = await subjectOf(context, accountOf(context));
   const login = await services.openidLogins.begin(door, subject);
   if (!login) return false;
   session.grantIdFor(client.clientId, String(login.id));
@@ -293,7 +318,9 @@ const authorizationPath = ({ oidc }: KoaContextWithOIDC): string => {
   const { prompt = '', ...params } = definedParams(oidc.params);
   const prompts = prompt.split(' ').filter((one) => !['', 'login', 'select_account'].includes(one));
   const query = new URLSearchParams({ ...params, ...(prompts.length > 0 && { prompt: prompts.join(' ') }) });
-  return `${OPENID_PATHS.authorization}?${query}`;
+  const path = localPath(`${OPENID_PATHS.authorization}?${query}`);
+  if (path === null) throw new errors.InvalidRequest('the request is too long to be continued after a login');
+  return path;
 };
 
 const definedParams = (params: object = {}): Record<string, string> =>

@@ -78,8 +78,8 @@ export const serveOpenid = async (app: FastifyInstance, deps: OpenidDeps): Promi
       (_request, body, done) => done(null, String(body)),
     );
     for (const url of FORMS)
-      forms.post<{ Body: string }>(url, async (request, reply) =>
-        redirectTo(reply, `${url}?${request.body}`),
+      forms.post<{ Body: string }>(url, { config: { onlyRedirects: true } }, async (request, reply) =>
+        redirectTo(reply, `${url}?${new URLSearchParams(request.body)}`),
       );
   });
   refuseOtherMethods(app, Object.keys(ROUTES));

@@ -168,10 +168,18 @@ export const TO_ANY_SITE = "'self' http: https:";
  * against this directive, including redirects by the other host, so the directive allows its scheme rather than the host.
  */
 export const formActionSources = (destination: string): string => {
-  const opensApp = /^\/(launch|oidc)\//.test(destination);
+  const own = destination.startsWith('/oidc/') ? redirectScheme(destination) : '';
+  const opensApp = destination.startsWith('/launch/') || own !== '';
   const scheme = URL.parse(destination)?.protocol;
   if (scheme === undefined && !opensApp) return "'self'";
+  if (own !== '') return `${TO_ANY_SITE} ${own}`;
   return scheme === 'https:' ? "'self' https:" : TO_ANY_SITE;
+};
+
+/** The scheme of the address to which a login by OpenID Connect returns: an app may have its own. */
+const redirectScheme = (path: string): string => {
+  const uri = new URLSearchParams(path.slice(path.indexOf('?'))).get('redirect_uri') ?? '';
+  return /^[a-z][a-z\d+.-]*:/.exec(uri)?.[0] ?? '';
 };
 
 /** The login page that continues to `next`. @param flag a parameter without a value */

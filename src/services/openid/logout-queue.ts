@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { deleteInBatches } from '../../db/deletion.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../lib/clock.ts';
 import { newestEventId, publishEvents } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
@@ -14,6 +14,11 @@ const MAX_BACKOFF_MS = 2 * HOUR_MS;
 /** Attempts end a day after the login has ended. */
 const MAX_AGE_MS = DAY_MS;
 const KEPT_MS = 7 * DAY_MS;
+/** Concurrent logouts of an app, and of all apps of a client, in one worker. */
+const AT_ONCE = 2;
+const AT_ONCE_BY_CLIENT = 10;
+/** Logins that are decided at the same time. */
+const TOGETHER = 10;
 /** Logins that are decided, and events that are read, in one step. */
 const BATCH = 100;
 
@@ -22,6 +27,7 @@ export type LogoutAttempt = { status: number | null; error: string | null };
 
 export type ClaimedLogout = Awaited<ReturnType<typeof claimDue>>[number];
 
+export type LoginEnding = ReturnType<typeof createLoginEnding>;
 export type LogoutQueue = ReturnType<typeof createLogoutQueue>;
 
 type Deps = {
@@ -30,8 +36,8 @@ type Deps = {
   lookUpOpening: UnitOfWork['lookUpOpening'];
 };
 
-/** Finds the logins to apps that have ended, and queues that the apps hear of it. For any number of workers. */
-export const createLogoutQueue = (deps: Deps) => {
+/** Finds the logins to apps that have ended. For any number of workers. */
+export const createLoginEnding = (deps: Deps) => {
   const { em, clock } = deps;
   /** The last event that this worker has read. Logins of before are decided again within minutes of its start. */
   let position: number | null = null;
@@ -46,23 +52,51 @@ export const createLogoutQueue = (deps: Deps) => {
   };
 
   return {
-    /** Ends logins whose session or access has ended, and claims up to `limit` due deliveries. `found` also counts those. */
-    claim: async (limit: number) => {
+    /** Ends logins whose session or access has ended. Returns how many it has looked at. */
+    endDue: async (): Promise<number> => {
       const fork = em.fork();
       if (!(await hasLogins(fork))) {
         position = null;
-        return { claimed: [], found: 0 };
+        return 0;
       }
       const now = clock.now();
       const isMore = await readEvents(fork, now);
       const ended = await endOrphans(fork, now);
-      const checked = await checkDue({ ...deps, em: fork });
-      const claimed = await em.fork().transactional((tx) => claimDue(tx, clock.now(), limit));
-      return { claimed, found: claimed.length + ended + checked + Number(isMore) };
+      return ended + (await checkDue({ ...deps, em: fork })) + Number(isMore);
+    },
+
+    /** Milliseconds until a login is decided again; null without any. */
+    msUntilDue: async (): Promise<number | null> => {
+      const due = sql<Date | null>`(select min(check_at) from openid_logins where ended_at is null)`;
+      const { at } = await kysely(em.fork()).selectNoFrom(due.as('at')).executeTakeFirstOrThrow();
+      return at ? at.getTime() - clock.now().getTime() : null;
+    },
+  };
+};
+
+/** Queue of the logouts of which apps are told. A slow app takes the place of others only up to these limits. */
+export const createLogoutQueue = ({ em, clock }: Pick<Deps, 'em' | 'clock'>) => {
+  /** What this worker sends now. */
+  const inFlight = new Map<number, ClaimedLogout>();
+  const countBy = (key: 'app_id' | 'client_id') =>
+    Object.entries(Object.groupBy(inFlight.values(), (logout) => String(logout[key])));
+  const fullOf = (key: 'app_id' | 'client_id', limit: number): string[] =>
+    countBy(key).flatMap(([id, logouts = []]) => (logouts.length >= limit ? id : []));
+
+  return {
+    claim: async (limit: number) => {
+      const full = {
+        apps: fullOf('app_id', AT_ONCE),
+        clients: fullOf('client_id', AT_ONCE_BY_CLIENT).map(Number),
+      };
+      const claimed = await em.fork().transactional((tx) => claimDue(tx, clock.now(), limit, full));
+      for (const logout of claimed) inFlight.set(logout.id, logout);
+      return { claimed, found: claimed.length };
     },
 
     /** Records the result of an attempt. After a refusal by the app, there is no other one. */
     record: async (logout: ClaimedLogout, { status, error }: LogoutAttempt): Promise<void> => {
+      inFlight.delete(logout.id);
       const now = clock.now();
       const isDelivered = status !== null && status >= 200 && status < 300;
       const isRefused = status !== null && status >= 400 && status < 500 && ![408, 429].includes(status);
@@ -84,33 +118,33 @@ export const createLogoutQueue = (deps: Deps) => {
 
     /** Gives back logouts that were claimed but not attempted. */
     release: async (logouts: readonly ClaimedLogout[]): Promise<void> => {
-      for (const { id, attempts } of logouts)
+      for (const { id, attempts } of logouts) {
+        inFlight.delete(id);
         await kysely(em.fork())
           .updateTable('openid_logins')
           .set({ attempts: attempts - 1, next_attempt_at: clock.now() })
           .where('id', '=', id)
           .where('attempts', '=', attempts)
           .execute();
+      }
     },
 
-    /** Milliseconds until a login is decided again, or a logout can be claimed; null without any. */
+    /** Milliseconds until a logout can be claimed; null without any. */
     msUntilDue: async (): Promise<number | null> => {
-      const { rows } = await sql<{ due: Date | null }>`
-        select least((select min(check_at) from openid_logins where ended_at is null),
-          (select min(next_attempt_at) from openid_logins where next_attempt_at is not null)) as due`.execute(
-        kysely(em.fork()),
-      );
-      return rows[0]?.due ? rows[0].due.getTime() - clock.now().getTime() : null;
+      const due = sql<Date | null>`(select min(next_attempt_at) from openid_logins where next_attempt_at is not null)`;
+      const { at } = await kysely(em.fork()).selectNoFrom(due.as('at')).executeTakeFirstOrThrow();
+      return at ? at.getTime() - clock.now().getTime() : null;
     },
   };
 };
 
-const hasLogins = async (em: Em): Promise<boolean> => {
-  const { rows } = await sql`
-    select where exists (select from openid_logins where ended_at is null)
-      or exists (select from openid_logins where next_attempt_at is not null)`.execute(kysely(em));
-  return rows.length > 0;
-};
+const hasLogins = async (em: Em): Promise<boolean> =>
+  (await kysely(em)
+    .selectFrom('openid_logins')
+    .select('id')
+    .where('ended_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()) !== undefined;
 
 /**
  * Logins about whose person or session an event is, or about whose app or client. Returns the last event that was read; null without any.
@@ -126,7 +160,8 @@ const markLogins = async (em: Em, position: number, now: Date): Promise<number |
       update openid_logins set check_at = ${now}::timestamptz
       where ended_at is null and (user_id in (select id from people)
         or session_id in (select s.id from sessions s where s.user_id in (select id from people))
-        or client_id in (select unnest(client_ids) from read where target_type <> 'user')))
+        or app_id in (select target_id from read where target_type = 'app')
+        or client_id in (select unnest(client_ids) from read where target_type not in ('user', 'app'))))
     select max(id)::float8 as last from read`.execute(kysely(em));
   return rows[0]?.last ?? null;
 };
@@ -159,7 +194,7 @@ const checkDue = async (deps: Deps): Promise<number> => {
     .orderBy('check_at')
     .limit(BATCH)
     .execute();
-  for (const { slug, ...login } of due) {
+  const check = async ({ slug, ...login }: (typeof due)[number]): Promise<void> => {
     const door = slug === null ? null : await checkLogin(deps, { ...login, slug });
     if (door)
       await kysely(em)
@@ -168,19 +203,45 @@ const checkDue = async (deps: Deps): Promise<number> => {
         .where('id', '=', login.id)
         .execute();
     else await endLogin(em, login.id, now, { tellsApp: true });
-  }
+  };
+  // Lookups at the same time share statements.
+  for (let next = 0; next < due.length; next += TOGETHER)
+    await Promise.all(due.slice(next, next + TOGETHER).map(check));
   return due.length;
 };
 
-const claimDue = async (tx: Em, now: Date, limit: number) => {
+type Full = { apps: readonly string[]; clients: readonly number[] };
+
+/** Takes turns between the apps. */
+const claimDue = async (tx: Em, now: Date, limit: number, full: Full) => {
+  const turnOfApp = sql<number>`row_number() over (partition by app_id order by next_attempt_at, id)`;
+  const turnOfClient = sql<number>`row_number() over (partition by client_id order by turn, next_attempt_at, id)`;
+  const waiting = kysely(tx)
+    .selectFrom('openid_logins')
+    .select(['id', 'app_id', 'client_id', 'next_attempt_at', turnOfApp.as('turn')])
+    .where('next_attempt_at', '<=', now)
+    .where(
+      condition`app_id <> all(${[...full.apps]}::varchar[]) and client_id <> all(${[...full.clients]}::int[])`,
+    );
+  const next = kysely(tx)
+    .selectFrom(waiting.as('waiting'))
+    .select(['id', 'turn', 'next_attempt_at', turnOfClient.as('turn_of_client')])
+    .where('turn', '<=', AT_ONCE);
   const due = await kysely(tx)
     .selectFrom('openid_logins')
-    .select(['id', 'app_id', 'subject', 'sid', 'attempts', 'ended_at'])
+    .select(['id', 'app_id', 'client_id', 'subject', 'sid', 'attempts', 'ended_at'])
     .select(['backchannel_logout_uri as url', 'signing_algorithm'])
-    .where('next_attempt_at', '<=', now)
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom(next.as('next'))
+        .select('id')
+        .where('turn_of_client', '<=', AT_ONCE_BY_CLIENT)
+        .orderBy('turn')
+        .orderBy('next_attempt_at')
+        .limit(limit),
+    )
     .$narrowType<{ ended_at: Date }>()
     .orderBy('next_attempt_at')
-    .limit(limit)
     .forNoKeyUpdate()
     .skipLocked()
     .execute();

@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { SigningKeys } from '../gate/signing-keys.ts';
 import { createQueueWorker, type WorkerOptions } from '../outbox/queue-worker.ts';
-import type { ClaimedLogout, LogoutAttempt, LogoutQueue } from './logout-queue.ts';
+import type { ClaimedLogout, LoginEnding, LogoutAttempt, LogoutQueue } from './logout-queue.ts';
 
 /**
  * Apps may hear of a logout a little later than Steward ends the login. So the worker needs no connection of its own to be notified, which
@@ -16,13 +16,14 @@ const POLL_MS = 2_000;
 const NO_NOTIFICATIONS = { isListening: () => true, close: async () => {} };
 
 /** Per worker. */
-const LOGOUTS_IN_FLIGHT = 20;
+const LOGOUTS_IN_FLIGHT = 100;
 const MAX_ERROR_LENGTH = 500;
 /** OpenID Connect Back-Channel Logout 1.0 §2.4 recommends two minutes at most. */
 const TOKEN_SECONDS = 120;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 type Deps = Pick<WorkerOptions, 'clock'> & {
+  ending: LoginEnding;
   queue: LogoutQueue;
   signingKeys: SigningKeys;
   /** The issuer. */
@@ -34,7 +35,8 @@ type Deps = Pick<WorkerOptions, 'clock'> & {
 
 /** Tells apps that logins have ended (OpenID Connect Back-Channel Logout 1.0). */
 export const createLogoutWorker = (deps: Deps) => {
-  const { queue, signingKeys, baseUrl, fetch, clock, logger } = deps;
+  const { ending, queue, signingKeys, baseUrl, fetch, clock, logger } = deps;
+  const options = { clock, logger, listen: () => NO_NOTIFICATIONS, pollMs: POLL_MS };
   const closing = new AbortController();
 
   const tokenOf = async ({ app_id, subject, sid, signing_algorithm }: ClaimedLogout): Promise<string> => {
@@ -67,7 +69,20 @@ export const createLogoutWorker = (deps: Deps) => {
     }
   };
 
-  return createQueueWorker(
+  // Apart from the delivery, which may be full of slow apps.
+  const ender = createQueueWorker(
+    {
+      name: 'OpenID login',
+      maxInFlight: 1,
+      claim: async () => ({ claimed: [], found: await ending.endDue() }),
+      release: async () => {},
+      msUntilDue: ending.msUntilDue,
+      deliver: async () => {},
+      close: () => {},
+    },
+    options,
+  );
+  const sender = createQueueWorker(
     {
       name: 'OpenID logout',
       maxInFlight: LOGOUTS_IN_FLIGHT,
@@ -86,6 +101,20 @@ export const createLogoutWorker = (deps: Deps) => {
       },
       close: () => closing.abort(),
     },
-    { clock, logger, listen: () => NO_NOTIFICATIONS, pollMs: POLL_MS },
+    options,
   );
+  return {
+    start: (): void => {
+      ender.start();
+      sender.start();
+    },
+    /** Ends the logins that have ended now, and tells the apps. */
+    drain: async (): Promise<void> => {
+      await ender.drain();
+      await sender.drain();
+    },
+    stop: async (): Promise<void> => {
+      await Promise.all([ender.stop(), sender.stop()]);
+    },
+  };
 };

@@ -11,6 +11,7 @@ import { requireViewableApp } from '../apps/app-rows.ts';
 import { diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { endLoginsTo } from './openid-logins.ts';
 
 /** The claims that an app may get about a person. It always gets how they have logged in, and who acts as them. */
 export const OPENID_CLAIMS = [
@@ -131,6 +132,8 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
           .where('app_id', '=', app.id)
           .where('ended_at', 'is', null)
           .execute();
+        // A login must not change the name of its person.
+        if (before && before.is_pairwise !== settings.is_pairwise) await endLoginsTo(tx, app.id);
         const changes = diffColumns<Stated>(before ?? {}, values, SETTINGS);
         if (!isEmpty(changes))
           await audit.record(tx, [{ action: 'app.set-openid', ...about, details: changes }]);
@@ -169,6 +172,7 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
       em.transactional(async (tx) => {
         const { app, about } = await lock(tx, actor, appId);
         await read(tx, app.id);
+        await endLoginsTo(tx, app.id);
         await kysely(tx).deleteFrom('openid_apps').where('app_id', '=', app.id).execute();
         await audit.record(tx, [{ action: 'app.remove-openid', ...about }]);
       }),
@@ -181,11 +185,23 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
       const { id } = await requireViewableApp(em, actor, clock.now(), appId);
       const rows = kysely(em)
         .selectFrom('openid_logins')
-        .innerJoin('users', 'users.id', 'openid_logins.user_id')
-        .select(['openid_logins.id', 'users.email', 'started_at', 'ended_at', 'attempts'])
+        .leftJoin('memberships as m', (join) =>
+          join
+            .onRef('m.user_id', '=', 'openid_logins.user_id')
+            .onRef('m.client_id', '=', 'openid_logins.client_id'),
+        )
+        .leftJoin('users', 'users.id', 'm.user_id')
+        .select([
+          'openid_logins.id',
+          'subject',
+          'users.email',
+          'started_at',
+          'openid_logins.ended_at',
+          'attempts',
+        ])
         .select(['next_attempt_at', 'delivered_at', 'failed_at', 'status as response_status', 'error'])
         .where('app_id', '=', id)
-        .where('ended_at', 'is not', null)
+        .where('openid_logins.ended_at', 'is not', null)
         .where(condition`coalesce(next_attempt_at, delivered_at, failed_at) is not null`)
         .$narrowType<{ ended_at: Date }>()
         .orderBy('openid_logins.id', 'desc');

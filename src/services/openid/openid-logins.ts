@@ -3,7 +3,7 @@ import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
-import { type Actor, proofOf } from '../access/actor.ts';
+import { type Actor, proofOf, requireAccount } from '../access/actor.ts';
 import { readSessionActor } from '../auth/authentication.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import {
@@ -110,7 +110,7 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
         app_roles: ticket.app_roles,
         client: ticket.client,
         data_permissions: ticket.data_permissions,
-        act: ticket.act,
+        act: opening.look ? { sub: String(opening.look.actorId), email: opening.look.actor.email } : null,
         read_only: ticket.read_only ? true : null,
         amr: ticket.amr,
         auth_time: ticket.auth_time,
@@ -118,36 +118,35 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
       };
     },
 
-    /** Whether the person must first agree that the app gets these claims: it is of a client to which they do not belong. */
-    needsConsent: async ({ opening }: Door, claims: readonly string[]): Promise<boolean> => {
-      if (opening.look !== undefined) return false;
-      const { rows } = await sql`
-        select where not exists (select from memberships m where m.user_id = ${opening.user_id} and m.client_id = ${opening.client_id})
-          and not exists (select from openid_consents c
-            where c.user_id = ${opening.user_id} and c.app_id = ${opening.app_id} and c.claims @> ${[...claims]}::text[])`.execute(
+    /**
+     * The claims that the person has agreed to; null if they need not agree, because the app is of a client to which they belong, or because
+     * someone looks at it as them.
+     */
+    agreedClaims: async ({ opening }: Door): Promise<readonly string[] | null> => {
+      if (opening.look !== undefined) return null;
+      const { user_id, client_id, app_id } = opening;
+      const { rows } = await sql<{ claims: string[] | null }>`
+        select (select claims from openid_consents c where c.user_id = ${user_id} and c.app_id = ${app_id}) as claims
+        where not exists (select from memberships m where m.user_id = ${user_id} and m.client_id = ${client_id})`.execute(
         kysely(em),
       );
-      return rows.length > 0;
+      return rows[0] ? (rows[0].claims ?? []) : null;
     },
 
-    consent: async (userId: number, appId: string, claims: readonly string[]): Promise<void> => {
-      const values = { claims: [...claims], created_at: clock.now() };
-      await kysely(em)
-        .insertInto('openid_consents')
-        .values({ user_id: userId, app_id: appId, ...values })
-        .onConflict((conflict) => conflict.columns(['user_id', 'app_id']).doUpdateSet(values))
-        .execute();
+    /**
+     * Stores that the actor agrees that the app gets these of its claims.
+     * @throws Problem `confined-session`
+     */
+    agree: async (actor: Actor, appId: string, shown: readonly string[]): Promise<void> => {
+      requireAccount(actor);
+      await sql`
+        insert into openid_consents (user_id, app_id, claims, created_at)
+        select ${actor.id}::int, app_id, array(select unnest(claims) intersect select unnest(${[...shown]}::text[])), ${clock.now()}::timestamptz
+        from openid_apps where app_id = ${appId}
+        on conflict (user_id, app_id) do update set claims = excluded.claims, created_at = excluded.created_at`.execute(
+        kysely(em),
+      );
     },
-
-    /** The stable name of a user, which tickets use too. */
-    handleOf: async (userId: number): Promise<string> =>
-      (
-        await kysely(em)
-          .selectFrom('users')
-          .select('handle')
-          .where('id', '=', userId)
-          .executeTakeFirstOrThrow()
-      ).handle,
   };
 };
 
@@ -155,9 +154,10 @@ type Begun = { id: number; sid: string };
 
 export type PersonClaims = Pick<
   TicketClaims,
-  'email' | 'name' | 'roles' | 'app_roles' | 'client' | 'data_permissions' | 'act' | 'amr' | 'auth_time'
+  'email' | 'name' | 'roles' | 'app_roles' | 'client' | 'data_permissions' | 'amr' | 'auth_time'
 > & {
-  /** Null unless someone looks at the app as the person. */
+  /** Who looks at the app as the person; null if they use it themselves. */
+  act: { sub: string; email: string } | null;
   read_only: true | null;
   email_verified: boolean;
   given_name: string;
@@ -247,6 +247,15 @@ export const nextCheck = ({ access_ends_at: end, look }: Opening, now: Date): Da
   const times = [end, look?.endsAt].flatMap((time) => time?.getTime() ?? []);
   return new Date(Math.min(now.getTime() + CHECK_MS, ...times));
 };
+
+/** Takes their sessions from the logins to an app: that ends them, and the app hears of each. */
+export const endLoginsTo = (tx: Em, appId: string) =>
+  kysely(tx)
+    .updateTable('openid_logins')
+    .set({ session_id: null })
+    .where('app_id', '=', appId)
+    .where('ended_at', 'is', null)
+    .execute();
 
 /** Ends a login. The app hears of it if it has an address for that. */
 export const endLogin = (em: Em, loginId: number, now: Date, { tellsApp }: { tellsApp: boolean }) =>

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { HOUR_MS } from '../../lib/clock.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { isRunning } from './openid-logins.ts';
@@ -33,11 +35,12 @@ export const createOpenidTokens = ({ em, clock }: UnitOfWork) => {
         .where(isRunning())
         .executeTakeFirst(),
 
-    /** Of concurrent attempts, one consumes the token. */
+    /** Of concurrent attempts, one consumes the token. It is kept for an hour, in which its repetition ends the login. */
     consume: async (kind: TokenKind, value: string): Promise<boolean> => {
+      const hourLater = new Date(clock.now().getTime() + HOUR_MS);
       const { numUpdatedRows } = await kysely(em)
         .updateTable('openid_tokens')
-        .set({ consumed_at: clock.now() })
+        .set({ consumed_at: clock.now(), expires_at: sql`least(expires_at, ${hourLater}::timestamptz)` })
         .where('digest', '=', tokenDigest(value))
         .where('kind', '=', kind)
         .where('consumed_at', 'is', null)

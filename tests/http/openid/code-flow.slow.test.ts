@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { userId } from '../../support/access-views.ts';
 import { createVisitor } from '../../support/http-clients.ts';
 import { enterPassword } from '../../support/logins.ts';
 import { AFTER_LOGOUT, CALLBACK, claimsOf, registerApp, visitorOf } from '../../support/openid.ts';
@@ -22,7 +23,7 @@ flow('states who the person is in the ID token, and again at the UserInfo endpoi
   assert.is(tokens.expires_in, app.config.ticketSeconds);
   assert.equal(info, claims);
   assert.equal(claims, {
-    sub: '@ada',
+    sub: String(await userId(app, ADA)),
     email: ADA,
     email_verified: true,
     name: 'Ada Lovelace',

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
+import { userId } from '../../support/access-views.ts';
 import { openedLook, sessionOf } from '../../support/looks.ts';
 import { claimsOf, type RelyingParty, registerApp, type Visitor, visitorOf } from '../../support/openid.ts';
 import { freePort } from '../../support/tcp.ts';
@@ -228,7 +229,7 @@ acting('is the login of that person, names the actor, and ends with the look', a
   const code = new URL(String(await get(sales.authorizationPath()))).searchParams.get('code') ?? '';
   const { json: tokens } = await sales.exchange(code);
   const { act, read_only, email } = claimsOf(tokens.id_token);
-  assert.equal([email, act, read_only], [GRACE, { sub: '@admin', email: ACME }, true]);
+  assert.equal([email, act, read_only], [GRACE, { sub: String(await userId(app, ACME)), email: ACME }, true]);
 
   await self.users.endViewAs({ id: look.id });
   const state = await stateOf(sales, tokens);
