@@ -41,6 +41,7 @@ const thingsOf = async (app: TestApp, client: (typeof CLIENTS)[number], issuer: 
   const linked = { connection_id: connection.id, user_id: of.userId, subject: email, email, created_at: at };
   await addRows(app, 'external_identities', linked);
   const webhook = await by.webhooks.create({ url: 'http://127.0.0.1:9/', client: id });
+  await by.openid.update({ app_id: client.app, redirect_uris: ['https://app.test/callback'] });
   const service = await by.serviceAccounts.create({ name: 'Exports', client: id });
   const serviceToken = await by.serviceAccounts.createToken({ id: service.id, name: 'Host' });
   const view = await by.accessViews.create({ app: client.slug });
