@@ -39,7 +39,8 @@ import { createServiceFactories } from './services/index.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail/mail-worker.ts';
 import { createMailWriter } from './services/mail/mail-writer.ts';
 import { createOutbox } from './services/mail/outbox.ts';
-import { createLoginEnding, createLogoutQueue, pruneOpenid } from './services/openid/logout-queue.ts';
+import { createLoginEnding } from './services/openid/login-ending.ts';
+import { createLogoutQueue, pruneOpenid } from './services/openid/logout-queue.ts';
 import { createLogoutWorker } from './services/openid/logout-sending.ts';
 import { enqueuePolicyReminders } from './services/policies/factor-notices.ts';
 import {

@@ -6,7 +6,8 @@ import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { SigningKeys } from '../gate/signing-keys.ts';
 import { createQueueWorker, type WorkerOptions } from '../outbox/queue-worker.ts';
-import type { ClaimedLogout, LoginEnding, LogoutAttempt, LogoutQueue } from './logout-queue.ts';
+import type { LoginEnding } from './login-ending.ts';
+import type { ClaimedLogout, LogoutAttempt, LogoutQueue } from './logout-queue.ts';
 
 /**
  * Apps may hear of a logout a little later than Steward ends the login. So the worker needs no connection of its own to be notified, which
