@@ -3,6 +3,7 @@ import { DAY_MS } from '../../src/lib/clock.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { setProved } from './mails.ts';
+import { addLogouts } from './openid.ts';
 import { enrollPasskey } from './passkeys.ts';
 import { addRows, rowOf, setRows } from './rows.ts';
 import { enroll } from './second-factors.ts';
@@ -79,6 +80,8 @@ const fillTables = async (app: TestApp): Promise<void> => {
   const looked = { app_id: SALES, client_id: 1, session_id: 0, reason: 'Zephyrine asked', link_digest: 'f' };
   const { id: actor_id } = await rowOf(app, 'users', { email: ACME });
   await addRows(app, 'view_as', { ...looked, actor_id, user_id: id, begun_at: now, ends_at: later });
+  await addLogouts(app, SALES, PERSON, 1);
+  await addRows(app, 'openid_consents', { user_id: id, app_id: SALES, claims: ['email'], created_at: now });
   const stored = { key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') };
   await addRows(app, 'idempotent_responses', { ...common, ...stored });
   const keys = ['password', 'code', 'reset'].map((limit) => ({
