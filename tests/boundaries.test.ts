@@ -94,7 +94,7 @@ const ROOMS: Record<string, string[]> = {
   events: ['access', 'audit'],
   webhooks: ['outbox', 'access', 'audit', 'clients', 'events'],
   sinks: ['outbox', 'access', 'audit', 'events'],
-  openid: ['outbox', 'access', 'audit', 'policies', 'auth', 'apps', 'gate', 'events'],
+  openid: ['outbox', 'access', 'accounts', 'audit', 'policies', 'auth', 'apps', 'gate', 'events'],
   operations: [
     'outbox',
     'access',

@@ -7,6 +7,9 @@ const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 export const newAppId = (): string =>
   Array.from({ length: 8 }, () => ALPHANUMERIC.charAt(randomInt(ALPHANUMERIC.length))).join('');
 
+/** Whether a text has the form of an app id. PostgreSQL cannot read all text. */
+export const isAppId = (text: string): boolean => /^[A-Za-z0-9]{8}$/.test(text);
+
 /** A stack id: 8 lower-case hexadecimal characters. */
 export const newStackId = (): string => randomBytes(4).toString('hex');
 

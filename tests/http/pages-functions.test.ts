@@ -64,6 +64,11 @@ redirects('formActionSources allows the scheme of a home on another host', () =>
   assert.is(formActionSources('http://apps.acme.test/'), "'self' http: https:");
 });
 
+redirects('formActionSources allows the own scheme of an app that logs someone in or out', () => {
+  for (const name of ['redirect_uri', 'post_logout_redirect_uri'])
+    assert.match(formActionSources(`/oidc/any?${name}=com.acme.sales%3A%2Fback`), / com\.acme\.sales:$/);
+});
+
 redirects('loginPath contains the page to return to', () => {
   assert.is(loginPath('/'), '/login/');
   const { searchParams } = new URL(loginPath('/invitation/k/?signature=a&b=c'), 'https://steward.example');

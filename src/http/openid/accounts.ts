@@ -19,8 +19,10 @@ export const findAccount = async (
   const claims = await visit.services.openidLogins.claims(door);
   visit.claims = claims;
   const allowed = await statedClaims(context, door);
-  const act = claims.act && { ...claims.act, sub: await subjectOf(context, claims.act.sub) };
-  if (act && !allowed.includes('email')) Reflect.deleteProperty(act, 'email');
+  const act = claims.act && {
+    sub: await subjectOf(context, claims.act.sub),
+    ...(allowed.includes('email') && { email: claims.act.email }),
+  };
   const stated = Object.entries({ ...claims, act }).filter(
     ([name, value]) => value !== null && (ALWAYS.includes(name) || allowed.includes(name)),
   );

@@ -1,4 +1,5 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { isAppId } from '../../lib/ids.ts';
 import type { Services } from '../../services/index.ts';
 import type { Door } from '../../services/openid/openid-logins.ts';
 import type { TokenKind } from '../../services/openid/openid-tokens.ts';
@@ -29,8 +30,6 @@ export const openAdapter = (model: string): Adapter => {
 
 const services = (): Services => visitOf(currentContext()).services;
 
-const APP_ID = /^[A-Za-z0-9]{8}$/;
-
 const nothing = async (): Promise<undefined> => undefined;
 
 /** Models that keep nothing: after a login, the browser asks for authorization again, so interactions are not stored. */
@@ -45,8 +44,7 @@ const UNUSED: Adapter = {
 };
 
 const findApp = async (id: string): Promise<AdapterPayload | undefined> => {
-  // PostgreSQL cannot read all text.
-  if (!APP_ID.test(id)) return undefined;
+  if (!isAppId(id)) return undefined;
   const app = await services().openidApps.find(id);
   if (!app) return undefined;
   return {
@@ -83,7 +81,7 @@ const findSession = async (secret: string): Promise<AdapterPayload | undefined> 
   if (actor?.credential?.kind !== 'session') return undefined;
   const { proof, id } = actor.credential;
   const appId = context.query.client_id;
-  if (typeof appId === 'string' && APP_ID.test(appId))
+  if (typeof appId === 'string' && isAppId(appId))
     visit.door = await visit.services.openidLogins.knock(actor, appId, visit.lookSecretOf);
   return {
     kind: 'Session',
@@ -120,8 +118,8 @@ export const requireNoMaintenance = ({ access }: Door): void => {
 
 const endLogin = async (loginId: string): Promise<undefined> => {
   // An app that revokes its own token knows that.
-  const tellsApp = currentContext().oidc.route !== 'revocation';
-  await services().openidLogins.end(Number(loginId), { tellsApp });
+  const notifiesApp = currentContext().oidc.route !== 'revocation';
+  await services().openidLogins.end(Number(loginId), { notifiesApp });
 };
 
 const storeOfTokens = (kind: TokenKind): Partial<Adapter> => ({

@@ -96,7 +96,7 @@ export const answerPrompt = (
   if (door === null || name === 'begin') return loginPath(next);
   const appId = String(context.oidc.client?.clientId);
   const back = denialUrl(context);
-  if (name === 'access') visit.page = { kind: 'refused', door, appId, back };
+  if (name === 'access') visit.page = { kind: 'refused', door, back };
   else if (name === 'consent')
     visit.page = { kind: 'consent', door, appId, claims: allowedClaims(context), next, back };
   else return loginPath(next, 'again');
@@ -118,7 +118,7 @@ export const definedParams = (params: object = {}): Record<string, string> =>
     Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 
-/** Where the app hears that the person was refused, or has not agreed. */
+/** The address of the app, with the error that the person was refused or has not agreed. */
 const denialUrl = ({ oidc }: KoaContextWithOIDC): string => {
   const { redirect_uri: uri = '', state } = definedParams(oidc.params);
   const url = new URL(uri);

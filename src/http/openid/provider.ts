@@ -97,7 +97,7 @@ export const createProvider = (deps: Deps): Provider => {
 
 /**
  * Only digests of secrets are stored, two while a secret is rotated. The one place where the library is changed: its maintainer suggests
- * this method for it (panva/node-oidc-provider, discussion 1186).
+ * this method for it (panva/node-oidc-provider, discussion 1410).
  */
 const compareDigests = (provider: Provider): void => {
   provider.Client.prototype.compareClientSecret = function compare(secret: string) {

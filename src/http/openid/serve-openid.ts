@@ -8,10 +8,10 @@ import { acceptsSecureCookies } from '../gate/embed-cookie.ts';
 import { lookCookieName } from '../gate/look-cookie.ts';
 import { cookieName } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, isHttps, lookUpCaller } from '../middleware/request-context.ts';
+import { sendOpenidPage } from '../pages/openid.ts';
 import { createPageContext } from '../pages/page-context.ts';
 import { redirectTo } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { sendOpenidPage } from './openid-pages.ts';
 
 export type OpenidDeps = ContextDeps & {
   secretKey: string;
@@ -51,7 +51,7 @@ export const serveOpenid = async (app: FastifyInstance, deps: OpenidDeps): Promi
     await createTimeLimit(deps.timeLimitMs).run(() => serve(request, reply));
     if (visit.fault !== null) throw visit.fault;
     const headers = takeHeaders(reply);
-    if (visit.page !== null) return sendOpenidPage(createPageContext(reply, deps), visit);
+    if (visit.page !== null) return sendOpenidPage(createPageContext(reply, deps), visit.page);
     if (visit.answer === null) throw new Error('the protocol library gave no answer');
     return reply
       .code(visit.answer.status)

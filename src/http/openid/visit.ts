@@ -3,15 +3,7 @@ import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import type { Actor } from '../../services/access/actor.ts';
 import type { Services } from '../../services/index.ts';
 import type { Door, PersonClaims } from '../../services/openid/openid-logins.ts';
-
-/** A page that a person sees instead of the response of the protocol. */
-export type OpenidPage =
-  | { kind: 'refused'; door: Door; appId: string; back: string }
-  | { kind: 'consent'; door: Door; appId: string; claims: readonly string[]; next: string; back: string }
-  | { kind: 'logout'; next: string; appName: string | null }
-  | { kind: 'log-out-now'; next: string }
-  | { kind: 'logged-out'; next: string | null }
-  | { kind: 'error'; message: string; status: number };
+import type { OpenidPage } from '../pages/openid.ts';
 
 /** The response of the protocol. */
 type Answer = { status: number; body: unknown };

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
-import { Problem, type ProblemCode } from '../../lib/problems.ts';
+import { notFound, Problem, type ProblemCode } from '../../lib/problems.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
@@ -184,7 +184,8 @@ export const launchPages: Pages = {
     if (looking) return looking;
     const state = queryParameter(context, 'state');
     const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack, state }));
-    if (value && leadsToApi(value.url)) return sendLaunchRefusal(context, app_slug, null);
+    if (value && leadsToApi(value.url))
+      return sendLaunchRefusal(context, await describeMissingAddress(context, app_slug), notFound('app'));
     if (value) {
       forgetEmbedSession(context.reply, app_slug, context.isSecure);
       forgetLook(context.reply, app_slug, context.isSecure);
@@ -192,10 +193,9 @@ export const launchPages: Pages = {
     }
     if (problem.loginStep !== undefined)
       return redirectTo(context.reply, stepUpPath(problem.loginStep, context.request.url));
-    if (EXPLAINED.includes(problem.code)) return sendLaunchRefusal(context, app_slug, problem);
-    const asking = await askForAccess(context, app_slug);
-    if (asking === null) throw problem;
-    return context.sendCard({ title: 'You may not open this app yet', body: asking, problem });
+    const refusal = await describeRefusal(context, app_slug, problem);
+    if (refusal === null) throw problem;
+    return sendLaunchRefusal(context, refusal, problem);
   },
 
   'POST /launch/:app_slug/ask/': async (context) => {
@@ -217,7 +217,7 @@ export const launchPages: Pages = {
 };
 
 /** A form that asks for the app, or what came of it; null for an app that the person cannot ask for. @param app its slug or id */
-export const askForAccess = async (
+const askForAccess = async (
   context: PageContext,
   app: string,
   problem: Problem | null = null,
@@ -239,28 +239,45 @@ ${context.csrfField()}
 const findRequestable = async ({ reader }: PageContext, app: string) =>
   (await reader.requests.requestable({})).find(({ id, slug }) => id === app || slug === app);
 
-const EXPLAINED: readonly ProblemCode[] = ['app-in-maintenance', 'client-closed', 'attributes-invalid'];
-
 const TITLES: Partial<Record<ProblemCode, string>> = {
   'attributes-invalid': 'This app is not set up for you',
+  'client-closed': 'This app is closed',
 };
 
-/** @param problem null if the app has no address */
-const sendLaunchRefusal = async (context: PageContext, slug: string, problem: Problem | null) => {
-  const apps = await context.reader.apps.list({});
-  const { label = 'This app', maintenance_message = '' } = apps.find((one) => one.slug === slug) ?? {};
-  const { title, body } =
-    problem?.code === 'app-in-maintenance'
-      ? await maintenanceNotice(label, maintenance_message)
-      : {
-          title: problem ? (TITLES[problem.code] ?? 'This app is closed') : `${label} cannot be opened yet`,
-          body: html`<p>${problem?.message ?? 'It has no address yet. Ask the person who invited you when it will be ready.'}</p>`,
-        };
-  return context.sendCard({
+type Refusal = { title: string; body: Html };
+
+/** Why an app does not open, or a form that asks for access. Null if the person cannot ask for it. */
+export const describeRefusal = async (
+  context: PageContext,
+  slug: string,
+  problem: Problem,
+): Promise<Refusal | null> => {
+  if (problem.code === 'app-in-maintenance') {
+    const { label, maintenance_message } = await findApp(context, slug);
+    return maintenanceNotice(label, maintenance_message);
+  }
+  const title = TITLES[problem.code];
+  if (title !== undefined) return { title, body: html`<p>${problem.message}</p>` };
+  const asking = await askForAccess(context, slug);
+  return asking && { title: 'You may not open this app yet', body: asking };
+};
+
+const findApp = async ({ reader }: PageContext, slug: string) =>
+  (await reader.apps.list({})).find((app) => app.slug === slug) ?? {
+    label: 'This app',
+    maintenance_message: '',
+  };
+
+const describeMissingAddress = async (context: PageContext, slug: string): Promise<Refusal> => {
+  const { label } = await findApp(context, slug);
+  const text = 'It has no address yet. Ask the person who invited you when it will be ready.';
+  return { title: `${label} cannot be opened yet`, body: html`<p>${text}</p>` };
+};
+
+const sendLaunchRefusal = (context: PageContext, { title, body }: Refusal, problem: Problem) =>
+  context.sendCard({
     title,
     body: html`${body}
 <p><a class="button" href="/">Go to the home page</a></p>`,
     problem,
-    status: problem?.status ?? 404,
   });
-};

@@ -176,9 +176,10 @@ export const formActionSources = (destination: string): string => {
   return scheme === 'https:' ? "'self' https:" : TO_ANY_SITE;
 };
 
-/** The scheme of the address to which a login by OpenID Connect returns: an app may have its own. */
+/** The scheme of the address to which a login or logout by OpenID Connect returns: an app may have its own. */
 const redirectScheme = (path: string): string => {
-  const uri = new URLSearchParams(path.slice(path.indexOf('?'))).get('redirect_uri') ?? '';
+  const query = new URLSearchParams(path.slice(path.indexOf('?')));
+  const uri = query.get('redirect_uri') ?? query.get('post_logout_redirect_uri') ?? '';
   return /^[a-z][a-z\d+.-]*:/.exec(uri)?.[0] ?? '';
 };
 

@@ -91,6 +91,10 @@ export const endLaunches = async (tx: Em, userId: number, clientIds: readonly nu
   await endUses(tx, isUse, sql`user_id = ${userId} and app_id in (${apps})`);
 };
 
+/** Ends the logins by OpenID Connect that meet the condition, by taking their sessions from them. A worker notifies their apps. */
+export const endOpenidLogins = (tx: Em, isLogin: RawBuilder<unknown>) =>
+  sql`update openid_logins set session_id = null where ended_at is null and ${isLogin}`.execute(kysely(tx));
+
 /** Deletes the sessions and codes of these uses `u` of views `v`, and these codes of users. */
 export const endUses = async (
   tx: Em,

@@ -10,6 +10,7 @@ import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf, requireConfirmedSession } from '../access/actor.ts';
 import { isInScope } from '../access/scope.ts';
 import { isAllowedIn } from '../access/visibility.ts';
+import { endOpenidLogins } from '../accounts/access-ends.ts';
 import { readTarget } from '../accounts/user-locks.ts';
 import { fullName } from '../accounts/user-rows.ts';
 import { appRow } from '../apps/app-rows.ts';
@@ -116,7 +117,8 @@ export const createLooks = (unit: UnitOfWork) => {
           .where(isRunning(clock.now()))
           .returning(['view_as.id', 'actor_id', 'app_id', 'apps.slug'])
           .executeTakeFirstOrThrow(() => new Problem('invalid-link'));
-        await endOwnLogin(tx, sessionIdOf(actor), look.app_id);
+        // Otherwise the app would show the actor, whom it has logged in with OpenID Connect, instead of the person.
+        await endOpenidLogins(tx, sql`session_id = ${sessionIdOf(actor)} and app_id = ${look.app_id}`);
         return { location: await urlOf(tx, look, {}), appSlug: look.slug, secret };
       }),
 
@@ -188,16 +190,6 @@ export const createLooks = (unit: UnitOfWork) => {
 };
 
 const sessionIdOf = ({ credential }: Actor): number => (credential?.kind === 'session' ? credential.id : 0);
-
-/** Otherwise the app would show the actor, whom it has logged in with OpenID Connect, instead of the person. */
-const endOwnLogin = (tx: Em, sessionId: number, appId: string) =>
-  kysely(tx)
-    .updateTable('openid_logins')
-    .set({ session_id: null })
-    .where('session_id', '=', sessionId)
-    .where('app_id', '=', appId)
-    .where('ended_at', 'is', null)
-    .execute();
 
 const isRunning = (now: Date): Condition =>
   condition`(view_as.ended_at is null and view_as.ends_at > ${now}::timestamptz)`;

@@ -7,7 +7,7 @@ import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireIn } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
-import { endUses } from '../accounts/access-ends.ts';
+import { endOpenidLogins, endUses } from '../accounts/access-ends.ts';
 import { lockUser } from '../accounts/user-locks.ts';
 import { appRow } from '../apps/app-rows.ts';
 import { type AuditEvent, type DetailsOf, NO_TARGET, ofApp, ofUser } from '../audit/audit.ts';
@@ -90,8 +90,7 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
   const isUse = hasValues({ 'v.id': viewId, 'u.user_id': userId, 'v.app_id': appId });
   const isOfUser = viewId === undefined ? hasValues({ user_id: userId, app_id: appId }) : sql`false`;
   await endUses(tx, isUse, isOfUser);
-  // Without its session, a login by OpenID Connect has ended.
-  await sql`update openid_logins set session_id = null where ended_at is null and ${isOfUser}`.execute(db);
+  await endOpenidLogins(tx, isOfUser);
 };
 
 /** Whether the row has the same value in all columns that have one here. */

@@ -112,7 +112,7 @@ const revocations = (em: Em, issuedMs: number, { app_id, user_id, view_id }: Ope
     .limit(1);
 
 /** Members do not see apps of closed clients; administrators do. */
-const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Problem => {
+export const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Problem => {
   if (access === 'in-maintenance') return new Problem('app-in-maintenance');
   if (access === 'attributes-invalid') return invalidAttributes(opening);
   const isMember = opening.view_id === null && rolesOf(opening).includes('member');

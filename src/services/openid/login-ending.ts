@@ -89,11 +89,11 @@ const endOrphans = async (em: Em, now: Date): Promise<number> => {
     .orderBy('id')
     .limit(BATCH)
     .execute();
-  for (const { id } of orphans) await endLogin(em, id, now, { tellsApp: true });
+  for (const { id } of orphans) await endLogin(em, id, now, { notifiesApp: true });
   return orphans.length;
 };
 
-/** Decides again about logins whose time has come. Several workers may decide about one: they come to the same result. */
+/** Decides again about logins that are due. Several workers may decide about one: the result is the same. */
 const checkDue = async (deps: Deps): Promise<number> => {
   const { em, clock } = deps;
   const now = clock.now();
@@ -115,7 +115,7 @@ const checkDue = async (deps: Deps): Promise<number> => {
         .set({ check_at: nextCheck(door.opening, now) })
         .where('id', '=', login.id)
         .execute();
-    else await endLogin(em, login.id, now, { tellsApp: true });
+    else await endLogin(em, login.id, now, { notifiesApp: true });
   };
   // Lookups at the same time share statements.
   for (let next = 0; next < due.length; next += TOGETHER)

@@ -16,14 +16,14 @@ const KEPT_MS = 7 * DAY_MS;
 const AT_ONCE = 2;
 const AT_ONCE_BY_CLIENT = 10;
 
-/** The result of an attempt to tell an app of a logout. `error`: why there was no response. */
+/** The result of an attempt to send a logout. `error`: why there was no response. */
 export type LogoutAttempt = { status: number | null; error: string | null };
 
 export type ClaimedLogout = Awaited<ReturnType<typeof claimDue>>[number];
 
 export type LogoutQueue = ReturnType<typeof createLogoutQueue>;
 
-/** Queue of the logouts of which apps are told. A slow app takes the place of others only up to these limits. */
+/** Queue of the logouts that are sent to apps. The limits keep a slow app from blocking the others. */
 export const createLogoutQueue = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
   /** What this worker sends now. */
   const inFlight = new Map<number, ClaimedLogout>();

@@ -10,7 +10,7 @@ import type { LoginEnding } from './login-ending.ts';
 import type { ClaimedLogout, LogoutAttempt, LogoutQueue } from './logout-queue.ts';
 
 /**
- * Apps may hear of a logout a little later than Steward ends the login. So the worker needs no connection of its own to be notified, which
+ * An app may be notified a little later than Steward ends the login. So the worker needs no connection of its own to be notified, which
  * would cost each instance more than this query.
  */
 const POLL_MS = 2_000;
@@ -34,7 +34,7 @@ type Deps = Pick<WorkerOptions, 'clock'> & {
   logger: Pick<Logger, 'info' | 'warn'>;
 };
 
-/** Tells apps that logins have ended (OpenID Connect Back-Channel Logout 1.0). */
+/** Notifies apps that logins have ended (OpenID Connect Back-Channel Logout 1.0). */
 export const createLogoutWorker = (deps: Deps) => {
   const { ending, queue, signingKeys, baseUrl, fetch, clock, logger } = deps;
   const options = { clock, logger, listen: () => NO_NOTIFICATIONS, pollMs: POLL_MS };
@@ -109,7 +109,7 @@ export const createLogoutWorker = (deps: Deps) => {
       ender.start();
       sender.start();
     },
-    /** Ends the logins that have ended now, and tells the apps. */
+    /** Ends the logins that are due, and notifies the apps. */
     drain: async (): Promise<void> => {
       await ender.drain();
       await sender.drain();

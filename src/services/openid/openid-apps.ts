@@ -7,11 +7,11 @@ import { isPrivate } from '../../lib/guarded-fetch.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession, requireIn } from '../access/actor.ts';
+import { endOpenidLogins } from '../accounts/access-ends.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import { diffColumns, isEmpty, ofApp } from '../audit/audit.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { endLoginsTo } from './openid-logins.ts';
 
 /** The claims that an app may get about a person. It always gets how they have logged in, and who acts as them. */
 export const OPENID_CLAIMS = [
@@ -133,7 +133,8 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
           .where('ended_at', 'is', null)
           .execute();
         // A login must not change the name of its person.
-        if (before && before.is_pairwise !== settings.is_pairwise) await endLoginsTo(tx, app.id);
+        if (before && before.is_pairwise !== settings.is_pairwise)
+          await endOpenidLogins(tx, sql`app_id = ${app.id}`);
         const changes = diffColumns<Stated>(before ?? {}, values, SETTINGS);
         if (!isEmpty(changes))
           await audit.record(tx, [{ action: 'app.set-openid', ...about, details: changes }]);
@@ -165,20 +166,20 @@ export const createOpenidApps = ({ em, clock, audit, baseUrl, webhookPrivateNetw
       }),
 
     /**
-     * Removes the settings: all logins to the app end, and it hears of each.
+     * Removes the settings: all logins to the app end, and it is notified of each.
      * @throws Problem `not-found`, `forbidden`, `reauthentication-required`
      */
     remove: (actor: Actor, appId: string): Promise<void> =>
       em.transactional(async (tx) => {
         const { app, about } = await lock(tx, actor, appId);
         await read(tx, app.id);
-        await endLoginsTo(tx, app.id);
+        await endOpenidLogins(tx, sql`app_id = ${app.id}`);
         await kysely(tx).deleteFrom('openid_apps').where('app_id', '=', app.id).execute();
         await audit.record(tx, [{ action: 'app.remove-openid', ...about }]);
       }),
 
     /**
-     * The logouts of which the app is told, by login, the newest first. They are kept for seven days.
+     * The logouts that are sent to the app, by login, the newest first. They are kept for seven days.
      * @throws Problem `not-found`, `forbidden`
      */
     logouts: async (actor: Actor, appId: string, page: CursorPageRequest) => {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
+import type { Problem } from '../../lib/problems.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import { type Actor, proofOf, requireAccount } from '../access/actor.ts';
 import { readSessionActor } from '../auth/authentication.ts';
@@ -15,7 +16,7 @@ import {
 } from '../gate/app-access.ts';
 import { openingKey } from '../gate/forward-auth.ts';
 import { hasCookie, readLook } from '../gate/look-access.ts';
-import { claimsOf, openerOf, type TicketSubject } from '../gate/tickets.ts';
+import { claimsOf, openerOf, refusalOf, type TicketSubject } from '../gate/tickets.ts';
 import type { LoginStep } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
@@ -23,6 +24,8 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 export type Door = {
   opening: Opening;
   access: AppAccess | 'look-ended';
+  /** Why the app does not open; null if it does, or if the look has ended. */
+  refusal: Problem | null;
   /** The step of the login that the app's client still requires of the session. */
   step: LoginStep | null;
   subject: TicketSubject;
@@ -57,10 +60,14 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
       const look = await readLook(em, clock.now(), hasCookie(tokenDigest(secret), own.app_slug));
       return look?.look?.sessionId === credential.id
         ? doorOfLook(look, clock.now())
-        : { ...doorOf(own, actor, clock.now()), access: 'look-ended' as const };
+        : { ...doorOf(own, actor, clock.now()), access: 'look-ended' as const, refusal: null };
     },
 
-    /** Begins a login, or continues that of the session. Null if the session has ended. @param subject what the app knows the person by */
+    /**
+     * Begins a login, or continues that of the session. Null if the session has ended. A new login is decided once more as soon as workers
+     * see it: the access may have ended since the door was opened.
+     * @param subject what the app knows the person by
+     */
     begin: async ({ opening, sessionId }: Door, subject: string): Promise<Begun | null> => {
       const now = clock.now();
       const { rows } = await sql<Begun>`
@@ -68,11 +75,11 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
           backchannel_logout_uri, signing_algorithm, started_at, check_at)
         select o.app_id, ${opening.client_id}::int, ${opening.user_id}::int, sessions.id, ${opening.look?.id ?? null}::bigint,
           ${subject}, ${newSecret()}, o.backchannel_logout_uri, o.signing_algorithm, ${now}::timestamptz,
-          ${nextCheck(opening, now)}::timestamptz
+          ${now}::timestamptz
         from openid_apps o, sessions where o.app_id = ${opening.app_id} and sessions.id = ${sessionId}::bigint
         for key share of sessions
         on conflict (session_id, app_id, coalesce(look_id, 0)) where ended_at is null
-          do update set check_at = excluded.check_at
+          do update set check_at = openid_logins.check_at
         returning id::float8, sid`.execute(kysely(em));
       return rows[0] ?? null;
     },
@@ -90,9 +97,9 @@ export const createOpenidLogins = (unit: UnitOfWork) => {
       return login ? checkLogin(unit, login) : null;
     },
 
-    /** Ends a login. @param tellsApp whether the app hears of it */
-    end: async (loginId: number, { tellsApp }: { tellsApp: boolean }): Promise<void> => {
-      await endLogin(em, loginId, clock.now(), { tellsApp });
+    /** Ends a login. @param notifiesApp whether the app is notified */
+    end: async (loginId: number, { notifiesApp }: { notifiesApp: boolean }): Promise<void> => {
+      await endLogin(em, loginId, clock.now(), { notifiesApp });
     },
 
     /** The claims about the person of a login. They are those of a ticket. */
@@ -173,37 +180,26 @@ export const isRunning = (): Condition =>
   condition`(openid_logins.ended_at is null and openid_logins.session_id is not null)`;
 
 const doorOf = (opening: Opening, actor: Actor, now: Date): Door => {
-  const { credential, scope } = actor;
+  const { id: userId, credential, scope } = actor;
   if (credential?.kind !== 'session') throw new Error('only a session opens an app by OpenID Connect');
-  const subject = {
-    kind: 'user',
-    userId: actor.id,
-    appId: opening.app_id,
-    scope,
-    proof: proofOf(actor),
-  } as const;
-  return {
-    opening,
-    access: decideAccess(opening, now),
-    step: factorStepOf(opening, openerOf(subject, opening), now),
-    subject,
-    sessionId: credential.id,
-    proof: credential.proof,
-  };
+  const subject = { kind: 'user', userId, appId: opening.app_id, scope, proof: proofOf(actor) } as const;
+  return decideDoor(opening, subject, { id: credential.id, proof: credential.proof }, now);
 };
 
 const doorOfLook = (opening: Opening, now: Date): Door => {
   const { look } = opening;
   if (look === undefined) throw new Error('the opening has no look');
   const subject = { kind: 'look', lookId: look.id, actorId: look.actorId, appId: opening.app_id } as const;
-  return {
-    opening,
-    access: decideAccess(opening, now),
-    step: factorStepOf(opening, openerOf(subject, opening), now),
-    subject,
-    sessionId: look.sessionId,
-    proof: look.proof,
-  };
+  return decideDoor(opening, subject, { id: look.sessionId, proof: look.proof }, now);
+};
+
+type Session = { id: number; proof: Door['proof'] };
+
+const decideDoor = (opening: Opening, subject: TicketSubject, session: Session, now: Date): Door => {
+  const access = decideAccess(opening, now);
+  const step = factorStepOf(opening, openerOf(subject, opening), now);
+  const refusal = access === 'allowed' ? null : refusalOf(access, opening);
+  return { opening, access, refusal, step, subject, sessionId: session.id, proof: session.proof };
 };
 
 /** `slug`: of its app, which has settings for OpenID Connect. */
@@ -248,22 +244,13 @@ export const nextCheck = ({ access_ends_at: end, look }: Opening, now: Date): Da
   return new Date(Math.min(now.getTime() + CHECK_MS, ...times));
 };
 
-/** Takes their sessions from the logins to an app: that ends them, and the app hears of each. */
-export const endLoginsTo = (tx: Em, appId: string) =>
-  kysely(tx)
-    .updateTable('openid_logins')
-    .set({ session_id: null })
-    .where('app_id', '=', appId)
-    .where('ended_at', 'is', null)
-    .execute();
-
-/** Ends a login. The app hears of it if it has an address for that. */
-export const endLogin = (em: Em, loginId: number, now: Date, { tellsApp }: { tellsApp: boolean }) =>
+/** Ends a login. The app is notified if it has an address for that. */
+export const endLogin = (em: Em, loginId: number, now: Date, { notifiesApp }: { notifiesApp: boolean }) =>
   kysely(em)
     .updateTable('openid_logins')
     .set({
       ended_at: now,
-      next_attempt_at: tellsApp
+      next_attempt_at: notifiesApp
         ? sql`case when backchannel_logout_uri <> '' then ${now}::timestamptz end`
         : null,
     })

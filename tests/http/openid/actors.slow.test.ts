@@ -109,7 +109,7 @@ for (const [actor, { email = ADA, isFleet = false, happen, expected }] of Object
 
 const others = appSuite('OpenID Connect');
 
-others('gives a stranger no code, whatever they ask for', async ({ app }) => {
+others('gives a stranger no code, with any parameters', async ({ app }) => {
   const sales = await registerApp(app);
   const visitor = await visitorOf(app, EDSGER);
 

@@ -67,6 +67,15 @@ people('of another client states only what they have agreed to', async ({ app })
   assert.is(information.roles, undefined);
 });
 
+people('reads that the app gets their name if it gets a part of it', async ({ app }) => {
+  const sales = await registerApp(app, { claims: ['given_name'] });
+  const visitor = await visitorOf(app, ROOT);
+
+  const { text } = await visitor.get(sales.authorizationPath());
+
+  assert.match(text, 'It gets your name.');
+});
+
 people('cannot agree in a session that is confined to a client', async ({ app }) => {
   const sales = await registerApp(app);
   const visitor = createVisitor(app);
@@ -87,7 +96,7 @@ people.run();
 
 const requests = appSuite('a wrong request for OpenID Connect');
 
-requests('leads nowhere, whatever its sender accepts', async ({ app }) => {
+requests('is refused without a redirect, for each media type that the caller accepts', async ({ app }) => {
   await registerApp(app);
   const evil = encodeURIComponent('https://evil.test/x');
   const wrong = [
@@ -212,7 +221,7 @@ logins('keeps used refresh tokens for an hour', async ({ app }) => {
 
 logins.run();
 
-const logouts = appSuite('logouts of which apps are told');
+const logouts = appSuite('logouts that are sent to apps');
 
 logouts('are sent in turns, so that an app that does not answer holds up no other', async ({ app }) => {
   await addLogouts(app, SALES, ROOT, 20);

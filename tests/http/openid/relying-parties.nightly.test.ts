@@ -71,7 +71,7 @@ const logIn = async (app: App, page: Page): Promise<void> => {
   await waitForPerson(app, page);
 };
 
-/** The provider tells the apps in its own time. */
+/** The provider notifies the apps within seconds. */
 const waitForLogout = async (app: App, page: Page): Promise<void> => {
   const { email } = app.provider.person;
   await until(`${app.app.name} has ended its session`, async () => {
@@ -151,12 +151,12 @@ apps('share the login of the provider, and end with its session', async ({ find,
 });
 
 apps('end their sessions with what Steward ends access for', async ({ find, page, provider }) => {
-  const told = APPS.map(({ name }) => find(name)).filter(
+  const notified = APPS.map(({ name }) => find(name)).filter(
     ({ addresses }) => addresses.backchannelUri !== null,
   );
   for (const [cause, { happen, undo }] of Object.entries(provider.causes)) {
     await page.context().clearCookies();
-    const [first, ...others] = told;
+    const [first, ...others] = notified;
     assert.ok(first, cause);
     await logIn(first, page);
     for (const app of others) {
@@ -166,7 +166,7 @@ apps('end their sessions with what Steward ends access for', async ({ find, page
 
     await happen();
 
-    for (const { app, addresses } of told)
+    for (const { app, addresses } of notified)
       await until(`${app.name} has ended its session when ${cause}`, async () => {
         await page.goto(addresses.url);
         return !(await page.locator('body').innerText()).includes(provider.person.email);
