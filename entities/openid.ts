@@ -12,7 +12,7 @@ export const OpenidApp = defineEntity({
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     redirectUris: p.array().columnType('text[]'),
     postLogoutRedirectUris: p.array().columnType('text[]').defaultRaw(`'{}'`),
-    /** Where the app hears that a login has ended; empty: nowhere. */
+    /** Receives the logouts of the app; empty: the app is not notified. */
     backchannelLogoutUri: p.string().length(2048).default(''),
     /** Whether it runs where it cannot keep a secret: in a browser, or on the person's device. */
     isPublic: p.boolean().default(false),
@@ -54,7 +54,7 @@ export const OpenidLogin = defineEntity({
   ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),
-    /** No foreign key: the app hears of the logout after its removal, too. */
+    /** No foreign key: the app is notified after its removal, too. */
     appId: p.string().length(8),
     /** The client of the app. No foreign key, like `appId`. */
     clientId: p.integer(),

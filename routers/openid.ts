@@ -19,7 +19,7 @@ const OpenidAppOutput = Output('OpenidApp', {
   issuer: z.string(),
   redirect_uris: z.array(z.string()),
   post_logout_redirect_uris: z.array(z.string()),
-  /** Empty: the app does not hear of logouts. */
+  /** Empty: no logouts are sent. */
   backchannel_logout_uri: z.string(),
   is_public: z.boolean(),
   requires_pkce: z.boolean(),
@@ -123,7 +123,7 @@ export const openidRouter = router({
 
   remove: route(managingProcedure, 'DELETE', '/jb/apps/{app_id}/oidc/', {
     summary: "Remove an app's OpenID settings",
-    description: 'Ends all logins to it. It hears of each.',
+    description: 'Ends all logins to it, and notifies it of each.',
     problems: ['reauthentication-required'],
   })
     .input(ByApp)
@@ -141,7 +141,7 @@ export const openidRouter = router({
     .mutation(({ ctx, input }) => ctx.services.openidApps.addSecret(ctx.actor, input.app_id)),
 
   logouts: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/oidc/logouts/', {
-    summary: 'List the logouts of which an app is told',
+    summary: 'List the logouts that are sent to an app',
     description:
       'By login, newest first, for seven days after its end. `cursor` is the id of the last one of the previous page.',
   })

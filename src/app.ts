@@ -333,7 +333,7 @@ const openSinkWorker = ({ config, listen, orm, clock, logger, sinks }: Resources
   });
 };
 
-/** The worker that tells apps of logouts. */
+/** The worker that sends logouts to apps. */
 const openLogoutWorker = (resources: Resources & Pick<ServiceDeps, 'lookUpOpening'>) =>
   createLogoutWorker({
     ...resources,

@@ -73,7 +73,7 @@ const logOut = (request: IncomingMessage, response: ServerResponse) => {
   redirect(response, oidc.buildEndSessionUrl(steward, there), ['session', '']);
 };
 
-/** Steward tells that a login has ended. */
+/** Steward notifies the app that a login has ended. */
 const endSessions = async (request: IncomingMessage, response: ServerResponse) => {
   const token = new URLSearchParams(await text(request)).get('logout_token') ?? '';
   const options = { issuer: steward.serverMetadata().issuer, audience: CLIENT_ID, typ: 'logout+jwt' };

@@ -125,7 +125,7 @@ const createProviderClient = ({ issuer, steward }: Deps) => {
   const discover = async () => {
     const oidc = await import('openid-client');
     const config = await oidc.discovery(new URL(issuer), OPENID_APP.id, undefined, oidc.None(), {
-      [oidc.customFetch]: (url, init) => fetch(url.replace(issuer, steward), init as RequestInit), // the same but for an undefined body
+      [oidc.customFetch]: (url, init) => fetch(url.replace(issuer, steward), init as RequestInit), // differs only in an undefined body
       execute: [oidc.allowInsecureRequests],
     });
     return { oidc, config };

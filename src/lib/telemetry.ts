@@ -56,7 +56,7 @@ export const telemetry = {
   ),
   /** An attempt to deliver an event to a webhook. */
   webhook: eventChannel<{ outcome: 'delivered' | 'failed' }>('webhook'),
-  /** An attempt to tell an app that a login by OpenID Connect has ended. */
+  /** An attempt to notify an app that a login by OpenID Connect has ended. */
   openidLogout: eventChannel<{ outcome: 'delivered' | 'failed' }>('openid-logout'),
   /** Usage entries recorded. */
   usage: eventChannel<{ inserted: number; duplicates: number }>('usage'),

@@ -31,7 +31,7 @@ const openTab = async (page: Page, email = ACME) => {
   await waitForData(page);
 };
 
-/** A logout of which the app is told. */
+/** A logout that is sent to the app. */
 const addLogout = async (app: TestApp, email: string, result: object) => {
   const [user_id = 0] = await valuesOf(app, 'users', 'id', { email });
   const ended_at = app.clock.now();
@@ -135,7 +135,7 @@ openid('settings are changed, and a public app loses its secret', async ({ app, 
   );
 });
 
-openid('the logouts told to the app are listed with their results', async ({ app, page }) => {
+openid('the logouts sent to the app are listed with their results', async ({ app, page }) => {
   await registerApp(app, { backchannel_logout_uri: BACKCHANNEL });
   const at = app.clock.now();
   const next_attempt_at = new Date(at.getTime() + 5 * MINUTE_MS);

@@ -77,7 +77,7 @@ example('logs a person out of Steward too', async ({ url, appUrl }) => {
   assert.is(session.status, 401);
 });
 
-example('ends the session when Steward tells it so', async ({ app, url, appUrl }) => {
+example('ends the session when Steward sends a logout', async ({ app, url, appUrl }) => {
   const follow = await openBrowser(url);
   await follow(`${appUrl}/login`);
   await app.as(ACME).sessions.revokeAll({ email: ADA });

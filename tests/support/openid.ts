@@ -121,7 +121,7 @@ export const visitorOf = async (app: TestApp, email = ADA): Promise<Visitor> => 
 /** What an ID token says, without verifying it. */
 export const claimsOf = (idToken: string): Record<string, unknown> => decodeJwt(idToken);
 
-/** Logouts of which an app of Acme is to be told. */
+/** Logouts that wait to be sent to an app of Acme. */
 export const addLogouts = async (
   app: TestApp,
   app_id: string,

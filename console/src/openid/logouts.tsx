@@ -14,7 +14,7 @@ const REFRESH_MS = 5_000;
 
 type Logout = Outputs['openid']['logouts'][number];
 
-/** The logouts of which the app is told, and whether it has heard. */
+/** The logouts that are sent to the app, and their results. */
 export const Logouts = ({
   openid: { client_id: id, backchannel_logout_uri: uri },
 }: {
@@ -32,17 +32,17 @@ export const Logouts = ({
   return (
     <section aria-labelledby="openid-logouts">
       <Title order={2} size="h3" mb="sm" id="openid-logouts">
-        Logouts told to the app
+        Logouts sent to the app
       </Title>
       <PagedTable
-        label="Logouts told to the app"
+        label="Logouts sent to the app"
         columns={COLUMNS}
         pages={logouts}
         keyOf={({ id }) => id}
         empty={
           uri === '' ? (
-            <EmptyState title="The app hears of no logouts">
-              Enter its back-channel logout address above, and it hears when a login ends.
+            <EmptyState title="No logouts are sent to the app">
+              Enter its back-channel logout address above. Each login that ends is then sent there.
             </EmptyState>
           ) : (
             <EmptyState title="No logouts yet">

@@ -60,7 +60,7 @@ export const OpenidForm = ({ app, openid, onCancel }: Props) => {
           />
           <TextInput
             label="Back-channel logout address"
-            description="Where the app hears that a login has ended. If empty, it does not hear."
+            description="Receives a request when a login has ended. If empty, none is sent."
             maxLength={2048}
             inputMode="url"
             spellCheck={false}

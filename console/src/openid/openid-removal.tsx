@@ -28,8 +28,8 @@ export const OpenidRemoval = ({ app }: { app: App }) => {
         onClose={close}
       >
         <Text>
-          All logins to {app.label} end, and it hears of each at its back-channel logout address, if it has
-          one. Its secret is deleted. People cannot log in to it with Steward until it is set up again.
+          All logins to {app.label} end. Each is sent to its back-channel logout address, if it has one. Its
+          secret is deleted. People cannot log in to it with Steward until it is set up again.
         </Text>
       </ConfirmModal>
     </Stack>

@@ -144,7 +144,7 @@ const countEvents = (registry: Registry): void => {
 
   const openidLogouts = counter(
     'steward_openid_logouts_total',
-    'Attempts to tell an app that a login by OpenID Connect has ended: `delivered` or `failed`.',
+    'Attempts to notify an app that a login by OpenID Connect has ended: `delivered` or `failed`.',
     ['outcome'],
   );
   for (const outcome of ['delivered', 'failed']) openidLogouts.inc({ outcome }, 0);
@@ -190,7 +190,7 @@ const STATE_GAUGES = [
   [
     'steward_openid_logouts_waiting',
     'waitingOpenidLogouts',
-    'Logouts that wait to be told to an app that uses OpenID Connect.',
+    'Logouts that wait to be sent to an app that uses OpenID Connect.',
   ],
   ['steward_erasures_unfinished', 'unfinishedErasures', 'Erasures of people that have work left.'],
   [

@@ -15,7 +15,7 @@ export type TestedProvider = AsyncDisposable & {
   logIn: (page: Page) => Promise<void>;
   /** Confirms on the page of the provider that the person wants to log out there. */
   confirmLogout: (page: Page) => Promise<void>;
-  /** Ends the session of the person at the provider, and tells the apps in the back channel. */
+  /** Ends the session of the person at the provider, and notifies the apps in the back channel. */
   endSession: () => Promise<void>;
   /** Other things that end the login of the person to all apps: the app may not be opened any more. */
   causes: Record<string, { happen: () => Promise<void>; undo: () => Promise<void> }>;
