@@ -6,6 +6,14 @@ import { AuditEntry, Event, EventClient, EventSinkPosition, UnpublishedEvent } f
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, ServiceAccount, Session, TokenUse } from './credentials.ts';
+import {
+  Directory,
+  DirectoryEnding,
+  DirectoryGroup,
+  DirectoryMember,
+  DirectoryPerson,
+  DirectoryRequest,
+} from './directory.ts';
 import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
@@ -45,6 +53,7 @@ export const entities = [
   ...[AccessRequestSchema, AccessView, AccessViewUse, EmbedSession],
   ...[LaunchCode, SigningKey, TicketRevocation, ViewAs],
   ...[OpenidApp, OpenidLogin, OpenidToken, OpenidConsent],
+  ...[Directory, DirectoryPerson, DirectoryGroup, DirectoryMember, DirectoryEnding, DirectoryRequest],
   ...[WebhookSchema, WebhookDelivery],
   ...[ClientReminders],
 ];

@@ -38,6 +38,7 @@ export const MAIL_KINDS = [
   'weekly-digest',
   'token-ending',
   'viewed-as',
+  'directory-held',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

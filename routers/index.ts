@@ -8,6 +8,7 @@ import { auditRouter } from './audit.ts';
 import { brandingRouter } from './branding.ts';
 import { clientsRouter } from './clients.ts';
 import { dataPermissionsRouter } from './data-permissions.ts';
+import { directoryRouter } from './directory.ts';
 import { domainsRouter } from './domains.ts';
 import { environmentRouter } from './environment.ts';
 import { eventsRouter } from './events.ts';
@@ -73,6 +74,7 @@ export const appRouter = router({
   access: accessRouter,
   accessViews: accessViewsRouter,
   dataPermissions: dataPermissionsRouter,
+  directory: directoryRouter,
   attention: attentionRouter,
   tickets: ticketsRouter,
   signingKeys: signingKeysRouter,

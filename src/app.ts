@@ -29,6 +29,8 @@ import { createAudit, EVENT_CHANNEL, NO_ORIGIN, WEBHOOK_CHANNEL } from './servic
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { recheckDomains } from './services/clients/domains.ts';
 import { finishErasures } from './services/data-rights/erasure.ts';
+import { createDirectoryWorker } from './services/directory/directory-worker.ts';
+import { pruneDirectories } from './services/directory/request-log.ts';
 import { createEventHub } from './services/events/event-hub.ts';
 import { maintainEvents } from './services/events/event-rows.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
@@ -120,9 +122,10 @@ export const createApp = async (deps: AppDeps) => {
     erasurePatienceMs: deps.erasurePatienceMs ?? ERASURE_PATIENCE_MS,
   };
   const logoutWorker = openLogoutWorker({ ...resources, lookUpOpening: serviceDeps.lookUpOpening });
-  const { tokenUses } = serviceDeps;
+  const { tokenUses, directoryRequests } = serviceDeps;
   const factories = createServiceFactories(orm.em, serviceDeps);
   const { openServices, inTransaction, recordUse } = factories;
+  const directoryWorker = createDirectoryWorker({ clock, logger, fork: resources.fork, openServices });
 
   const requests = createRequestQueues();
   const server = await createServer({
@@ -164,6 +167,7 @@ export const createApp = async (deps: AppDeps) => {
     pruneWebhooks: webhooks.prune,
     sinkWorker,
     logoutWorker,
+    directoryWorker,
     /** Null: no backups are scheduled. */
     backupIntervalSeconds: config.backup.target ? (config.backup.intervalHours * HOUR_MS) / 1000 : null,
     /** Starts sending mails and events, and the scheduled tasks. */
@@ -172,6 +176,7 @@ export const createApp = async (deps: AppDeps) => {
       webhooks.worker.start();
       sinkWorker?.start();
       logoutWorker.start();
+      directoryWorker.start();
       scheduler.start();
       backups?.start();
     },
@@ -182,9 +187,17 @@ export const createApp = async (deps: AppDeps) => {
     },
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      const workers = [mail.worker, webhooks.worker, sinkWorker, logoutWorker, scheduler, backups];
+      const workers = [
+        mail.worker,
+        webhooks.worker,
+        sinkWorker,
+        logoutWorker,
+        directoryWorker,
+        scheduler,
+        backups,
+      ];
       await Promise.all([eventHub.close(), drain.close(), ...workers.map((worker) => worker?.stop())]);
-      await tokenUses.flush();
+      await Promise.all([tokenUses.flush(), directoryRequests.flush()]);
       databaseClock[Symbol.dispose]();
       await orm.close(true);
     },
@@ -257,6 +270,7 @@ const maintenanceTasks = (resources: Resources) => {
     signingKeys: () => signingKeys.maintain(audit),
     tickets: () => pruneTickets(fork(), clock.now()),
     openid: () => pruneOpenid(fork(), clock.now()),
+    directories: () => pruneDirectories(fork(), clock.now()),
     factorReminders: () => enqueuePolicyReminders(fork(), clock.now()),
     accessReminders: (signal) => enqueueAccessReminders({ em: fork(), now: clock.now(), signal }),
     invitationReminders: (signal) => enqueueInvitationReminders({ em: fork(), now: clock.now(), signal }),

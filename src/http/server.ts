@@ -30,6 +30,7 @@ import { mergeUnsupportedMethods } from './rest/methods.ts';
 import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
 import { serveRest } from './rest/serve-rest.ts';
+import { serveScim } from './scim/serve-scim.ts';
 import { type ServicePathDeps, serveServicePaths } from './service-paths.ts';
 import { serveTrpc } from './trpc/serve-trpc.ts';
 import { isTrpcPath, sendTrpcError } from './trpc/trpc-protocol.ts';
@@ -120,6 +121,7 @@ export const createServer = async (options: ServerDeps) => {
   serveGate(app, deps);
   await app.register((rest) => serveRest(rest, deps));
   await serveOpenid(app, deps);
+  await serveScim(app, deps);
   await app.register((pages) => servePages(pages, deps));
   await app.register((rpc) => serveTrpc(rpc, deps));
   return app;

@@ -119,6 +119,7 @@ const PROBLEMS = {
     'Passkeys unavailable',
     'This service has no address for which browsers have passkeys.',
   ],
+  'not-unique': [409, 'Not unique', 'Another one has this name.'],
   'request-decided': [409, 'Decided request', 'This request is no longer pending.'],
   'idempotency-key-reused': [
     409,
@@ -141,6 +142,11 @@ const PROBLEMS = {
   ],
   'headers-too-large': [431, 'Request headers too large', 'The request headers are too large.'],
   throttled: [429, 'Too many attempts', 'Too many failed attempts. Try again later.'],
+  'held-for-approval': [
+    429,
+    'Held for approval',
+    'This was held for approval: an admin of the client must approve it in Steward first.',
+  ],
   'rate-limited': [429, 'Too many requests', 'Too many requests in one minute. Try again later.'],
   'internal-error': [
     500,

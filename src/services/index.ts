@@ -27,6 +27,9 @@ import { createClientAttributes } from './data-permissions/client-attributes.ts'
 import { createDataPermissions } from './data-permissions/reports.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createDirectories } from './directory/directories.ts';
+import { createDirectoryGroups } from './directory/groups.ts';
+import { createDirectoryPeople } from './directory/people.ts';
 import { createEvents } from './events/events.ts';
 import { createAccessExplanation } from './gate/access-explanation.ts';
 import { createAccessViewChanges } from './gate/access-view-changes.ts';
@@ -175,6 +178,9 @@ const factories = {
   screens: createScreens,
   offboardingPreview: createOffboardingPreview,
   operations: createOperations,
+  directories: createDirectories,
+  directoryPeople: createDirectoryPeople,
+  directoryGroups: createDirectoryGroups,
   openidApps: createOpenidApps,
   openidLogins: createOpenidLogins,
   openidTokens: createOpenidTokens,

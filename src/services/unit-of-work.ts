@@ -23,6 +23,7 @@ import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import { createTokenUses } from './auth/token-uses.ts';
 import type { Environment } from './clients/sites.ts';
+import { createDirectoryRequestLog } from './directory/request-log.ts';
 import type { EventHub } from './events/event-hub.ts';
 import { createOpeningLookup } from './gate/forward-auth.ts';
 import type { SigningKeys } from './gate/signing-keys.ts';
@@ -66,6 +67,7 @@ export const createSharedParts = ({ pool, fork, secretKey, clock, logger }: Shar
     refusalLimit: createRefusalLimit(),
     emailChangeLimit: createHourlyLimit(pool, EMAIL_CHANGE_LIMIT),
     tokenUses: createTokenUses({ fork, clock, logger }),
+    directoryRequests: createDirectoryRequestLog({ fork, clock, logger }),
     lookUpCredential: createCredentialLookup(fork(), read, clock),
     lookUpOpening: createOpeningLookup(fork(), read, clock),
     loadAnyUser: createAnyUserLoader(fork(), read, clock),

@@ -9,6 +9,7 @@ export const NOUNS = [
   'branding',
   'clients',
   'dataPermissions',
+  'directory',
   'domains',
   'environment',
   'events',
@@ -41,10 +42,16 @@ export const NOUNS = [
 
 export type Noun = (typeof NOUNS)[number];
 
-/** What a token may do: read a noun, or change it. */
-export type ActionScope = `${Noun}:${'read' | 'write'}`;
+/** Speaks for the directory of the client of a service account, and for nothing else. */
+export const DIRECTORY_SCOPE = 'scim';
 
-export const SCOPES = NOUNS.flatMap((noun) => [`${noun}:read`, `${noun}:write`] as const);
+/** What a token may do: read a noun, change it, or provision people. */
+export type ActionScope = `${Noun}:${'read' | 'write'}` | typeof DIRECTORY_SCOPE;
+
+export const SCOPES = [
+  ...NOUNS.flatMap((noun) => [`${noun}:read`, `${noun}:write`] as const),
+  DIRECTORY_SCOPE,
+] as const;
 
 /** Opens apps: by a launch, a ticket or forward authentication. */
 export const OPENS_APPS: ActionScope = 'tickets:write';

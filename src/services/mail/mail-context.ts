@@ -131,6 +131,15 @@ const obsoleteWebhook = sql`case
     then 'The recipient does not administer the webhook any more.'
 end`;
 
+const OBSOLETE_HOLD = sql`case
+  when not person.is_active or not exists (
+    select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin)
+    then 'The recipient does not administer the client any more.'
+  when not exists (select from directory_people d
+    where d.client_id = mail.client_id and d.held_at is not null and d.approved_at is null)
+    then 'Nothing is held any more.'
+end`;
+
 /** Why a reminder must not be sent any more; null if it may be. */
 const obsoleteReminder = (now: Date) => sql`case
   ${HAS_LEFT}
@@ -169,6 +178,7 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
   when mail.kind = 'webhook-disabled' then ${obsoleteWebhook}
   when mail.kind = 'token-ending' then ${obsoleteToken(now)}
   when mail.kind = 'viewed-as' then case ${HAS_LEFT} end
+  when mail.kind = 'directory-held' then ${OBSOLETE_HOLD}
   when mail.kind in ${REMINDER_KINDS} then ${obsoleteReminder(now)}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end

@@ -58,6 +58,7 @@ const SUBJECTS: Record<MailKind, (sender: string) => string> = {
   'weekly-digest': (sender) => `Your week at ${sender}`,
   'token-ending': (sender) => `An API token at ${sender} ends soon`,
   'viewed-as': (sender) => `Someone looked at an app as you at ${sender}`,
+  'directory-held': (sender) => `Your directory waits for an approval at ${sender}`,
 };
 
 /** `account`: the recipient's account at the sender. */
@@ -253,6 +254,12 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   'weekly-digest': (mail) => digestContent(mail.reminder),
   'token-ending': (mail) => tokenContent(mail.reminder),
   'viewed-as': (mail) => ({ opening: lookOf(mail) }),
+  'directory-held': (mail) => ({
+    opening: [
+      `Your directory wants to end the memberships of many people, or of the last admin, at ${mail.sender}. Steward has held this on ${momentOf(mail.created_at)}, because it may be a mistake.`,
+      'See who they are in the tab Directory of your client, and approve it, or correct the directory. Until then, these people stay members.',
+    ],
+  }),
 };
 
 const IF_YOU = 'If this was you, you do not need to do anything.';

@@ -21,7 +21,7 @@ export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> =>
 
 /** Nobody is waiting for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
-  'second-factor-required', 'second-factor-reminder', 'webhook-disabled', 'viewed-as') or kind in ${REMINDER_KINDS})`;
+  'second-factor-required', 'second-factor-reminder', 'webhook-disabled', 'viewed-as', 'directory-held') or kind in ${REMINDER_KINDS})`;
 
 /** Locks due mails in the order of their index, except mails that others have locked. */
 const lockInOrder = async (

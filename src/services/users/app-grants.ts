@@ -126,6 +126,11 @@ const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Prom
   const userIds = joining.map(({ userId }) => userId);
   await noteShared(tx, userIds);
   await endUndo(tx, userIds);
+  // Whoever has joined is the person whom a directory of the client states under this address.
+  await sql`
+    update directory_people d set user_id = users.id from memberships m join users on users.id = m.user_id
+    where m.user_id = any(${userIds}::int[]) and d.client_id = m.client_id and d.email = users.email
+      and d.user_id is null and not d.is_removed`.execute(kysely(tx));
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */

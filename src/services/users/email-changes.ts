@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { EmailChange, User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
+import { DIRECTORY_SCOPE } from '../access/action-scopes.ts';
 import {
   type Actor,
   accountUpdateRefusal,
@@ -14,12 +15,12 @@ import {
   userAdminRefusal,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { can } from '../access/permissions.ts';
+import { adminOf, can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { endUndo } from '../accounts/access-ends.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
-import { ofUser } from '../audit/audit.ts';
+import { ofUser, type Transaction } from '../audit/audit.ts';
 import { endWaysIn } from '../auth/ways-in.ts';
 import { enqueueEmailMail, newMail } from '../outbox/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -37,24 +38,6 @@ const REQUESTS_PER_HOUR = 5;
 export const createEmailChanges = (unit: UnitOfWork) => {
   const { em, clock, audit, origin, emailChangeLimit } = unit;
 
-  /** Replaces earlier requests. */
-  const addRequest = async (tx: Em, actor: Actor, { user, to, ipAddress }: Request): Promise<void> => {
-    await deleteRequests(tx, user.id).execute();
-    const now = clock.now();
-    const change = tx.create(EmailChange, {
-      user: tx.getReference(User, user.id),
-      oldEmail: user.email,
-      newEmail: to,
-      requestedAt: now,
-      requestedBy: actor.id,
-    });
-    await tx.flush();
-    const mail = { userId: user.id, changeId: change.id, recipient: to, now, address: ipAddress };
-    await enqueueEmailMail(tx, 'email-confirmation', mail);
-    const clients = await clientIdsOf(tx, user.id);
-    await audit.record(tx, [{ action: 'user.request-email', actor, target: ofUser(user), clients }]);
-  };
-
   /** The caller holds the lock of the user. */
   const cancelRequests = async (tx: Em, actor: Actor, user: Request['user'], clients: number[]) => {
     const visible = deleteRequests(tx, user.id).returning('change.id');
@@ -68,7 +51,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
       if (!user.isActive) throw new Problem('account-inactive');
       await emailChangeLimit.add(actor.id);
-      await addRequest(tx, actor, { user, to, ipAddress: null });
+      await requestAddress({ tx, now: clock.now(), audit }, actor, { user, to, ipAddress: null });
       return readUser(tx, actor, clock.now(), email);
     });
   };
@@ -86,7 +69,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       await emailChangeLimit.add(actor.id);
       await em.transactional(async (tx) => {
         if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-        await addRequest(tx, actor, { user: actor, to, ipAddress: origin.address });
+        const request = { user: actor, to, ipAddress: origin.address };
+        await requestAddress({ tx, now: clock.now(), audit }, actor, request);
       });
     },
 
@@ -147,6 +131,27 @@ export const requireNewLogin = async (tx: Em, user: User, now: Date): Promise<vo
 
 type Request = { user: { id: number; email: string }; to: string; ipAddress: string | null };
 
+/** Mails a link that confirms a new address of a locked user. Replaces earlier requests. */
+export const requestAddress = async (
+  { tx, now, audit }: Transaction,
+  actor: Actor,
+  { user, to, ipAddress }: Request,
+): Promise<void> => {
+  await deleteRequests(tx, user.id).execute();
+  const change = tx.create(EmailChange, {
+    user: tx.getReference(User, user.id),
+    oldEmail: user.email,
+    newEmail: to,
+    requestedAt: now,
+    requestedBy: actor.id,
+  });
+  await tx.flush();
+  const mail = { userId: user.id, changeId: change.id, recipient: to, now, address: ipAddress };
+  await enqueueEmailMail(tx, 'email-confirmation', mail);
+  const clients = await clientIdsOf(tx, user.id);
+  await audit.record(tx, [{ action: 'user.request-email', actor, target: ofUser(user), clients }]);
+};
+
 const SAME_ADDRESS = 'This is the address already.';
 
 const OWN_ADDRESS = {
@@ -158,14 +163,23 @@ type LinkedChange = { userId: number; requestedBy: number };
 /** Whether an admin who requested a change may still make it: the person may have got clients or roles since then. */
 export const isStillAllowed = async (db: Em, { userId, requestedBy }: LinkedChange) => {
   if (requestedBy === userId) return true;
-  const requester = usersWithRoles(db)
-    .where('users.id', '=', requestedBy)
-    .where('users.is_active', '=', true);
-  const actor = await requester.executeTakeFirst();
+  const requester = await findRequester(db, requestedBy);
+  if (requester === undefined) return false;
   const person = await usersWithRoles(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
-  if (actor === undefined) return false;
-  const requesting = { ...actor, credential: null, scope: EVERYWHERE };
-  return emailAdminRefusal(requesting, person) === null;
+  return emailAdminRefusal({ ...requester, credential: null, scope: EVERYWHERE }, person) === null;
+};
+
+/** An active user, or the directory of a client, which speaks for its admins. */
+const findRequester = async (db: Em, id: number) => {
+  const user = usersWithRoles(db).where('users.id', '=', id).where('users.is_active', '=', true);
+  const directory = kysely(db)
+    .selectFrom('service_accounts')
+    .select('client_id')
+    .where('user_id', '=', id)
+    .where('is_active', '=', true)
+    .where(condition`${DIRECTORY_SCOPE} = any(scopes)`);
+  const { client_id: client = null } = (await directory.executeTakeFirst()) ?? {};
+  return client === null ? user.executeTakeFirst() : { ...adminOf(client), id, email: '' };
 };
 
 /** Why the actor may not change the address of this user; null if they may. */

@@ -1,5 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
+import type { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
@@ -8,7 +9,7 @@ import { CLIENT_ADMIN, can } from '../access/permissions.ts';
 import { userClientVisibleTo } from '../access/visibility.ts';
 import { readUserId } from '../accounts/addresses.ts';
 import { lockUser, readTarget } from '../accounts/user-locks.ts';
-import { type AuditEvent, ofUser } from '../audit/audit.ts';
+import { type AuditEvent, ofUser, type Transaction } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
@@ -70,31 +71,42 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await readManagedClient(tx, actor, clientId, 'manage-people');
       const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
       requireRemovable(actor, clientId, target);
-      const apps = await readGrantedApps(tx, user.id, clock.now(), isClient(clientId));
-      const now = clock.now();
-      const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
-      await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
-      await endMemberAccess(tx, user, [clientId], now);
-      await leaveClient(tx, user.id, clientId);
-      const membership = await tx.findOneOrFail(Membership, { client: clientId, user: user.id });
-      await tx.remove(membership).flush();
-      const isDeactivated = isLastMembership(target) && user.isActive;
-      if (isDeactivated) await deactivate(tx, actor, user, now);
-      await tx.flush();
-      await noteLeft(tx, [user.id]);
-      const closed = await closeRequestsOf(tx, actor, user.id, now);
-      await lockAccessChange(tx, user.id, actor);
-
-      const about = { actor, target: ofUser(user) };
-      const events: AuditEvent[] = [
-        ...grantEvents(actor, user, [], revoked),
-        { action: 'membership.remove', ...about, clients: [clientId] },
-        ...closed,
-      ];
-      if (isDeactivated) events.push({ action: 'user.deactivate', ...about, clients: [clientId] });
-      await audit.record(tx, events);
+      const isDeactivated = isLastMembership(target);
+      await endMembership({ tx, now: clock.now(), audit }, actor, clientId, user, { isDeactivated });
     }),
 });
+
+/** Ends a membership of a locked user, with its grants and launches. @param isDeactivated whether the account is deactivated, too */
+export const endMembership = async (
+  { tx, now, audit }: Transaction,
+  actor: Actor,
+  clientId: number,
+  user: User,
+  { isDeactivated }: { isDeactivated: boolean },
+): Promise<void> => {
+  const apps = await readGrantedApps(tx, user.id, now, isClient(clientId));
+  const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
+  await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
+  await endMemberAccess(tx, user, [clientId], now);
+  await leaveClient(tx, user.id, clientId);
+  const membership = await tx.findOneOrFail(Membership, { client: clientId, user: user.id });
+  await tx.remove(membership).flush();
+  const deactivates = isDeactivated && user.isActive;
+  if (deactivates) await deactivate(tx, actor, user, now);
+  await tx.flush();
+  await noteLeft(tx, [user.id]);
+  const closed = await closeRequestsOf(tx, actor, user.id, now);
+  await lockAccessChange(tx, user.id, actor);
+
+  const about = { actor, target: ofUser(user), clients: [clientId] };
+  const events: AuditEvent[] = [
+    ...grantEvents(actor, user, [], revoked),
+    { action: 'membership.remove', ...about },
+    ...closed,
+  ];
+  if (deactivates) events.push({ action: 'user.deactivate', ...about });
+  await audit.record(tx, events);
+};
 
 /** @throws Problem `not-found`, `forbidden`, `self-modification`, `client-admin-locked` */
 const requireRemovable = (actor: Actor, clientId: number, target: TargetRoles): void => {

@@ -1,0 +1,176 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isServiceAddress } from '../../lib/email-address.ts';
+import { notFound, Problem, scopeRequired } from '../../lib/problems.ts';
+import { createTimeLimit } from '../../lib/time-limit.ts';
+import { DIRECTORY_SCOPE } from '../../services/access/action-scopes.ts';
+import type { Actor } from '../../services/access/actor.ts';
+import { hasScope } from '../../services/access/scope.ts';
+import { confirmActor } from '../../services/auth/authentication.ts';
+import { type ActingDirectory, actingFor } from '../../services/directory/directory-rows.ts';
+import { readToken } from '../middleware/credentials.ts';
+import { type ContextDeps, contextOf, lookUpCaller } from '../middleware/request-context.ts';
+import { problemOfHttpError } from '../rest/problem-document.ts';
+import { answerBulk } from './bulk.ts';
+import { MAX_BODY_BYTES, resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
+import { listResponse, SCIM_JSON, sendScimError } from './messages.ts';
+import { type Answer, answerResource, RESOURCE_PATH } from './resources.ts';
+
+const PREFIX = '/scim/v2/:client';
+
+type Params = { client: string; '*': string };
+
+/** Serves directories (SCIM 2.0, RFC 7644): below an address for each client, its users and groups. */
+export const serveScim = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
+  await app.register(async (scim) => {
+    scim.addContentTypeParser(SCIM_JSON, { parseAs: 'string' }, scim.getDefaultJsonParser('error', 'error'));
+    scim.setErrorHandler((error, request, reply) => {
+      log(request, deps, error);
+      return sendScimError(reply, error);
+    });
+    scim.route({
+      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      url: `${PREFIX}/*`,
+      bodyLimit: MAX_BODY_BYTES,
+      exposeHeadRoute: false,
+      // Before the body is read.
+      onRequest: async (request) => {
+        await findDirectory(request, deps);
+      },
+      handler: async (request, reply) => {
+        const answer = await answerRequest(request, reply, deps);
+        log(request, deps, null, answer.status);
+        return reply
+          .code(answer.status)
+          .headers(answer.headers ?? {})
+          .type(SCIM_JSON)
+          .send(answer.body);
+      },
+    });
+  });
+};
+
+const paramsOf = (request: FastifyRequest): Params => request.params as Params; // of the route
+
+const clientOf = (request: FastifyRequest): number | null => {
+  const { client } = paramsOf(request);
+  return /^\d{1,9}$/.test(client) ? Number(client) : null;
+};
+
+/**
+ * The directory that a request speaks for.
+ * @throws Problem `unauthenticated`, `insufficient-scope` for callers who are no directory, `not-found` for the address of another client
+ */
+const findDirectory = async (request: FastifyRequest, deps: ContextDeps) => {
+  const context = contextOf(request, deps);
+  const actor = readToken(request) === null ? null : await lookUpCaller(request, deps);
+  if (!actor) throw context.unauthenticated();
+  request.state.userId = actor.id;
+  // A person's token has no scope for this, however wide it is.
+  if (
+    !isServiceAddress(actor.email) ||
+    actor.scope.actions === null ||
+    !hasScope(actor.scope, DIRECTORY_SCOPE)
+  )
+    throw scopeRequired(`${DIRECTORY_SCOPE}, of a service account`);
+  const client = clientOf(request);
+  if (client === null || actor.scope.only !== client) throw notFound('directory');
+  context.recordUse(actor, DIRECTORY_SCOPE, [DIRECTORY_SCOPE]);
+  return { actor, directory: actingFor(client, actor) };
+};
+
+/** Remembers a request of the directory of the path. Those of others are not its requests. */
+const log = (request: FastifyRequest, deps: ContextDeps, error: unknown, answered?: number): void => {
+  const client = clientOf(request);
+  const caller = request.state.caller?.actor;
+  if (client === null || caller === undefined) return;
+  const problem = error === null ? null : problemOfHttpError(error);
+  const record = (actor: Actor | null): void => {
+    if (actor?.scope.only !== client || !actor.scope.actions?.includes(DIRECTORY_SCOPE)) return;
+    const { directories } = contextOf(request, deps).openServices();
+    const [, path = ''] = request.url.split(`/scim/v2/${client}`);
+    const { method } = request;
+    const status = answered ?? problem?.status ?? 500;
+    directories.record({ client, method, path: decoded(path), status, error: problem?.message ?? null });
+  };
+  void caller.then(record, () => {}); // the request itself has failed
+};
+
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path.replaceAll('+', ' '));
+  } catch {
+    return path;
+  }
+};
+
+const answerRequest = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ContextDeps,
+): Promise<Answer> => {
+  const { actor, directory } = await findDirectory(request, deps);
+  const path = `/${paramsOf(request)['*'].replace(/\/$/, '')}`;
+  const base = `${deps.baseUrl}/scim/v2/${directory.client}`;
+  const { method, body } = request;
+  const run = (one: Omit<Parameters<typeof answerResource>[1], 'base' | 'directory'>) =>
+    answerWithin(request, deps, actor, directory, { ...one, base });
+  if (path === '/Bulk') {
+    if (method !== 'POST') throw new Problem('method-not-allowed');
+    return answerBulk(body, base, run);
+  }
+  if (RESOURCE_PATH.test(path)) {
+    const { headers, query } = request;
+    return run({
+      method,
+      path,
+      body,
+      query,
+      ifMatch: headers['if-match'] ?? null,
+      ifNoneMatch: headers['if-none-match'] ?? null,
+    });
+  }
+  return answerAbout(base, method, path, reply);
+};
+
+/** Each request, and each operation of a bulk request, has its own time and transaction. */
+const answerWithin = (
+  request: FastifyRequest,
+  deps: ContextDeps,
+  actor: Actor,
+  directory: ActingDirectory,
+  one: Omit<Parameters<typeof answerResource>[1], 'directory'>,
+): Promise<Answer> => {
+  const limit = createTimeLimit(deps.timeLimitMs);
+  const services = contextOf(request, deps).openServices(async (tx) => {
+    await confirmActor(tx, actor);
+    // Last, because `confirmActor` may wait for a lock.
+    limit.requireTime();
+  });
+  return limit.run(() => answerResource(services, { ...one, directory }));
+};
+
+const NOT_IMPLEMENTED = 'A directory is nobody: there is no /Me.';
+
+const answerAbout = (base: string, method: string, path: string, reply: FastifyReply): Answer => {
+  if (path.toLowerCase() === '/me')
+    return {
+      status: 501,
+      body: {
+        schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+        status: '501',
+        detail: NOT_IMPLEMENTED,
+      },
+    };
+  const [, kind = '', id] = /^\/(ServiceProviderConfig|ResourceTypes|Schemas)(?:\/(.+))?$/.exec(path) ?? [];
+  if (kind === '') throw notFound('path in a directory');
+  if (method !== 'GET') {
+    reply.header('allow', 'GET');
+    throw new Problem('method-not-allowed');
+  }
+  if (kind === 'ServiceProviderConfig') return { status: 200, body: serviceProviderConfig(base) };
+  const all: readonly { id: string }[] = kind === 'Schemas' ? schemas(base) : resourceTypes(base);
+  if (id === undefined) return { status: 200, body: listResponse(all.length, 1, all) };
+  const one = all.find((each) => each.id === id);
+  if (!one) throw notFound(kind === 'Schemas' ? 'schema' : 'resource type');
+  return { status: 200, body: one };
+};

@@ -1,0 +1,202 @@
+import { type InferResult, sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { addUser } from '../accounts/new-accounts.ts';
+import { lockUser } from '../accounts/user-locks.ts';
+import { ofUser, type Transaction } from '../audit/audit.ts';
+import { createInvitations } from '../invitations/invitations.ts';
+import { inviteToClient } from '../invitations/invite.ts';
+import { enqueueJoinNotices } from '../policies/password-expiry.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { changeAccess } from '../users/app-grants.ts';
+import { requestAddress } from '../users/email-changes.ts';
+import { endMembership } from '../users/memberships.ts';
+import { type UserChanges, updateUser } from '../users/user-update.ts';
+import { type ActingDirectory, personChange } from './directory-rows.ts';
+import { requireEndingAllowed } from './endings.ts';
+import { syncMembers } from './members.ts';
+
+/** `isApproved`: an admin has seen what is applied, so that no end of a membership is held. */
+type Applying = ActingDirectory & { isApproved?: boolean };
+
+/** A directory speaks for the client: it changes members whatever their roles there are, and nothing outside of the client. */
+const ANY_MEMBER = (): void => {};
+
+/**
+ * Makes the membership of a person as the directory states it, in the transaction of `unit.em`. Again without a change, it does nothing.
+ * @throws Problem `held-for-approval`, `user-exists` if the address is reserved, `throttled`
+ */
+export const applyPerson = async (unit: UnitOfWork, directory: Applying, id: string): Promise<void> => {
+  const { em: tx, clock, audit } = unit;
+  const now = clock.now();
+  const transaction: Transaction = { tx, now, audit };
+  const person = await lockPerson(tx, id, now);
+  if (!person) return;
+  switch (person.change) {
+    case 'join':
+      await join(transaction, directory, person);
+      break;
+    case 'invite':
+      await inviteStated(unit, directory, person);
+      break;
+    case 'revoke':
+      if (person.invitation_id !== null)
+        await createInvitations(unit).revoke(directory.actor, person.invitation_id);
+      break;
+    case 'adopt':
+    case 'update':
+    case 'reactivate':
+      await link(tx, person);
+      await updateMember(transaction, directory, person);
+      break;
+    case 'suspend':
+    case 'remove':
+      await endAccess(transaction, directory, person);
+      break;
+    default:
+  }
+  if (person.is_removed) {
+    await kysely(tx).deleteFrom('directory_people').where('id', '=', id).execute();
+    return;
+  }
+  await followAddress(transaction, directory, person);
+  if (person.change !== null) await syncMembers(transaction, directory, { people: [id] });
+  await settle(tx, person);
+};
+
+const lockPerson = async (tx: Em, id: string, now: Date) => {
+  // The account and the membership are read after a wait for the lock, by a statement of their own.
+  await kysely(tx).selectFrom('directory_people').select('id').where('id', '=', id).forUpdate().execute();
+  return personRow(tx, id, now).executeTakeFirst();
+};
+
+const personRow = (tx: Em, id: string, now: Date) =>
+  kysely(tx)
+    .selectFrom('directory_people as d')
+    .leftJoin('users as u', (join) =>
+      join.on(
+        sql<boolean>`u.id = coalesce(d.user_id, (select known.id from users known where known.email = d.email))`,
+      ),
+    )
+    .leftJoin('memberships as m', (join) =>
+      join.onRef('m.client_id', '=', 'd.client_id').onRef('m.user_id', '=', 'u.id'),
+    )
+    .leftJoin('invitations as i', 'i.id', 'd.invitation_id')
+    .select(['d.id', 'd.email', 'd.first_name', 'd.last_name', 'd.extra', 'd.is_active', 'd.is_removed'])
+    .select(['d.user_id', 'd.invitation_id', 'd.due_at', 'd.problem', 'd.held_at', 'd.approved_at'])
+    .select(['u.id as account_id', 'u.email as account_email', 'u.was_shared', 'm.extra as member_extra'])
+    .select(['u.first_name as account_first_name', 'u.last_name as account_last_name'])
+    .select(personChange(now).as('change'))
+    .where('d.id', '=', id);
+
+type Person = InferResult<ReturnType<typeof personRow>>[number];
+
+/** The row of the directory ends with the membership from now on. */
+const link = (tx: Em, { id, account_id }: Person) =>
+  kysely(tx).updateTable('directory_people').set({ user_id: account_id }).where('id', '=', id).execute();
+
+const join = async (transaction: Transaction, { client, actor }: ActingDirectory, person: Person) => {
+  const { tx, now, audit } = transaction;
+  const isNew = person.account_id === null;
+  const { email, first_name: firstName, last_name: lastName } = person;
+  const user = isNew
+    ? await addUser(tx, { email, firstName, lastName }, now)
+    : { id: person.account_id ?? 0, email };
+  await tx.flush();
+  if (!isNew)
+    await kysely(tx).selectFrom('users').select('id').where('id', '=', user.id).forUpdate().execute();
+  await changeAccess(tx, { by: actor.id, now }, [
+    { userId: user.id, granted: [], revoked: [], joined: [client] },
+  ]);
+  const action = isNew ? 'user.create' : 'membership.create';
+  await audit.record(tx, [{ action, actor, target: ofUser(user), clients: [client] }]);
+  if (!isNew) await enqueueJoinNotices(tx, [user.id], [client], now);
+  if (Object.keys(person.extra).length > 0)
+    await kysely(tx)
+      .updateTable('memberships')
+      .set({ extra: sql`${JSON.stringify(person.extra)}::json` })
+      .where('client_id', '=', client)
+      .where('user_id', '=', user.id)
+      .execute();
+};
+
+const inviteStated = async (unit: UnitOfWork, { client, actor }: ActingDirectory, person: Person) => {
+  const { id, email, first_name, last_name, extra } = person;
+  const groups = await kysely(unit.em)
+    .selectFrom('directory_members as dm')
+    .innerJoin('directory_groups as g', 'g.id', 'dm.group_id')
+    .select('g.group_id')
+    .where('dm.person_id', '=', id)
+    .where('g.group_id', 'is not', null)
+    .execute();
+  const { id: invitation } = await inviteToClient(unit, actor, client, {
+    ...{ email, first_name, last_name, extra },
+    initial_apps: [],
+    groups: groups.flatMap(({ group_id }) => group_id ?? []),
+  });
+  await kysely(unit.em)
+    .updateTable('directory_people')
+    .set({ invitation_id: invitation })
+    .where('id', '=', id)
+    .execute();
+};
+
+const updateMember = async (transaction: Transaction, { client, actor }: ActingDirectory, person: Person) => {
+  const { account_email: email, is_active, extra, member_extra } = person;
+  if (email === null) return;
+  const merged = { ...member_extra, ...extra };
+  const changes: UserChanges = { is_active, extra: merged, members_of: [client] };
+  await updateUser(transaction, actor, email, changes, ANY_MEMBER);
+  const { first_name, last_name, was_shared } = person;
+  const isNamed = first_name !== '' || last_name !== '';
+  const isOther = first_name !== person.account_first_name || last_name !== person.account_last_name;
+  if (was_shared === false && isNamed && isOther)
+    await updateUser(transaction, actor, email, { first_name, last_name }, ANY_MEMBER);
+};
+
+const endAccess = async (
+  transaction: Transaction,
+  { client, actor, isApproved = false }: Applying,
+  person: Person,
+): Promise<void> => {
+  const { tx, now } = transaction;
+  const { account_email: email, account_id: userId, approved_at: approvedAt } = person;
+  if (email === null || userId === null) return;
+  if (!isApproved) await requireEndingAllowed(tx, { client, userId, approvedAt }, now);
+  if (person.change === 'suspend') {
+    await link(tx, person);
+    await updateUser(transaction, actor, email, { is_active: false, members_of: [client] }, ANY_MEMBER);
+    return;
+  }
+  const { user } = await lockUser(tx, actor, email, ANY_MEMBER);
+  // Whether the account stays active is not for a directory to say: it may come back in the next cycle.
+  await endMembership(transaction, actor, client, user, { isDeactivated: false });
+};
+
+/** Another address of a member is confirmed by a mail to it, as if an admin had asked for it. */
+const followAddress = async (transaction: Transaction, { actor }: ActingDirectory, person: Person) => {
+  const { tx } = transaction;
+  const { email, account_id: userId, account_email: present } = person;
+  if (person.user_id === null || userId === null || present === null || present === email) return;
+  if (person.was_shared !== false) return;
+  const asked = await kysely(tx)
+    .selectFrom('email_changes')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('new_email', '=', email)
+    .where('changed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  if (asked) return;
+  const { user } = await lockUser(tx, actor, present, ANY_MEMBER);
+  await requestAddress(transaction, actor, { user, to: email, ipAddress: null });
+};
+
+/** Nothing of the person waits any more. */
+const settle = async (tx: Em, { id, due_at, problem, held_at, approved_at }: Person): Promise<void> => {
+  if ([due_at, problem, held_at, approved_at].every((each) => each === null)) return;
+  await kysely(tx)
+    .updateTable('directory_people')
+    .set({ due_at: null, problem: null, held_at: null, approved_at: null })
+    .where('id', '=', id)
+    .execute();
+};

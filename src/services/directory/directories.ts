@@ -1,0 +1,339 @@
+import { sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import type { CursorPageRequest } from '../../db/pagination.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
+import { type Changes, diffColumns, isEmpty, ofClient } from '../audit/audit.ts';
+import { readManagedClient } from '../clients/clients.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { applyGroup } from './apply-group.ts';
+import { applyPerson } from './apply-person.ts';
+import { findAttribute, type Resource, USER_TYPE } from './attributes.ts';
+import {
+  ARE_IN,
+  actingFor,
+  type DirectorySettings,
+  GROUP_CHANGE,
+  GROUP_TABLES,
+  type GroupChange,
+  lockSettings,
+  PERSON_TABLES,
+  type PersonChange,
+  personChange,
+  readSettings,
+  SHOULD_BE_IN,
+} from './directory-rows.ts';
+import { personFacts } from './person-facts.ts';
+import { type ReceivedRequest, readRequests } from './request-log.ts';
+
+/** Rows that are read together. */
+const BATCH = 500;
+/** Rows that are applied in one step of the worker. */
+const STEP = 20;
+
+type SettingsChange = {
+  mode?: DirectorySettings['mode'] | undefined;
+  attributes?: Record<string, string> | undefined;
+};
+
+export type ChangeQuery = { change?: string | undefined; cursor?: string | undefined; limit: number };
+
+/** How directories provision the people of clients: settings, what they would change, and what they have sent. */
+export const createDirectories = (unit: UnitOfWork) => {
+  const { em, clock, audit, baseUrl, directoryRequests } = unit;
+
+  const record = async (
+    tx: Em,
+    actor: Actor,
+    client: { id: number; name: string },
+    event:
+      | { action: 'directory.update'; details: Changes }
+      | { action: 'directory.approve'; details: { people: number } },
+  ) => audit.record(tx, [{ actor, target: ofClient(client), clients: [client.id], ...event }]);
+
+  const read = async (db: Em, client: number) => {
+    const settings = await readSettings(db, client);
+    return {
+      client,
+      address: `${baseUrl}/scim/v2/${client}`,
+      ...settings,
+      ...(await readCounts(db, client, clock.now())),
+    };
+  };
+
+  return {
+    /** @throws Problem `not-found`, `forbidden` */
+    get: async (actor: Actor, client: number) => {
+      await readManagedClient(em, actor, client, 'configure');
+      await directoryRequests.flush();
+      return read(em, client);
+    },
+
+    /**
+     * Changes the settings. With the mode `apply`, everything that the directory has stated is applied, in the background.
+     * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `attributes`
+     */
+    update: (actor: Actor, client: number, changes: SettingsChange) =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        const row = await readManagedClient(tx, actor, client, 'configure');
+        requireConfirmedSession(actor, now);
+        requireKnownPaths(changes.attributes);
+        const before = await lockSettings(tx, client);
+        const { mode = before.mode, attributes = before.attributes } = changes;
+        await kysely(tx)
+          .updateTable('directories')
+          .set({ mode, attributes: sql`${JSON.stringify(attributes)}::json` })
+          .where('client_id', '=', client)
+          .execute();
+        const isMapped = canonicalJson(attributes) !== canonicalJson(before.attributes);
+        if (isMapped) await mapAgain(tx, client, attributes);
+        if (mode === 'show') await forgetDue(tx, client);
+        else if (isMapped || before.mode === 'show') await markDue(tx, client, now);
+        const details = diffColumns(before, { mode, attributes }, ['mode', 'attributes']);
+        if (!isEmpty(details)) await record(tx, actor, row, { action: 'directory.update', details });
+        return read(tx, client);
+      }),
+
+    /**
+     * People or groups that are not as the directory states them, by id.
+     * @throws Problem `not-found`, `forbidden`
+     */
+    listPeople: async (actor: Actor, client: number, query: ChangeQuery): Promise<PersonChangeRow[]> => {
+      await readManagedClient(em, actor, client, 'configure');
+      const { change = null, cursor = '', limit } = query;
+      const { rows } = await sql<PersonChangeRow>`
+        select * from (
+          select d.id, ${personChange(clock.now())} as change, d.user_name, d.email, d.first_name, d.last_name,
+            d.held_at, d.approved_at, d.problem, d.due_at
+          from ${PERSON_TABLES} where d.client_id = ${client} and d.id > ${cursor}) listed
+        where case when ${change}::text = 'held' then held_at is not null
+          else (change is not null or held_at is not null or problem is not null)
+            and change is not distinct from coalesce(${change}::text, change) end
+        order by id limit ${limit}`.execute(kysely(em));
+      return rows;
+    },
+
+    /** @throws Problem `not-found`, `forbidden` */
+    listGroups: async (actor: Actor, client: number, query: ChangeQuery): Promise<GroupChangeRow[]> => {
+      await readManagedClient(em, actor, client, 'configure');
+      const { change = null, cursor = '', limit } = query;
+      const { rows } = await sql<GroupChangeRow>`
+        select * from (
+          select g.id, ${GROUP_CHANGE} as change, g.display_name as name, own.id as group, g.problem, g.due_at,
+            (select count(*)::int from ((${SHOULD_BE_IN}) except (${ARE_IN})) missing) as added,
+            (select count(*)::int from ((${ARE_IN}) except (${SHOULD_BE_IN})) extra) as removed
+          from ${GROUP_TABLES} where g.client_id = ${client} and g.id > ${cursor}) listed
+        where (change is not null or problem is not null)
+          and change is not distinct from coalesce(${change}::text, change)
+        order by id limit ${limit}`.execute(kysely(em));
+      return rows;
+    },
+
+    /**
+     * The last requests of the directory, newest first.
+     * @throws Problem `not-found`, `forbidden`
+     */
+    requests: async (actor: Actor, client: number, page: CursorPageRequest) => {
+      await readManagedClient(em, actor, client, 'configure');
+      await directoryRequests.flush();
+      return readRequests(em, client, page);
+    },
+
+    /**
+     * Lets the directory end the memberships that were held, within a day.
+     * @param held the number of people whom the admin has seen
+     * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `precondition-failed`
+     */
+    approve: (actor: Actor, client: number, held: number) =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        const row = await readManagedClient(tx, actor, client, 'configure');
+        requireConfirmedSession(actor, now);
+        await lockSettings(tx, client);
+        const approved = await kysely(tx)
+          .updateTable('directory_people')
+          .set({ approved_at: now })
+          .where('client_id', '=', client)
+          .where('held_at', 'is not', null)
+          .where('approved_at', 'is', null)
+          .returning('id')
+          .execute();
+        if (approved.length !== held) throw new Problem('precondition-failed');
+        if (held > 0)
+          await record(tx, actor, row, { action: 'directory.approve', details: { people: held } });
+        return read(tx, client);
+      }),
+
+    record: (request: ReceivedRequest): void => directoryRequests.record(request),
+
+    /** Applies some of what is due. Returns how many rows it has looked at. For any number of workers. */
+    applyDue: async (): Promise<number> => {
+      for (let count = 0; count < STEP; count++) {
+        const isFound =
+          (await applyNext(unit, 'directory_people')) || (await applyNext(unit, 'directory_groups'));
+        if (!isFound) return count;
+      }
+      return STEP;
+    },
+  };
+};
+
+type PersonChangeRow = {
+  id: string;
+  change: PersonChange | null;
+  user_name: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  held_at: Date | null;
+  approved_at: Date | null;
+  problem: string | null;
+  due_at: Date | null;
+};
+
+type GroupChangeRow = {
+  id: string;
+  change: GroupChange | null;
+  name: string;
+  group: number | null;
+  problem: string | null;
+  due_at: Date | null;
+  added: number;
+  removed: number;
+};
+
+/** @throws Problem `invalid-input` on `attributes` */
+const requireKnownPaths = (attributes: Record<string, string> | undefined): void => {
+  const unknown = Object.values(attributes ?? {}).filter((path) => {
+    const found = findAttribute(USER_TYPE, path);
+    return (
+      found === null || found.attribute.returned === 'never' || found.attribute.mutability === 'readOnly'
+    );
+  });
+  if (unknown.length > 0)
+    throw invalid({ attributes: unknown.map((path) => `Users have no attribute ${path}.`) });
+};
+
+type Counts = {
+  people: number;
+  groups: number;
+  changes: Partial<Record<PersonChange, number>>;
+  group_changes: Partial<Record<GroupChange, number>>;
+  held: number;
+  due: number;
+  problems: number;
+  last_request_at: Date | null;
+};
+
+const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> => {
+  const { rows } = await sql<Counts>`
+    with people as (
+      select d.is_removed, d.held_at is not null and d.approved_at is null as is_held, d.due_at, d.problem,
+        ${personChange(now)} as change
+      from ${PERSON_TABLES} where d.client_id = ${client}),
+    groups_stated as (
+      select g.is_removed, g.due_at, g.problem, ${GROUP_CHANGE} as change from ${GROUP_TABLES} where g.client_id = ${client}),
+    both as (select due_at, problem from people union all select due_at, problem from groups_stated)
+    select (select count(*)::int from people where not is_removed) as people,
+      (select count(*)::int from groups_stated where not is_removed) as groups,
+      (select coalesce(json_object_agg(change, n), '{}') from (
+        select change, count(*)::int as n from people where change is not null group by change) counted) as changes,
+      (select coalesce(json_object_agg(change, n), '{}') from (
+        select change, count(*)::int as n from groups_stated where change is not null group by change) counted) as group_changes,
+      (select count(*)::int from people where is_held) as held,
+      (select count(*)::int from both where due_at is not null) as due,
+      (select count(*)::int from both where problem is not null) as problems,
+      (select max(received_at) from directory_requests where client_id = ${client}) as last_request_at`.execute(
+    kysely(em),
+  );
+  const [counts] = rows;
+  if (!counts) throw new Error('a query without a table has no row');
+  return counts;
+};
+
+/** Computes `extra` of all people by other attributes. */
+const mapAgain = async (tx: Em, client: number, attributes: Record<string, string>): Promise<void> => {
+  let after = '';
+  for (;;) {
+    const people = await kysely(tx)
+      .selectFrom('directory_people')
+      .select(['id', 'resource'])
+      .where('client_id', '=', client)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(BATCH)
+      .execute();
+    const last = people.at(-1);
+    if (!last) return;
+    after = last.id;
+    const mapped = people.map(({ id, resource }) => ({
+      id,
+      extra: personFacts(resource as Resource, attributes).extra,
+    }));
+    await sql`
+      update directory_people d set extra = mapped.extra
+      from json_to_recordset(${JSON.stringify(mapped)}::json) as mapped (id varchar, extra json)
+      where d.id = mapped.id`.execute(kysely(tx));
+  }
+};
+
+const forgetDue = async (tx: Em, client: number): Promise<void> => {
+  for (const table of ['directory_people', 'directory_groups'] as const)
+    await kysely(tx)
+      .updateTable(table)
+      .set({ due_at: null, problem: null })
+      .where('client_id', '=', client)
+      .where((row) => row.or([row('due_at', 'is not', null), row('problem', 'is not', null)]))
+      .execute();
+};
+
+/** Lets a worker apply everything that is not as the directory states it. */
+const markDue = async (tx: Em, client: number, now: Date): Promise<void> => {
+  await sql`
+    update directory_people set due_at = ${now}::timestamptz, problem = null where id in (
+      select d.id from ${PERSON_TABLES} where d.client_id = ${client} and ${personChange(now)} is not null)`.execute(
+    kysely(tx),
+  );
+  await sql`update directory_groups set due_at = ${now}::timestamptz, problem = null where client_id = ${client}`.execute(
+    kysely(tx),
+  );
+};
+
+type DueTable = 'directory_people' | 'directory_groups';
+
+/** Applies the row that is due first, unless another worker does. Returns whether there was one. */
+const applyNext = async (unit: UnitOfWork, table: DueTable): Promise<boolean> => {
+  let next: { id: string } | undefined;
+  try {
+    await unit.em.transactional(async (tx) => {
+      const row = await kysely(tx)
+        .selectFrom(table)
+        .select(['id', 'client_id', 'stated_by'])
+        .where('due_at', '<=', unit.clock.now())
+        .orderBy('due_at')
+        .limit(1)
+        .forUpdate()
+        .skipLocked()
+        .executeTakeFirst();
+      next = row;
+      if (!row) return;
+      const stated = kysely(tx).selectFrom('users').select(['id', 'email']).where('id', '=', row.stated_by);
+      const directory = actingFor(row.client_id, await stated.executeTakeFirstOrThrow());
+      const inner = { ...unit, em: tx };
+      if (table === 'directory_groups') await applyGroup(inner, directory, row.id);
+      else await applyPerson(inner, { ...directory, isApproved: true }, row.id);
+      await kysely(tx).updateTable(table).set({ due_at: null }).where('id', '=', row.id).execute();
+    });
+  } catch (error) {
+    if (next === undefined || !(error instanceof Problem) || error.status >= 500) throw error;
+    const problem = [error.message, ...Object.values(error.fields ?? {}).flat()].join(' ').slice(0, 500);
+    await kysely(unit.em)
+      .updateTable(table)
+      .set({ due_at: null, problem })
+      .where('id', '=', next.id)
+      .execute();
+  }
+  return next !== undefined;
+};

@@ -1,0 +1,140 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { DirectoryMode } from '../../../entities/directory.ts';
+import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Actor, serviceActor } from '../access/actor.ts';
+import { isProved } from '../clients/connection-lookup.ts';
+
+/** A directory that acts: its client, and the service account of its token with the rights of an admin of the client. */
+export type ActingDirectory = { client: number; actor: Actor };
+
+/** The directory that a service account of the client speaks for. It changes memberships and groups of this client alone. */
+export const actingFor = (
+  client: number,
+  { id, email, credential = null }: Pick<Actor, 'id' | 'email'> & Partial<Pick<Actor, 'credential'>>,
+): ActingDirectory => ({ client, actor: { ...serviceActor(client), id, email, credential } });
+
+export type DirectorySettings = { mode: DirectoryMode; attributes: Record<string, string> };
+
+const DEFAULTS: DirectorySettings = { mode: 'show', attributes: {} };
+
+/** The settings of a directory; of one that was never used or set, the defaults. */
+export const readSettings = async (em: Em, client: number): Promise<DirectorySettings> =>
+  (await kysely(em)
+    .selectFrom('directories')
+    .select(['mode', 'attributes'])
+    .where('client_id', '=', client)
+    .executeTakeFirst()) ?? DEFAULTS;
+
+/** Keeps the settings as they are until the transaction ends. */
+export const shareSettings = async (tx: Em, client: number): Promise<DirectorySettings> => {
+  const row = await kysely(tx)
+    .selectFrom('directories')
+    .select(['mode', 'attributes'])
+    .where('client_id', '=', client)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (row) return row;
+  await addDirectory(tx, client);
+  return shareSettings(tx, client);
+};
+
+/** Locks the settings of a directory against other changes, and against ends of memberships. */
+export const lockSettings = async (tx: Em, client: number): Promise<DirectorySettings> => {
+  await addDirectory(tx, client);
+  return kysely(tx)
+    .selectFrom('directories')
+    .select(['mode', 'attributes'])
+    .where('client_id', '=', client)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+};
+
+const addDirectory = (tx: Em, client: number) =>
+  sql`insert into directories (client_id) values (${client}) on conflict do nothing`.execute(kysely(tx));
+
+/**
+ * What would make the membership of a person as the directory states it:
+ * - `join`, `adopt`: they become a member; a member who was not of the directory becomes one of it
+ * - `invite`, `revoke`: about the invitation of a person whose address is of a domain that the client has not verified
+ * - `suspend`, `reactivate`, `update`, `remove`: about a membership
+ * - `forget`: about nothing but the row
+ */
+export const PERSON_CHANGES = [
+  'join',
+  'adopt',
+  'invite',
+  'update',
+  'reactivate',
+  'suspend',
+  'revoke',
+  'remove',
+  'forget',
+] as const;
+export type PersonChange = (typeof PERSON_CHANGES)[number];
+
+/** SQL: the tables of `personChange`: the row `d`, the account `u`, the membership `m`, the invitation `i`. */
+export const PERSON_TABLES = sql`directory_people d
+  left join users u on u.id = coalesce(d.user_id, (select known.id from users known where known.email = d.email))
+  left join memberships m on m.client_id = d.client_id and m.user_id = u.id
+  left join invitations i on i.id = d.invitation_id`;
+
+/** SQL: whether the client has verified the domain of the person's address. */
+const IS_OF_CLIENT = condition`exists (select from client_domains
+  where client_domains.client_id = d.client_id and client_domains.domain = split_part(d.email, '@', 2) and ${isProved})`;
+
+/** SQL: whether the person has an invitation that they can still accept. */
+const isInvited = (now: Date): Condition =>
+  condition`coalesce(i.status = 'pending' and i.expires_at > ${now}::timestamptz, false)`;
+
+/** SQL: whether the account has another name. The names of an account that was shared are the person's own. */
+const HAS_OTHER_NAME = condition`(not u.was_shared and (d.first_name <> '' or d.last_name <> '')
+  and (u.first_name, u.last_name) is distinct from (d.first_name, d.last_name))`;
+
+const HAS_OTHER_EXTRA = condition`exists (select from json_each(d.extra) as given
+  where (m.extra -> given.key)::text is distinct from given.value::text)`;
+
+/** SQL: a `PersonChange`, or null if nothing is to change. */
+export const personChange = (now: Date): RawBuilder<PersonChange | null> => sql<PersonChange | null>`
+  case
+    when d.is_removed then case
+      when d.user_id is not null then 'remove'
+      when ${isInvited(now)} then 'revoke'
+      else 'forget' end
+    when m.user_id is null then case
+      when not d.is_active then case when ${isInvited(now)} then 'revoke' end
+      when ${IS_OF_CLIENT} then 'join'
+      when not ${isInvited(now)} then 'invite' end
+    when d.is_active and not m.is_active_member then 'reactivate'
+    when not d.is_active and m.is_active_member then 'suspend'
+    when d.user_id is null then 'adopt'
+    when ${HAS_OTHER_NAME} or ${HAS_OTHER_EXTRA} then 'update'
+  end`;
+
+/** What would make a group as the directory states it. `adopt`: a group of the client has this name. */
+export const GROUP_CHANGES = ['create', 'adopt', 'update', 'remove', 'forget'] as const;
+export type GroupChange = (typeof GROUP_CHANGES)[number];
+
+/** SQL: the tables of `GROUP_CHANGE`: the row `g`, and the group `own` that it is or would become. */
+export const GROUP_TABLES = sql`directory_groups g
+  left join groups own on own.id = coalesce(g.group_id, (
+    select min(named.id) from groups named where named.client_id = g.client_id and lower(named.name) = lower(g.display_name)
+      and not exists (select from directory_groups other where other.group_id = named.id)))`;
+
+/** SQL: the people of the directory who should be in a group, and who are, by id of the account. */
+export const SHOULD_BE_IN = sql`select d.user_id from directory_members dm join directory_people d on d.id = dm.person_id
+  where dm.group_id = g.id and d.user_id is not null and not d.is_removed`;
+export const ARE_IN = sql`select gm.user_id from group_members gm
+  join directory_people d on d.client_id = g.client_id and d.user_id = gm.user_id where gm.group_id = own.id`;
+
+/** SQL: a `GroupChange` of the group itself, whoever its members are; null if there is none. */
+export const GROUP_STEP = sql<GroupChange | null>`
+  case
+    when g.is_removed then case when g.group_id is not null then 'remove' else 'forget' end
+    when own.id is null then 'create'
+    when g.group_id is null then 'adopt'
+    when own.name <> g.display_name then 'update'
+  end`;
+
+/** SQL: a `GroupChange`, or null if nothing is to change. */
+export const GROUP_CHANGE = sql<GroupChange | null>`coalesce(${GROUP_STEP}, case
+  when exists ((${SHOULD_BE_IN}) except (${ARE_IN})) or exists ((${ARE_IN}) except (${SHOULD_BE_IN})) then 'update' end)`;

@@ -1,0 +1,82 @@
+import type { RawBuilder } from 'kysely';
+import { sql } from 'kysely';
+import { isDuplicateOf } from '../../db/database-errors.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import type { Resource } from './attributes.ts';
+import type { Columns } from './filter.ts';
+import { filterCondition, parseFilter, sortExpression } from './filter.ts';
+import { ScimProblem } from './scim-problem.ts';
+
+/** A resource as it is stored, with what the service assigns. */
+export type StoredResource = {
+  id: string;
+  resource: Resource;
+  version: number;
+  created_at: Date;
+  modified_at: Date;
+};
+
+/** The requested part of a list. */
+export type ListQuery = {
+  filter?: string | undefined;
+  sortBy?: string | undefined;
+  sortOrder?: 'ascending' | 'descending' | undefined;
+  /** From 1. */
+  startIndex: number;
+  count: number;
+  /** Whether the ids of members, or of groups, are read. */
+  withRelated: boolean;
+};
+
+export type ListResult<T> = { total: number; items: T[] };
+
+/** Selects the rows of a list. `rows`: the tables and the conditions; `columns`: what is read of each. */
+export const readListed = async <T>(
+  em: Em,
+  { filter, sortBy, sortOrder, startIndex, count }: ListQuery,
+  known: Columns,
+  { alias, rows, columns }: { alias: string; rows: RawBuilder<unknown>; columns: RawBuilder<unknown> },
+): Promise<ListResult<T>> => {
+  const isMatch = filter === undefined ? sql`true` : filterCondition(known, parseFilter(filter));
+  const key = sql.ref(`${alias}.id`);
+  const order = sortBy === undefined ? sql.ref(`${alias}.created_at`) : sortExpression(known, sortBy);
+  const direction = sql.raw(sortOrder === 'descending' ? 'desc nulls last' : 'asc nulls last');
+  const counted = await sql<{
+    total: number;
+  }>`select count(*)::int as total from ${rows} and ${isMatch}`.execute(kysely(em));
+  const total = counted.rows[0]?.total ?? 0;
+  if (count === 0 || startIndex > total) return { total, items: [] };
+  const found = await sql<T>`
+    select ${columns} from ${rows} and ${isMatch}
+    order by ${order} ${direction}, ${key} limit ${count} offset ${startIndex - 1}`.execute(kysely(em));
+  return { total, items: found.rows };
+};
+
+/** What `If-Match` requires; null: nothing. */
+export type Precondition = ((version: number) => boolean) | null;
+
+/** @throws Problem `precondition-failed` */
+export const requireVersion = (isMet: Precondition, version: number): void => {
+  if (isMet !== null && !isMet(version)) throw new Problem('precondition-failed');
+};
+
+export const noSuchResource = (): Problem => notFound('resource in this directory');
+
+const UNIQUE: Readonly<Record<string, string>> = {
+  directory_people_user_name: 'userName: another user of this directory has this name.',
+  directory_people_email: 'emails: another user of this directory has this address.',
+  directory_groups_name: 'displayName: another group of this directory has this name.',
+};
+
+/** Two resources with the same name. */
+export const rethrowAsNotUnique = (error: unknown): never => {
+  for (const [constraint, detail] of Object.entries(UNIQUE))
+    if (isDuplicateOf(error, constraint)) throw new ScimProblem('uniqueness', detail);
+  if (error instanceof Problem && error.code === 'user-exists')
+    throw new ScimProblem(
+      'uniqueness',
+      'emails: this address is reserved for another account for some days.',
+    );
+  throw error;
+};
