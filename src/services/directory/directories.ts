@@ -235,7 +235,7 @@ const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> =>
       from ${PERSON_TABLES} where d.client_id = ${client}),
     groups_stated as (
       select g.is_removed, g.due_at, g.problem, ${GROUP_CHANGE} as change from ${GROUP_TABLES} where g.client_id = ${client}),
-    both as (select due_at, problem from people union all select due_at, problem from groups_stated)
+    everything as (select due_at, problem from people union all select due_at, problem from groups_stated)
     select (select count(*)::int from people where not is_removed) as people,
       (select count(*)::int from groups_stated where not is_removed) as groups,
       (select coalesce(json_object_agg(change, n), '{}') from (
@@ -243,8 +243,8 @@ const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> =>
       (select coalesce(json_object_agg(change, n), '{}') from (
         select change, count(*)::int as n from groups_stated where change is not null group by change) counted) as group_changes,
       (select count(*)::int from people where is_held) as held,
-      (select count(*)::int from both where due_at is not null) as due,
-      (select count(*)::int from both where problem is not null) as problems,
+      (select count(*)::int from everything where due_at is not null) as due,
+      (select count(*)::int from everything where problem is not null) as problems,
       (select max(received_at) from directory_requests where client_id = ${client}) as last_request_at`.execute(
     kysely(em),
   );
