@@ -1,5 +1,6 @@
 import {
   type Attribute,
+  COMMON_ATTRIBUTES,
   ENTERPRISE_ATTRIBUTES,
   ENTERPRISE_USER,
   GROUP,
@@ -70,8 +71,11 @@ const describe = ({ subAttributes, ...attribute }: Attribute): object => ({
   ...(subAttributes && { subAttributes: subAttributes.map(describe) }),
 });
 
+/** Directories look for it in the schemas, although it is common to all (RFC 7643, 3.1). */
+const STATED = COMMON_ATTRIBUTES.filter(({ name }) => name === 'externalId');
+
 export const schemas = (base: string) => [
-  schemaOf(base, USER, 'User', USER_ATTRIBUTES),
-  schemaOf(base, GROUP, 'Group', GROUP_ATTRIBUTES),
+  schemaOf(base, USER, 'User', [...STATED, ...USER_ATTRIBUTES]),
+  schemaOf(base, GROUP, 'Group', [...STATED, ...GROUP_ATTRIBUTES]),
   schemaOf(base, ENTERPRISE_USER, 'Enterprise User', ENTERPRISE_ATTRIBUTES),
 ];

@@ -33,7 +33,9 @@ export const errorBody = (problem: ReturnType<typeof prepareProblem>, error: unk
   return {
     schemas: [`${MESSAGES}:Error`],
     status: String(problem.status),
-    ...(problem.status === 400 && { scimType: 'invalidValue' }),
+    ...(problem.status === 400 && {
+      scimType: problem.code === 'malformed-body' ? 'invalidSyntax' : 'invalidValue',
+    }),
     ...(error instanceof ScimProblem && { scimType: error.scimType }),
     detail: fields.length > 0 && problem.code === 'invalid-input' ? fields.join(' ') : problem.message,
   };
@@ -100,9 +102,12 @@ export const versionOf = ({ version }: StoredResource): string => `W/"${version}
 
 const withMeta = (type: ResourceType, base: string, stored: StoredResource, more: Resource): Resource => {
   const { id, resource, created_at, modified_at } = stored;
-  const extensions = Object.keys(resource).filter((key) => /^urn:/i.test(key));
+  const extensions = [
+    ...Object.keys(type.extensions),
+    ...Object.keys(resource).filter((key) => /^urn:/i.test(key)),
+  ];
   return {
-    schemas: [type.core, ...extensions],
+    schemas: [...new Set([type.core, ...extensions])],
     id,
     ...resource,
     ...more,

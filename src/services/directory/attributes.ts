@@ -14,6 +14,7 @@ export type Attribute = {
   readonly mutability: 'readWrite' | 'readOnly' | 'writeOnly' | 'immutable';
   readonly returned: 'default' | 'always' | 'never';
   readonly uniqueness: 'none' | 'server';
+  readonly canonicalValues?: readonly string[];
   readonly subAttributes?: readonly Attribute[];
 };
 
@@ -34,10 +35,11 @@ const complex = (name: string, subAttributes: Attribute[], rest: Partial<Attribu
   attribute(name, 'complex', { subAttributes, ...rest });
 
 /** Elements with a value and a type, of which one may be the primary one. */
-const plural = (name: string, ...more: Attribute[]): Attribute =>
-  complex(name, [...texts('value', 'display', 'type'), attribute('primary', 'boolean'), ...more], {
-    multiValued: true,
-  });
+const plural = (name: string, types: readonly string[] = [], ...more: Attribute[]): Attribute => {
+  const type = attribute('type', 'string', types.length > 0 ? { canonicalValues: types } : {});
+  const common = [...texts('value', 'display'), type, attribute('primary', 'boolean')];
+  return complex(name, [...common, ...more], { multiValued: true });
+};
 
 export const USER = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -54,6 +56,8 @@ export const ENTERPRISE_ATTRIBUTES: readonly Attribute[] = [
   ]),
 ];
 
+const PLACES = ['work', 'home', 'other'];
+
 export const USER_ATTRIBUTES: readonly Attribute[] = [
   attribute('userName', 'string', { required: true, uniqueness: 'server' }),
   complex(
@@ -65,10 +69,14 @@ export const USER_ATTRIBUTES: readonly Attribute[] = [
   ...texts('title', 'userType', 'preferredLanguage', 'locale', 'timezone'),
   attribute('active', 'boolean'),
   attribute('password', 'string', { mutability: 'writeOnly', returned: 'never' }),
-  ...['emails', 'phoneNumbers', 'ims', 'photos', 'entitlements', 'roles', 'x509Certificates'].map((name) =>
-    plural(name),
+  plural('emails', PLACES),
+  plural('phoneNumbers', [...PLACES, 'mobile', 'fax', 'pager']),
+  ...['ims', 'photos', 'entitlements', 'roles', 'x509Certificates'].map((name) => plural(name)),
+  plural(
+    'addresses',
+    PLACES,
+    ...texts('formatted', 'streetAddress', 'locality', 'region', 'postalCode', 'country'),
   ),
-  plural('addresses', ...texts('formatted', 'streetAddress', 'locality', 'region', 'postalCode', 'country')),
   complex('groups', [...texts('value', 'display', 'type'), attribute('$ref', 'reference')], {
     multiValued: true,
     ...READ_ONLY,
@@ -84,7 +92,7 @@ export const GROUP_ATTRIBUTES: readonly Attribute[] = [
   ),
 ];
 
-const COMMON: readonly Attribute[] = [
+export const COMMON_ATTRIBUTES: readonly Attribute[] = [
   attribute('id', 'string', { caseExact: true, returned: 'always', ...READ_ONLY }),
   attribute('externalId', 'string', { caseExact: true }),
   complex(
@@ -112,14 +120,14 @@ export type ResourceType = {
 export const USER_TYPE: ResourceType = {
   name: 'User',
   core: USER,
-  attributes: [...COMMON, ...USER_ATTRIBUTES],
+  attributes: [...COMMON_ATTRIBUTES, ...USER_ATTRIBUTES],
   extensions: { [ENTERPRISE_USER]: ENTERPRISE_ATTRIBUTES },
 };
 
 export const GROUP_TYPE: ResourceType = {
   name: 'Group',
   core: GROUP,
-  attributes: [...COMMON, ...GROUP_ATTRIBUTES],
+  attributes: [...COMMON_ATTRIBUTES, ...GROUP_ATTRIBUTES],
   extensions: {},
 };
 
@@ -145,9 +153,8 @@ const WHOLE_URN = /^urn:[\w.:-]+$/i;
 export const findAttribute = (type: ResourceType, path: string): AttributePath | null => {
   const [, urn, ofUrn = '', urnSub] = URN_PATH.exec(path) ?? [];
   const [, plain = '', plainSub] = urn === undefined ? (PLAIN_PATH.exec(path) ?? []) : [];
-  const schema =
-    urn === undefined || urn.toLowerCase() === type.core.toLowerCase() ? null : schemaOf(type, urn);
   const name = ofUrn || plain;
+  const schema = urn === undefined ? schemaWithout(type, plain) : schemaNamed(type, urn);
   const known = schema === null ? type.attributes : type.extensions[schema];
   const attributeOf = known ? findByName(known, name) : attribute(name, 'string');
   const subName = urnSub ?? plainSub;
@@ -156,6 +163,15 @@ export const findAttribute = (type: ResourceType, path: string): AttributePath |
   const sub = attributeOf.subAttributes ? findByName(attributeOf.subAttributes, subName) : undefined;
   return sub ? { schema, attribute: attributeOf, sub } : null;
 };
+
+/** Directories name attributes of an extension without its URN, too. */
+const schemaWithout = (type: ResourceType, name: string): string | null =>
+  findByName(type.attributes, name)
+    ? null
+    : (Object.keys(type.extensions).find((urn) => findByName(type.extensions[urn], name)) ?? null);
+
+const schemaNamed = (type: ResourceType, urn: string): string | null =>
+  urn.toLowerCase() === type.core.toLowerCase() ? null : schemaOf(type, urn);
 
 /** The URN of an extension as its table writes it; others stay as they are. */
 const schemaOf = (type: ResourceType, urn: string): string =>
@@ -217,7 +233,8 @@ const setGiven = (into: Resource, name: string, value: unknown): void => {
 /** @throws ScimProblem `invalidValue` */
 export const readValue = (known: Attribute, value: unknown, path: string): unknown => {
   if (value === null || value === undefined) return undefined;
-  if (!known.multiValued) return readSingle(known, value, path);
+  if (!known.multiValued)
+    return readSingle(known, Array.isArray(value) && value.length === 1 ? value[0] : value, path);
   const elements = [value].flat().filter((element) => element !== null);
   if (elements.length > MAX_ELEMENTS)
     throw new ScimProblem('invalidValue', `${path} must have at most ${MAX_ELEMENTS} values.`);

@@ -18,7 +18,7 @@ export const parseFilter = (
     throw new ScimProblem(scimType, `The filter must have at most ${MAX_LENGTH} characters.`);
   if (!isStorableText(text)) throw new ScimProblem(scimType, 'The filter has characters that are no text.');
   try {
-    return parse(text);
+    return parse(withLiterals(text));
   } catch (error) {
     throw new ScimProblem(
       scimType,
@@ -26,6 +26,15 @@ export const parseFilter = (
     );
   }
 };
+
+const COMPARED = /"(?:[^"\\]|\\.)*"|\b(eq|ne|co|sw|ew|gt|ge|lt|le)\s+([^\s"()[\]]+)/gi;
+
+/** Directories also send values without quotes, and `TRUE`. */
+const withLiterals = (text: string): string =>
+  text.replaceAll(COMPARED, (all, op?: string, value = '') => {
+    if (op === undefined || /^-?\d+(\.\d+)?$/.test(value)) return all;
+    return `${op} ${/^(true|false|null)$/i.test(value) ? value.toLowerCase() : JSON.stringify(value)}`;
+  });
 
 /** How a table stores the attributes of its resources: columns for some, the document for the others. */
 export type Columns = {

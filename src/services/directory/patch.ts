@@ -64,13 +64,20 @@ const readOperation = (type: ResourceType, sent: unknown): Operation[] => {
     .flatMap(([key, inner]) => onPath(type, op, key, inner));
 };
 
+/** Microsoft Entra sends `[primary eq "True"]`. */
+const PRIMARY = /(\bprimary\s+(?:eq|ne)\s+)"(true|false)"/gi;
+
 /** Directories send them back as they got them. */
 const IGNORED = new Set(['schemas', 'id', 'meta']);
 
 const onPath = (type: ResourceType, op: Operation['op'], path: string, value: unknown): Operation[] => {
   const extension = Object.keys(type.extensions).find((urn) => urn.toLowerCase() === path.toLowerCase());
   if (extension !== undefined) return onExtension(type, op, extension, value);
-  const [, name = '', filter = '', subName] = PATH.exec(path) ?? [];
+  const [, name = '', sentFilter = '', subName] = PATH.exec(path) ?? [];
+  const filter = sentFilter.replace(
+    PRIMARY,
+    (_, comparison: string, value: string) => comparison + value.toLowerCase(),
+  );
   const found = findAttribute(type, subName === undefined ? name : `${name}.${subName}`);
   if (!found) throw new ScimProblem('invalidPath', `There is no attribute ${path}.`);
   const { schema, attribute, sub } = found;
