@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { DIRECTORY_MODES } from '../entities/directory.ts';
-import { GROUP_CHANGES, PERSON_CHANGES } from '../src/services/directory/directory-rows.ts';
+import { DIRECTORY_MODES, GROUP_CHANGES, PERSON_CHANGES } from '../src/services/directory/directory-rows.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Name, Text } from './schemas/fields.ts';
 import { ById, LongIdKey } from './schemas/keys.ts';

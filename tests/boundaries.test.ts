@@ -77,6 +77,7 @@ const ROOMS: Record<string, string[]> = {
     'users',
   ],
   sso: ['outbox', 'access', 'accounts', 'audit', 'policies', 'clients', 'auth', 'users', 'invitations'],
+  directory: ['outbox', 'access', 'accounts', 'audit', 'policies', 'clients', 'auth', 'users', 'invitations'],
   reminders: ['outbox', 'access', 'accounts', 'audit', 'clients', 'apps', 'users'],
   mail: [
     'outbox',
@@ -121,6 +122,7 @@ const PACKAGES: { name: RegExp; folders: RegExp }[] = [
     name: /^openid-client$/,
     folders: /^(src\/adapters\/identity-provider\/openid-connect\.ts|src\/demo\/openid-app\.ts|tests\/)/,
   },
+  { name: /^scim/, folders: /^(src\/lib\/scim\/|tests\/)/ },
   { name: /^oidc-provider$/, folders: /^(src\/http\/openid\/|tests\/)/ },
   {
     name: /^(@trpc\/.*|trpc-to-openapi)$/,

@@ -10,8 +10,16 @@ import { appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 const exporting = appSuite('users.export');
 
 const LISTS = [
-  ...['email_changes', 'memberships', 'app_grants', 'access_requests', 'invitations_received'],
-  ...['invitations_sent', 'mails', 'sessions', 'second_factors', 'external_identities', 'tokens'],
+  ...['email_changes', 'memberships', 'app_grants', 'access_requests', 'directory_people'],
+  ...[
+    'invitations_received',
+    'invitations_sent',
+    'mails',
+    'sessions',
+    'second_factors',
+    'external_identities',
+    'tokens',
+  ],
   ...[
     'saved_filters',
     'saved_filter_defaults',

@@ -82,6 +82,20 @@ const fillTables = async (app: TestApp): Promise<void> => {
   await addRows(app, 'view_as', { ...looked, actor_id, user_id: id, begun_at: now, ends_at: later });
   await addLogouts(app, SALES, PERSON, 1);
   await addRows(app, 'openid_consents', { user_id: id, app_id: SALES, claims: ['email'], created_at: now });
+  const stated = {
+    id: 'zephyrine-1',
+    client_id: 1,
+    user_id: id,
+    user_name: 'Zephyrine',
+    email: PERSON,
+    stated_by: 0,
+  };
+  const resource = { userName: 'Zephyrine' };
+  const times = { created_at: now, modified_at: now };
+  await addRows(app, 'directory_people', { ...stated, ...times, resource, is_active: true });
+  const path = `/Users?filter=userName eq "${PERSON}"`;
+  const received = { client_id: 1, received_at: now, method: 'GET', path, status: 200 };
+  await addRows(app, 'directory_requests', received);
   const stored = { key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') };
   await addRows(app, 'idempotent_responses', { ...common, ...stored });
   const keys = ['password', 'code', 'reset'].map((limit) => ({

@@ -1,6 +1,6 @@
 import { Problem } from '../../lib/problems.ts';
-import { isObject } from '../../services/directory/attributes.ts';
-import { ScimProblem } from '../../services/directory/scim-problem.ts';
+import { isObject } from '../../lib/scim/attributes.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 import { problemOfHttpError } from '../rest/problem-document.ts';
 import { MAX_BULK_OPERATIONS } from './discovery.ts';
 import { errorBody } from './messages.ts';

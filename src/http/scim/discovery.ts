@@ -10,7 +10,7 @@ import {
   USER,
   USER_ATTRIBUTES,
   USER_TYPE,
-} from '../../services/directory/attributes.ts';
+} from '../../lib/scim/attributes.ts';
 import { MAX_COUNT } from './messages.ts';
 
 /** What directories can ask about this service (RFC 7643, 5 to 7). */

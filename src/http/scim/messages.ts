@@ -8,10 +8,10 @@ import {
   type Resource,
   type ResourceType,
   USER_TYPE,
-} from '../../services/directory/attributes.ts';
+} from '../../lib/scim/attributes.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 import type { StoredGroup } from '../../services/directory/groups.ts';
 import type { StoredPerson } from '../../services/directory/people.ts';
-import { ScimProblem } from '../../services/directory/scim-problem.ts';
 import type { ListQuery, StoredResource } from '../../services/directory/stored.ts';
 import { prepareProblem } from '../rest/problem-document.ts';
 

@@ -1,9 +1,9 @@
-import { Problem } from '../../lib/problems.ts';
-import { GROUP_TYPE, type ResourceType, USER_TYPE } from '../../services/directory/attributes.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { GROUP_TYPE, type ResourceType, USER_TYPE } from '../../lib/scim/attributes.ts';
 import type { ActingDirectory } from '../../services/directory/directory-rows.ts';
 import type { StoredGroup } from '../../services/directory/groups.ts';
 import type { StoredPerson } from '../../services/directory/people.ts';
-import { noSuchResource, type Precondition, type StoredResource } from '../../services/directory/stored.ts';
+import type { Precondition, StoredResource } from '../../services/directory/stored.ts';
 import type { Services } from '../../services/index.ts';
 import {
   groupOf,
@@ -118,7 +118,7 @@ export const answerResource = async (services: Services, request: ResourceReques
     const location = locationOf(handler.type, base, created.stored);
     return { status: 201, headers: { location, etag: versionOf(created.stored) }, body: created.body };
   }
-  if (!isId(id)) throw noSuchResource();
+  if (!isId(id)) throw notFound('resource in this directory');
   const precondition = preconditionOf(request.ifMatch);
   switch (method) {
     case 'GET':

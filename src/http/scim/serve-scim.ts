@@ -1,12 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isServiceAddress } from '../../lib/email-address.ts';
-import { notFound, Problem, scopeRequired } from '../../lib/problems.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
 import { createTimeLimit } from '../../lib/time-limit.ts';
-import { DIRECTORY_SCOPE } from '../../services/access/action-scopes.ts';
-import type { Actor } from '../../services/access/actor.ts';
-import { hasScope } from '../../services/access/scope.ts';
-import { confirmActor } from '../../services/auth/authentication.ts';
-import { type ActingDirectory, actingFor } from '../../services/directory/directory-rows.ts';
+import type { ActingDirectory } from '../../services/directory/directory-rows.ts';
 import { readToken } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, lookUpCaller } from '../middleware/request-context.ts';
 import { problemOfHttpError } from '../rest/problem-document.ts';
@@ -58,41 +53,31 @@ const clientOf = (request: FastifyRequest): number | null => {
 
 /**
  * The directory that a request speaks for.
- * @throws Problem `unauthenticated`, `insufficient-scope` for callers who are no directory, `not-found` for the address of another client
+ * @throws Problem `unauthenticated`, and those of `speakFor`
  */
-const findDirectory = async (request: FastifyRequest, deps: ContextDeps) => {
+const findDirectory = async (request: FastifyRequest, deps: ContextDeps): Promise<ActingDirectory> => {
   const context = contextOf(request, deps);
   const actor = readToken(request) === null ? null : await lookUpCaller(request, deps);
   if (!actor) throw context.unauthenticated();
   request.state.userId = actor.id;
-  // A person's token has no scope for this, however wide it is.
-  if (
-    !isServiceAddress(actor.email) ||
-    actor.scope.actions === null ||
-    !hasScope(actor.scope, DIRECTORY_SCOPE)
-  )
-    throw scopeRequired(`${DIRECTORY_SCOPE}, of a service account`);
-  const client = clientOf(request);
-  if (client === null || actor.scope.only !== client) throw notFound('directory');
-  context.recordUse(actor, DIRECTORY_SCOPE, [DIRECTORY_SCOPE]);
-  return { actor, directory: actingFor(client, actor) };
+  const directory = context.openServices().directories.speakFor(actor, clientOf(request));
+  context.recordUse(actor, 'scim', ['scim']);
+  return directory;
 };
 
-/** Remembers a request of the directory of the path. Those of others are not its requests. */
+/** Remembers a request of the directory of the path. Those of other callers are not its requests. */
 const log = (request: FastifyRequest, deps: ContextDeps, error: unknown, answered?: number): void => {
-  const client = clientOf(request);
-  const caller = request.state.caller?.actor;
-  if (client === null || caller === undefined) return;
   const problem = error === null ? null : problemOfHttpError(error);
-  const record = (actor: Actor | null): void => {
-    if (actor?.scope.only !== client || !actor.scope.actions?.includes(DIRECTORY_SCOPE)) return;
-    const { directories } = contextOf(request, deps).openServices();
+  const record = (directory: ActingDirectory): void => {
+    const { client } = directory;
     const [, path = ''] = request.url.split(`/scim/v2/${client}`);
-    const { method } = request;
     const status = answered ?? problem?.status ?? 500;
-    directories.record({ client, method, path: decoded(path), status, error: problem?.message ?? null });
+    const received = { client, method: request.method, path: decoded(path), status };
+    contextOf(request, deps)
+      .openServices()
+      .directories.record({ ...received, error: problem?.message ?? null });
   };
-  void caller.then(record, () => {}); // the request itself has failed
+  findDirectory(request, deps).then(record, () => {}); // it is no request of a directory
 };
 
 const decoded = (path: string): string => {
@@ -108,12 +93,12 @@ const answerRequest = async (
   reply: FastifyReply,
   deps: ContextDeps,
 ): Promise<Answer> => {
-  const { actor, directory } = await findDirectory(request, deps);
+  const directory = await findDirectory(request, deps);
   const path = `/${paramsOf(request)['*'].replace(/\/$/, '')}`;
   const base = `${deps.baseUrl}/scim/v2/${directory.client}`;
   const { method, body } = request;
   const run = (one: Omit<Parameters<typeof answerResource>[1], 'base' | 'directory'>) =>
-    answerWithin(request, deps, actor, directory, { ...one, base });
+    answerWithin(request, deps, directory, { ...one, base });
   if (path === '/Bulk') {
     if (method !== 'POST') throw new Problem('method-not-allowed');
     return answerBulk(body, base, run);
@@ -136,16 +121,11 @@ const answerRequest = async (
 const answerWithin = (
   request: FastifyRequest,
   deps: ContextDeps,
-  actor: Actor,
   directory: ActingDirectory,
   one: Omit<Parameters<typeof answerResource>[1], 'directory'>,
 ): Promise<Answer> => {
   const limit = createTimeLimit(deps.timeLimitMs);
-  const services = contextOf(request, deps).openServices(async (tx) => {
-    await confirmActor(tx, actor);
-    // Last, because `confirmActor` may wait for a lock.
-    limit.requireTime();
-  });
+  const services = contextOf(request, deps).openServices(async () => limit.requireTime());
   return limit.run(() => answerResource(services, { ...one, directory }));
 };
 

@@ -1,4 +1,4 @@
-import { isStorableText } from '../../lib/json-value.ts';
+import { isStorableText } from '../json-value.ts';
 import { ScimProblem } from './scim-problem.ts';
 
 /** What SCIM resources consist of (RFC 7643): the tables that `/Schemas` shows, and by which requests are read. */

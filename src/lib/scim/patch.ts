@@ -10,7 +10,7 @@ import {
   readSingle,
   readValue,
 } from './attributes.ts';
-import { parseFilter } from './filter.ts';
+import { parseFilter } from './filters.ts';
 import { ScimProblem } from './scim-problem.ts';
 
 export const PATCH_MESSAGE = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';

@@ -1,4 +1,4 @@
-import { Problem } from '../../lib/problems.ts';
+import { Problem } from '../problems.ts';
 
 /** The reasons of RFC 7644, table 9. */
 export type ScimType =

@@ -163,6 +163,11 @@ const replaceRows = async (
     where ${isContact('default_from_email', addresses)} or ${isContact('support_email', addresses)}`);
   await run(sql`update fetched_packages set fetched_by = ${pseudonym} where ${isNamed('fetched_by')}`);
   await run(sql`update loaded_packages set loaded_by = ${pseudonym} where ${isNamed('loaded_by')}`);
+  await run(
+    sql`delete from directory_people where ${isNamed('email')} or addresses && ${[...addresses]}::text[]`,
+  );
+  await run(sql`delete from directory_requests
+    where exists (select from unnest(${[...addresses]}::text[]) address where strpos(lower(path), address) > 0)`);
   await run(sql`update access_view_uses set ip_address = '', user_agent = '' where ${isOwn()}`);
   // The parts of mails to others that are about the person.
   await run(sql`update outbox_mails set variables = variables - 'access_request' - 'look' - 'reminder'

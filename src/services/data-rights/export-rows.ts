@@ -115,6 +115,16 @@ export const EXPORT_PARTS = {
       .where(isSeen(person, 'apps.client_id')),
   ),
 
+  directory_people: part('d.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('directory_people as d')
+      .innerJoin('clients', 'clients.id', 'd.client_id')
+      .select(['d.id', 'clients.name as client', 'd.user_name', 'd.external_id', 'd.email', 'd.is_active'])
+      .select(['d.resource', 'd.created_at', 'd.modified_at'])
+      .where(condition`(d.user_id = ${person.id} or d.email = ${person.email})`)
+      .where(isSeen(person, 'd.client_id')),
+  ),
+
   invitations_received: part('invitations.id', ({ em, person, now }) =>
     invitations(em, now)
       .where(condition`(invitations.user_id = ${person.id} or invitations.email = ${person.email})`)

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { createGroups } from '../users/groups.ts';
 import { type ActingDirectory, GROUP_STEP, GROUP_TABLES, type GroupChange } from './directory-rows.ts';
 import { syncMembers } from './members.ts';
-import { ScimProblem } from './scim-problem.ts';
 
 /**
  * Makes a group of the client as the directory states it, in the transaction of `unit.em`.
@@ -14,11 +14,12 @@ import { ScimProblem } from './scim-problem.ts';
  */
 export const applyGroup = async (
   unit: UnitOfWork,
-  { client, actor }: ActingDirectory,
+  directory: ActingDirectory,
   id: string,
   people?: readonly string[],
 ): Promise<void> => {
   const { em: tx, clock, audit } = unit;
+  const { client, actor } = directory;
   const groups = createGroups(unit);
   const group = await lockGroup(tx, id);
   if (!group) return;
@@ -44,8 +45,7 @@ export const applyGroup = async (
     await groups.update(actor, client, ownId, { name }).catch(rethrowAsTaken);
   const isWhole = change === 'create' || change === 'adopt' || people === undefined;
   const extent = isWhole ? { group: id } : { group: id, people };
-  if (isWhole || people.length > 0)
-    await syncMembers({ tx, now: clock.now(), audit }, { client, actor }, extent);
+  if (isWhole || people.length > 0) await syncMembers({ tx, now: clock.now(), audit }, directory, extent);
   if (group.due_at !== null || group.problem !== null)
     await kysely(tx)
       .updateTable('directory_groups')

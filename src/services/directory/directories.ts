@@ -1,16 +1,19 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { CursorPageRequest } from '../../db/pagination.ts';
+import { isServiceAddress } from '../../lib/email-address.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
-import { invalid, Problem } from '../../lib/problems.ts';
+import { invalid, notFound, Problem, scopeRequired } from '../../lib/problems.ts';
+import { findAttribute, type Resource, USER_TYPE } from '../../lib/scim/attributes.ts';
+import { DIRECTORY_SCOPE } from '../access/action-scopes.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { type Changes, diffColumns, isEmpty, ofClient } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { applyGroup } from './apply-group.ts';
 import { applyPerson } from './apply-person.ts';
-import { findAttribute, type Resource, USER_TYPE } from './attributes.ts';
 import {
+  type ActingDirectory,
   ARE_IN,
   actingFor,
   type DirectorySettings,
@@ -167,6 +170,18 @@ export const createDirectories = (unit: UnitOfWork) => {
       }),
 
     record: (request: ReceivedRequest): void => directoryRequests.record(request),
+
+    /**
+     * The directory that a caller speaks for. A person's token has no scope for this, however wide it is.
+     * @throws Problem `insufficient-scope` for callers who are no directory, `not-found` for the address of another client
+     */
+    speakFor: (caller: Actor, client: number | null): ActingDirectory => {
+      const { actions, only } = caller.scope;
+      if (!isServiceAddress(caller.email) || !actions?.includes(DIRECTORY_SCOPE))
+        throw scopeRequired(`${DIRECTORY_SCOPE}, of a service account`);
+      if (client === null || only !== client) throw notFound('directory');
+      return actingFor(client, caller, caller);
+    },
 
     /** Applies some of what is due. Returns how many rows it has looked at. For any number of workers. */
     applyDue: async (): Promise<number> => {

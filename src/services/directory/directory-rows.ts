@@ -2,16 +2,34 @@ import { type RawBuilder, sql } from 'kysely';
 import type { DirectoryMode } from '../../../entities/directory.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, serviceActor } from '../access/actor.ts';
+import { confirmActor } from '../auth/authentication.ts';
 import { isProved } from '../clients/connection-lookup.ts';
 
-/** A directory that acts: its client, and the service account of its token with the rights of an admin of the client. */
-export type ActingDirectory = { client: number; actor: Actor };
+export { DIRECTORY_MODES } from '../../../entities/directory.ts';
+
+/**
+ * A directory that acts: its client, and the service account of its token with the rights of an admin of the client. `caller`: as the token
+ * was found; null: what it has stated earlier is applied.
+ */
+export type ActingDirectory = { client: number; actor: Actor; caller: Actor | null };
 
 /** The directory that a service account of the client speaks for. It changes memberships and groups of this client alone. */
 export const actingFor = (
   client: number,
-  { id, email, credential = null }: Pick<Actor, 'id' | 'email'> & Partial<Pick<Actor, 'credential'>>,
-): ActingDirectory => ({ client, actor: { ...serviceActor(client), id, email, credential } });
+  { id, email }: Pick<Actor, 'id' | 'email'>,
+  caller: Actor | null = null,
+): ActingDirectory => ({ client, caller, actor: { ...serviceActor(client), id, email } });
+
+/**
+ * Runs a change by a directory in a transaction, in which its token must still be valid before the commit.
+ * @throws Problem `unauthenticated`, `role-lost`
+ */
+export const changeAs = <T>(em: Em, { caller }: ActingDirectory, work: (tx: Em) => Promise<T>): Promise<T> =>
+  em.transactional(async (tx) => {
+    const result = await work(tx);
+    if (caller) await confirmActor(tx, caller);
+    return result;
+  });
 
 export type DirectorySettings = { mode: DirectoryMode; attributes: Record<string, string> };
 

@@ -1,40 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Filter, parse } from 'scim2-parse-filter';
+import type { Filter } from 'scim2-parse-filter';
 import { type Condition, condition } from '../../db/kysely.ts';
-import { isStorableText } from '../../lib/json-value.ts';
+import {
+  type Attribute,
+  type AttributePath,
+  findAttribute,
+  type ResourceType,
+} from '../../lib/scim/attributes.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 import { readInstant } from '../../lib/typed-text.ts';
-import { type Attribute, type AttributePath, findAttribute, type ResourceType } from './attributes.ts';
-import { ScimProblem } from './scim-problem.ts';
 
-const MAX_LENGTH = 2_000;
 const MAX_CONDITIONS = 50;
-
-/** @throws ScimProblem `invalidFilter`, or what a filter in a path is refused with */
-export const parseFilter = (
-  text: string,
-  scimType: 'invalidFilter' | 'invalidPath' = 'invalidFilter',
-): Filter => {
-  if (text.length > MAX_LENGTH)
-    throw new ScimProblem(scimType, `The filter must have at most ${MAX_LENGTH} characters.`);
-  if (!isStorableText(text)) throw new ScimProblem(scimType, 'The filter has characters that are no text.');
-  try {
-    return parse(withLiterals(text));
-  } catch (error) {
-    throw new ScimProblem(
-      scimType,
-      `The filter cannot be read: ${error instanceof Error ? error.message : ''}`,
-    );
-  }
-};
-
-const COMPARED = /"(?:[^"\\]|\\.)*"|\b(eq|ne|co|sw|ew|gt|ge|lt|le)\s+([^\s"()[\]]+)/gi;
-
-/** Directories also send values without quotes, and `TRUE`. */
-const withLiterals = (text: string): string =>
-  text.replaceAll(COMPARED, (all, op?: string, value = '') => {
-    if (op === undefined || /^-?\d+(\.\d+)?$/.test(value)) return all;
-    return `${op} ${/^(true|false|null)$/i.test(value) ? value.toLowerCase() : JSON.stringify(value)}`;
-  });
 
 /** How a table stores the attributes of its resources: columns for some, the document for the others. */
 export type Columns = {

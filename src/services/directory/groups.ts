@@ -2,14 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
+import { GROUP_TYPE, isObject, type Resource, readResource } from '../../lib/scim/attributes.ts';
+import {
+  type MemberStep,
+  patchResource,
+  readMembers,
+  readOperations,
+  splitMembers,
+} from '../../lib/scim/patch.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { applyGroup } from './apply-group.ts';
-import { GROUP_TYPE, isObject, type Resource, readResource } from './attributes.ts';
-import { type ActingDirectory, shareSettings } from './directory-rows.ts';
-import type { Columns } from './filter.ts';
-import { type MemberStep, patchResource, readMembers, readOperations, splitMembers } from './patch.ts';
+import { type ActingDirectory, changeAs, shareSettings } from './directory-rows.ts';
+import type { Columns } from './filter-sql.ts';
 import { keyOf } from './person-facts.ts';
-import { ScimProblem } from './scim-problem.ts';
 import {
   type ListQuery,
   type ListResult,
@@ -42,26 +48,24 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
     withMembers: boolean,
     edit: (resource: Resource) => Edit,
   ): Promise<StoredGroup> =>
-    em
-      .transactional(async (tx) => {
-        const { mode } = await shareSettings(tx, directory.client);
-        const before = await lockGroup(tx, directory, id);
-        requireVersion(precondition, before.version);
-        const { resource, steps } = edit(before.resource);
-        const facts = groupFacts(resource);
-        const people = await changeMembers(tx, directory, id, steps);
-        const isChanged = JSON.stringify(facts.resource) !== JSON.stringify(before.resource);
-        if (isChanged || people.length > 0)
-          await kysely(tx)
-            .updateTable('directory_groups')
-            .set({ ...columnsOf(facts), version: sql<number>`version + 1`, modified_at: clock.now() })
-            .set({ stated_by: directory.actor.id })
-            .where('id', '=', id)
-            .execute();
-        if (mode === 'apply') await apply(tx, directory, id, people);
-        return readGroup(tx, directory.client, id, withMembers);
-      })
-      .catch(rethrowAsNotUnique);
+    changeAs(em, directory, async (tx) => {
+      const { mode } = await shareSettings(tx, directory.client);
+      const before = await lockGroup(tx, directory, id);
+      requireVersion(precondition, before.version);
+      const { resource, steps } = edit(before.resource);
+      const facts = groupFacts(resource);
+      const people = await changeMembers(tx, directory, id, steps);
+      const isChanged = JSON.stringify(facts.resource) !== JSON.stringify(before.resource);
+      if (isChanged || people.length > 0)
+        await kysely(tx)
+          .updateTable('directory_groups')
+          .set({ ...columnsOf(facts), version: sql<number>`version + 1`, modified_at: clock.now() })
+          .set({ stated_by: directory.actor.id })
+          .where('id', '=', id)
+          .execute();
+      if (mode === 'apply') await apply(tx, directory, id, people);
+      return readGroup(tx, directory.client, id, withMembers);
+    }).catch(rethrowAsNotUnique);
 
   return {
     list: ({ client }: ActingDirectory, query: ListQuery): Promise<ListResult<StoredGroup>> =>
@@ -77,25 +81,23 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
 
     /** @throws ScimProblem `invalidValue`, `uniqueness` */
     create: (directory: ActingDirectory, body: unknown): Promise<StoredGroup> =>
-      em
-        .transactional(async (tx) => {
-          const { client, actor } = directory;
-          const { mode } = await shareSettings(tx, client);
-          const { resource, members } = readGroupBody(body);
-          const facts = groupFacts(resource);
-          const known = await takeRemoved(tx, client, facts.display_name);
-          const id = randomUUID();
-          const now = clock.now();
-          const made = { client_id: client, stated_by: actor.id, created_at: now, modified_at: now };
-          await kysely(tx)
-            .insertInto('directory_groups')
-            .values({ id, ...columnsOf(facts), ...made, ...known })
-            .execute();
-          await changeMembers(tx, directory, id, [{ kind: 'add', ids: members }]);
-          if (mode === 'apply') await apply(tx, directory, id);
-          return readGroup(tx, client, id, true);
-        })
-        .catch(rethrowAsNotUnique),
+      changeAs(em, directory, async (tx) => {
+        const { client, actor } = directory;
+        const { mode } = await shareSettings(tx, client);
+        const { resource, members } = readGroupBody(body);
+        const facts = groupFacts(resource);
+        const known = await takeRemoved(tx, client, facts.display_name);
+        const id = randomUUID();
+        const now = clock.now();
+        const made = { client_id: client, stated_by: actor.id, created_at: now, modified_at: now };
+        await kysely(tx)
+          .insertInto('directory_groups')
+          .values({ id, ...columnsOf(facts), ...made, ...known })
+          .execute();
+        await changeMembers(tx, directory, id, [{ kind: 'add', ids: members }]);
+        if (mode === 'apply') await apply(tx, directory, id);
+        return readGroup(tx, client, id, true);
+      }).catch(rethrowAsNotUnique),
 
     /** @throws Problem `not-found`, `precondition-failed`, ScimProblem `invalidValue`, `uniqueness` */
     replace: (
@@ -125,7 +127,7 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
 
     /** @throws Problem `not-found`, `precondition-failed` */
     remove: (directory: ActingDirectory, id: string, precondition: Precondition): Promise<void> =>
-      em.transactional(async (tx) => {
+      changeAs(em, directory, async (tx) => {
         const { mode } = await shareSettings(tx, directory.client);
         const { version } = await lockGroup(tx, directory, id);
         requireVersion(precondition, version);

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
+import { type Resource, readResource, USER_TYPE } from '../../lib/scim/attributes.ts';
+import { patchResource, readOperations } from '../../lib/scim/patch.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { applyPerson } from './apply-person.ts';
-import { type Resource, readResource, USER_TYPE } from './attributes.ts';
-import { type ActingDirectory, shareSettings } from './directory-rows.ts';
+import { type ActingDirectory, changeAs, shareSettings } from './directory-rows.ts';
 import { holdEnding } from './endings.ts';
-import type { Columns } from './filter.ts';
-import { patchResource, readOperations } from './patch.ts';
+import type { Columns } from './filter-sql.ts';
 import { type PersonFacts, personFacts } from './person-facts.ts';
 import {
   type ListQuery,
@@ -31,16 +31,12 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
   const { em, clock, audit } = unit;
 
   /** Runs a change, and remembers if the end of a membership was held. */
-  const run = async <T>(
-    { client }: ActingDirectory,
-    id: string,
-    work: (tx: Em) => Promise<T>,
-  ): Promise<T> => {
+  const run = async <T>(directory: ActingDirectory, id: string, work: (tx: Em) => Promise<T>): Promise<T> => {
     try {
-      return await em.transactional(work).catch(rethrowAsNotUnique);
+      return await changeAs(em, directory, work).catch(rethrowAsNotUnique);
     } catch (error) {
       if (error instanceof Problem && error.code === 'held-for-approval')
-        await em.transactional((tx) => holdEnding({ tx, now: clock.now(), audit }, client, id));
+        await em.transactional((tx) => holdEnding({ tx, now: clock.now(), audit }, directory.client, id));
       throw error;
     }
   };

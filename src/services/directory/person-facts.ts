@@ -1,7 +1,7 @@
 import { NewEmail, normalizeEmail } from '../../lib/email-address.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
-import { isObject, type Resource, USER_TYPE, valueAt } from './attributes.ts';
-import { ScimProblem } from './scim-problem.ts';
+import { isObject, type Resource, USER_TYPE, valueAt } from '../../lib/scim/attributes.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 
 const MAX_NAME = 150;
 export const MAX_KEY = 255;

@@ -3,10 +3,11 @@ import { sql } from 'kysely';
 import { isDuplicateOf } from '../../db/database-errors.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import type { Resource } from './attributes.ts';
-import type { Columns } from './filter.ts';
-import { filterCondition, parseFilter, sortExpression } from './filter.ts';
-import { ScimProblem } from './scim-problem.ts';
+import type { Resource } from '../../lib/scim/attributes.ts';
+import { parseFilter } from '../../lib/scim/filters.ts';
+import { ScimProblem } from '../../lib/scim/scim-problem.ts';
+import type { Columns } from './filter-sql.ts';
+import { filterCondition, sortExpression } from './filter-sql.ts';
 
 /** A resource as it is stored, with what the service assigns. */
 export type StoredResource = {
