@@ -53,6 +53,7 @@ export const DirectoryPerson = defineEntity({
       'directory_people (client_id, lower(user_name)) where not is_removed',
     ),
     uniqueIndex('directory_people_email', 'directory_people (client_id, email) where not is_removed'),
+    index('directory_people_removed', 'directory_people (client_id, email) where is_removed'),
     index('directory_people_addresses', 'directory_people using gin (addresses)'),
     index('directory_people_due', 'directory_people (due_at) where due_at is not null'),
     index('directory_people_held', 'directory_people (client_id) where held_at is not null'),

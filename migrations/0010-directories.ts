@@ -56,6 +56,9 @@ export class Directories extends Migration {
     this.addSql(
       'create unique index directory_people_email on directory_people (client_id, email) where not is_removed',
     );
+    this.addSql(
+      'create index directory_people_removed on directory_people (client_id, email) where is_removed',
+    );
     this.addSql('create index directory_people_addresses on directory_people using gin (addresses)');
     this.addSql('create index directory_people_due on directory_people (due_at) where due_at is not null');
     this.addSql(

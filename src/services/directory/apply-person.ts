@@ -15,8 +15,11 @@ import { type ActingDirectory, personChange } from './directory-rows.ts';
 import { requireEndingAllowed } from './endings.ts';
 import { syncMembers } from './members.ts';
 
-/** `isApproved`: an admin has seen what is applied, so that no end of a membership is held. */
-type Applying = ActingDirectory & { isApproved?: boolean };
+/**
+ * `isApproved`: an admin has seen what is applied, so that no end of a membership is held. `isNew`: this transaction has added the row, which
+ * is in no group yet.
+ */
+type Applying = ActingDirectory & { isApproved?: boolean; isNew?: boolean };
 
 /** A directory speaks for the client: it changes members whatever their roles there are, and nothing outside of the client. */
 const ANY_MEMBER = (): void => {};
@@ -29,7 +32,9 @@ export const applyPerson = async (unit: UnitOfWork, directory: Applying, id: str
   const { em: tx, clock, audit } = unit;
   const now = clock.now();
   const transaction: Transaction = { tx, now, audit };
-  const person = await lockPerson(tx, id, now);
+  const person = await (directory.isNew
+    ? personRow(tx, id, now).executeTakeFirst()
+    : lockPerson(tx, id, now));
   if (!person) return;
   switch (person.change) {
     case 'join':
@@ -59,7 +64,7 @@ export const applyPerson = async (unit: UnitOfWork, directory: Applying, id: str
     return;
   }
   await followAddress(transaction, directory, person);
-  if (person.change !== null) await syncMembers(transaction, directory, { people: [id] });
+  if (person.change !== null && !directory.isNew) await syncMembers(transaction, directory, { people: [id] });
   await settle(tx, person);
 };
 

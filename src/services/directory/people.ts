@@ -41,7 +41,7 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
     }
   };
 
-  const apply = (tx: Em, directory: ActingDirectory, id: string) =>
+  const apply = (tx: Em, directory: Parameters<typeof applyPerson>[1], id: string) =>
     applyPerson({ ...unit, em: tx }, directory, id);
 
   /** Changes the resource, if it differs. */
@@ -87,7 +87,7 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
           .insertInto('directory_people')
           .values({ id, ...columnsOf(facts), ...made, ...known })
           .execute();
-        if (mode === 'apply') await apply(tx, directory, id);
+        if (mode === 'apply') await apply(tx, { ...directory, isNew: true }, id);
         return readPerson(tx, client, id);
       });
     },

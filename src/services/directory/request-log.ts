@@ -71,10 +71,11 @@ const write = async (em: Em, requests: readonly object[]): Promise<void> => {
       as sent (client, received_at, method, path, status, error, n)
     where exists (select from clients where clients.id = sent.client) order by n`.execute(kysely(em));
   await sql`
-    delete from directory_requests old using (
-      select distinct client from json_to_recordset(${json}::json) as sent (client int)) written
-    where old.client_id = written.client and old.id <= (
-      select id from directory_requests kept where kept.client_id = written.client order by id desc offset ${MAX_KEPT} limit 1)`.execute(
+    with old as materialized (
+      select client, (select id from directory_requests kept where kept.client_id = client order by id desc
+        offset ${MAX_KEPT} limit 1) as last
+      from (select distinct client from json_to_recordset(${json}::json) as sent (client int)) written)
+    delete from directory_requests using old where client_id = old.client and id <= old.last`.execute(
     kysely(em),
   );
 };

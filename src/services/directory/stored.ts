@@ -43,15 +43,15 @@ export const readListed = async <T>(
   const key = sql.ref(`${alias}.id`);
   const order = sortBy === undefined ? sql.ref(`${alias}.created_at`) : sortExpression(known, sortBy);
   const direction = sql.raw(sortOrder === 'descending' ? 'desc nulls last' : 'asc nulls last');
+  const found = await sql<T & { total: number }>`
+    select ${columns}, count(*) over ()::int as total from ${rows} and ${isMatch}
+    order by ${order} ${direction}, ${key} limit ${count} offset ${startIndex - 1}`.execute(kysely(em));
+  const [first] = found.rows;
+  if (first) return { total: first.total, items: found.rows };
   const counted = await sql<{
     total: number;
   }>`select count(*)::int as total from ${rows} and ${isMatch}`.execute(kysely(em));
-  const total = counted.rows[0]?.total ?? 0;
-  if (count === 0 || startIndex > total) return { total, items: [] };
-  const found = await sql<T>`
-    select ${columns} from ${rows} and ${isMatch}
-    order by ${order} ${direction}, ${key} limit ${count} offset ${startIndex - 1}`.execute(kysely(em));
-  return { total, items: found.rows };
+  return { total: counted.rows[0]?.total ?? 0, items: [] };
 };
 
 /** What `If-Match` requires; null: nothing. */
