@@ -109,7 +109,7 @@ export const directoryRouter = router({
   update: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/directory/', {
     summary: 'Change the directory of a client',
     description:
-      'With the mode `apply`, what the directory has stated takes effect: in the background at first, then with each of its requests. `attributes` replaces the mapping of attributes to `extra`.',
+      'With the mode `apply`, what the directory has stated takes effect: in the background at first, then with each of its requests. Set again, it applies what differs by now. `attributes` replaces the mapping of attributes to `extra`.',
     problems: ['reauthentication-required'],
     example: { mode: 'apply' },
   })
@@ -121,16 +121,19 @@ export const directoryRouter = router({
 
   listPeople: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/people/', {
     summary: 'List people who are not as a directory states them',
-    description: '`change=held`: people whose membership may end only after an approval.',
+    description:
+      '`change=held`: people whose membership may end only after an approval. `change=problem`: those for whom the change failed.',
   })
-    .input(ById.extend({ ...changeFields, change: z.enum([...PERSON_CHANGES, 'held']).optional() }))
+    .input(
+      ById.extend({ ...changeFields, change: z.enum([...PERSON_CHANGES, 'held', 'problem']).optional() }),
+    )
     .output(z.array(PersonChangeOutput))
     .query(({ ctx, input: { id, ...query } }) => ctx.services.directories.listPeople(ctx.actor, id, query)),
 
   listGroups: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/groups/', {
     summary: 'List groups that are not as a directory states them',
   })
-    .input(ById.extend({ ...changeFields, change: z.enum(GROUP_CHANGES).optional() }))
+    .input(ById.extend({ ...changeFields, change: z.enum([...GROUP_CHANGES, 'problem']).optional() }))
     .output(z.array(GroupChangeOutput))
     .query(({ ctx, input: { id, ...query } }) => ctx.services.directories.listGroups(ctx.actor, id, query)),
 

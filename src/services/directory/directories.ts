@@ -74,7 +74,8 @@ export const createDirectories = (unit: UnitOfWork) => {
     },
 
     /**
-     * Changes the settings. With the mode `apply`, everything that the directory has stated is applied, in the background.
+     * Changes the settings. With the mode `apply`, also if it is set already, everything that the directory has stated is applied, in the
+     * background.
      * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `attributes`
      */
     update: (actor: Actor, client: number, changes: SettingsChange) =>
@@ -93,7 +94,7 @@ export const createDirectories = (unit: UnitOfWork) => {
         const isMapped = canonicalJson(attributes) !== canonicalJson(before.attributes);
         if (isMapped) await mapAgain(tx, client, attributes);
         if (mode === 'show') await forgetDue(tx, client);
-        else if (isMapped || before.mode === 'show') await markDue(tx, client, now);
+        else if (isMapped || changes.mode === 'apply') await markDue(tx, client, now);
         const details = diffColumns(before, { mode, attributes }, ['mode', 'attributes']);
         if (!isEmpty(details)) await record(tx, actor, row, { action: 'directory.update', details });
         return read(tx, client);
@@ -111,7 +112,7 @@ export const createDirectories = (unit: UnitOfWork) => {
           select d.id, ${personChange(clock.now())} as change, d.user_name, d.email, d.first_name, d.last_name,
             d.held_at, d.approved_at, d.problem, d.due_at
           from ${PERSON_TABLES} where d.client_id = ${client} and d.id > ${cursor}) listed
-        where case when ${change}::text = 'held' then held_at is not null
+        where case ${change}::text when 'held' then held_at is not null when 'problem' then problem is not null
           else (change is not null or held_at is not null or problem is not null)
             and change is not distinct from coalesce(${change}::text, change) end
         order by id limit ${limit}`.execute(kysely(em));
@@ -128,8 +129,9 @@ export const createDirectories = (unit: UnitOfWork) => {
             (select count(*)::int from ((${SHOULD_BE_IN}) except (${ARE_IN})) missing) as added,
             (select count(*)::int from ((${ARE_IN}) except (${SHOULD_BE_IN})) extra) as removed
           from ${GROUP_TABLES} where g.client_id = ${client} and g.id > ${cursor}) listed
-        where (change is not null or problem is not null)
-          and change is not distinct from coalesce(${change}::text, change)
+        where case ${change}::text when 'problem' then problem is not null
+          else (change is not null or problem is not null)
+            and change is not distinct from coalesce(${change}::text, change) end
         order by id limit ${limit}`.execute(kysely(em));
       return rows;
     },
