@@ -12,9 +12,9 @@ import {
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { App } from '../apps/app-of.ts';
+import { DisclosureButton } from '../components/disclosure-button.tsx';
 import { NamedSwitch } from '../components/flag-field.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -123,17 +123,9 @@ const Advanced = ({ form, openid }: FieldsProps & { openid: OpenidApp | undefine
   );
   return (
     <div>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-expanded={isOpen}
-        onClick={toggle}
-        leftSection={
-          isOpen ? <IconChevronDown size={16} aria-hidden /> : <IconChevronRight size={16} aria-hidden />
-        }
-      >
+      <DisclosureButton isOpen={isOpen} onToggle={toggle}>
         Advanced
-      </Button>
+      </DisclosureButton>
       <Collapse expanded={isOpen} keepMounted={false}>
         {isOpen && (
           <Stack pt="sm">
