@@ -1,11 +1,13 @@
 import { Group, Menu, Stack } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { DirectoryTab } from '../directory/directory-tab.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { SignInTab } from '../sso/sign-in-tab.tsx';
@@ -30,6 +32,9 @@ export const ClientScreen = () => {
   const navigate = route.useNavigate();
   const { roles } = useSession();
   const { tab: asked = 'texts' } = route.useSearch();
+  // Its state is not read before it is opened.
+  const [hasOpenedDirectory, setHasOpenedDirectory] = useState(asked === 'directory');
+  if (asked === 'directory' && !hasOpenedDirectory) setHasOpenedDirectory(true);
   const props = { client, isReadOnly: !mayDo(roles, 'configure', id) };
   const tabs: ScreenTab<Tab>[] = [
     { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
@@ -66,7 +71,15 @@ export const ClientScreen = () => {
     },
   ];
   if (!props.isReadOnly)
-    tabs.push({ value: 'webhooks', label: 'Webhooks', panel: <WebhooksTab client={id} /> });
+    tabs.push(
+      {
+        value: 'directory',
+        label: 'Directory',
+        isKept: hasOpenedDirectory,
+        panel: <DirectoryTab client={id} isShown={asked === 'directory'} />,
+      },
+      { value: 'webhooks', label: 'Webhooks', panel: <WebhooksTab client={id} /> },
+    );
   const close: ScreenTab<Tab> = {
     value: 'close',
     label: 'Close or remove',

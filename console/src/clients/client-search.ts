@@ -4,6 +4,7 @@ const TABS = [
   'texts',
   'passwords',
   'sign-in',
+  'directory',
   'reminders',
   'roles',
   'data',

@@ -7,8 +7,16 @@ export type Refreshed = {
   [Noun in keyof Outputs & string]: Noun | `${Noun}.${keyof Outputs[Noun] & string}`;
 }[keyof Outputs & string];
 
-/** Queries that show people and their access. */
-const PEOPLE = ['users', 'memberships', 'access', 'grants', 'groups', 'dataPermissions'] as const;
+/** Queries that show people and their access, and where a directory states others. */
+const PEOPLE = [
+  'users',
+  'memberships',
+  'access',
+  'grants',
+  'groups',
+  'dataPermissions',
+  'directory',
+] as const;
 /** Sessions, and the permissions of the user. */
 const SESSIONS = ['sessions.current', 'sessions.list', 'sessions.listByUser'] as const;
 /** Queries that show who has joined or left. */
@@ -23,7 +31,7 @@ const APPS = [
   'accessViews',
   'attention',
 ] as const;
-const INVITATIONS = ['invitations', 'mail.list', 'mail.timeline', 'attention'] as const;
+const INVITATIONS = ['invitations', 'mail.list', 'mail.timeline', 'attention', 'directory'] as const;
 const ADDRESSES = ['users', 'profile', 'mail.list', 'mail.timeline'] as const;
 const FACTORS = [...SESSIONS, 'mfa', 'users'] as const;
 
@@ -34,7 +42,8 @@ const BY_NOUN: Record<string, readonly Refreshed[]> = {
   app: ['apps', 'attention'],
   client: ['clients', 'sites', 'apps', 'access', 'dataPermissions'],
   connection: ['sso', 'users'],
-  domain: ['domains'],
+  directory: ['directory'],
+  domain: ['domains', 'directory'],
   grant: PEOPLE,
   group: PEOPLE,
   identity: ['users', 'sso'],
@@ -66,6 +75,7 @@ const OTHERS: Partial<Record<EventType, readonly Refreshed[]>> = {
   'client.factor_policy_changed': ['clients', 'mfa', 'users', 'sessions.current'],
   'client.reminders_changed': ['reminders'],
   'client.removed': [...MEMBERS, 'clients', 'sites', 'apps', 'invitations', 'webhooks'],
+  'directory.held': ['directory', 'mail.list', 'mail.timeline'],
   'invitation.accepted': [...INVITATIONS, ...PEOPLE],
   'invitation.link_copied': [],
   'login.failed': [],
@@ -104,4 +114,4 @@ export const REFRESHABLE = new Set<Refreshed>([
 export const READ_ONCE: readonly Refreshed[] = ['mail.get', 'users.preview'];
 
 /** Counts over much data are refreshed less often. */
-export const PACES_MS: Partial<Record<Refreshed, number>> = { attention: 30_000 };
+export const PACES_MS: Partial<Record<Refreshed, number>> = { attention: 30_000, directory: 5_000 };

@@ -1,0 +1,158 @@
+import { Button, Stack, Text, Title } from '@mantine/core';
+import { isProblem } from '@steward/client';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { ActionDialog } from '../components/action-dialog.tsx';
+import { DateText, timeText } from '../components/date-text.tsx';
+import { Notice } from '../components/notice.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { notify } from '../components/toasts.ts';
+import type { Column } from '../components/virtual-table.tsx';
+import { PERSON_COLUMNS, useDirectoryPeople } from './change-list.tsx';
+import { peopleText } from './change-words.ts';
+import { type Directory, type PersonRow, useDirectoryRefresh } from './use-directory.ts';
+
+/** As long as an approval is valid. */
+const DAY_MS = 86_400_000;
+
+type Props = { directory: Directory };
+
+/** The people whose memberships a directory wants to end, which waits for an approval. */
+export const HeldPeople = ({ directory }: Props) => {
+  const { client, held } = directory;
+  const people = useDirectoryPeople(client, 'held');
+  const approved = people.data?.pages.flat().find(isApproved)?.approved_at;
+  if (held > 0) return <Held directory={directory} people={people} />;
+  if (!approved) return null;
+  return (
+    <Notice>
+      Approved: the directory ends the memberships that were held when it tries again, until{' '}
+      {timeText(new Date(approved.getTime() + DAY_MS))}.
+    </Notice>
+  );
+};
+
+const isApproved = ({ approved_at: at }: PersonRow): boolean =>
+  at !== null && at.getTime() > Date.now() - DAY_MS;
+
+const Held = ({
+  directory: { client, held },
+  people,
+}: Props & { people: ReturnType<typeof useDirectoryPeople> }) => {
+  /** What was shown when the question was opened. */
+  const [asked, setAsked] = useState<number | null>(null);
+  const { approve, state, hasChanged, reset, prompt } = useApproval(client, () => setAsked(null));
+  const whose = whoseText(held);
+  return (
+    <Stack
+      className="card"
+      component="section"
+      aria-labelledby="directory-held"
+      bd="2px solid var(--mantine-color-error)"
+    >
+      <Title order={2} size="h3" id="directory-held" c="var(--mantine-color-error)">
+        The directory wants to end {whose}
+      </Title>
+      <Text maw="48rem">
+        Steward holds this, because it may be a mistake. Within a day, a directory may end ten memberships, or
+        a fifth of all if that is more, and never that of the last admin. Until you approve, these people stay
+        members.
+      </Text>
+      <PagedTable
+        label="People whose memberships are held"
+        columns={COLUMNS}
+        pages={people}
+        keyOf={({ id }) => id}
+        empty={null}
+      />
+      {hasChanged && (
+        <Text role="alert" c="var(--mantine-color-error)">
+          The list has changed since you saw it, so nothing was approved. Look at it again.
+        </Text>
+      )}
+      <Text maw="48rem">
+        If it is a mistake, do not approve. Correct in the directory who belongs to this client: people whom
+        it sends again as active leave this list.
+      </Text>
+      <div>
+        <Button
+          color="red"
+          onClick={() => {
+            reset();
+            setAsked(held);
+          }}
+        >
+          Approve…
+        </Button>
+      </div>
+      <ActionDialog
+        isOpen={asked !== null}
+        title={`Let the directory end ${whoseText(asked ?? held)}?`}
+        action="Approve"
+        isDanger
+        run={() => asked !== null && approve(asked)}
+        state={state}
+        onClose={() => setAsked(null)}
+      >
+        <Text>
+          They lose all access to this client when the directory tries again, which most do within an hour.
+          The approval is valid for a day.
+        </Text>
+      </ActionDialog>
+      {prompt}
+    </Stack>
+  );
+};
+
+const whoseText = (count: number): string =>
+  `${count === 1 ? 'the membership' : 'the memberships'} of ${peopleText(count)}`;
+
+const useApproval = (client: number, onDone: () => void) => {
+  const refresh = useDirectoryRefresh();
+  const { onError, prompt } = usePasswordConfirmation();
+  const mutation = useMutation(
+    trpc.directory.approve.mutationOptions({
+      onSuccess: (_, { held }) => {
+        refresh();
+        onDone();
+        notify(`Approved that the directory ends ${whoseText(held)}.`);
+      },
+      onError: (error, input) => {
+        onError(error, () => mutation.mutate(input));
+        if (!isProblem(error, 'precondition-failed')) return;
+        refresh();
+        onDone();
+      },
+    }),
+  );
+  const hasChanged = isProblem(mutation.error, 'precondition-failed');
+  return {
+    approve: (held: number) => mutation.mutate({ id: client, held }),
+    state: {
+      isPending: mutation.isPending,
+      error: hasChanged ? null : withoutConfirmation(mutation.error),
+    },
+    hasChanged,
+    reset: mutation.reset,
+    prompt,
+  };
+};
+
+const COLUMNS: Column<PersonRow>[] = [
+  ...PERSON_COLUMNS,
+  { heading: 'Held since', width: '9.5rem', cell: ({ held_at: date }) => <DateText date={date} none="–" /> },
+  {
+    heading: 'State',
+    width: '9.5rem',
+    onPhone: 'corner',
+    cell: (person) =>
+      isApproved(person) ? (
+        <StatusText label="Approved" color="green" />
+      ) : (
+        <StatusText label="Held" color="yellow" />
+      ),
+  },
+];
