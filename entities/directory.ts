@@ -111,7 +111,7 @@ export const DirectoryGroup = defineEntity({
   properties: {
     id: key().primary(),
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
-    displayName: p.string().length(100),
+    displayName: p.string().length(255),
     ...stated(),
     /** Null until it is applied. */
     group: () => p.manyToOne(Group).nullable().deleteRule('cascade').updateRule('no action'),

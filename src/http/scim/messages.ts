@@ -24,8 +24,11 @@ const MESSAGES = 'urn:ietf:params:scim:api:messages:2.0';
 export const MAX_COUNT = 200;
 
 /** Sends a failure in the form of SCIM. */
-export const sendScimError = (reply: FastifyReply, error: unknown): FastifyReply =>
-  reply.type(SCIM_JSON).send(errorBody(prepareProblem(reply, error), error));
+export const sendScimError = (reply: FastifyReply, error: unknown): FastifyReply => {
+  const problem = prepareProblem(reply, error);
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
+  return reply.type(SCIM_JSON).send(errorBody(problem, error));
+};
 
 /** @param problem what the failure is for callers */
 export const errorBody = (problem: ReturnType<typeof prepareProblem>, error: unknown) => {
@@ -102,12 +105,9 @@ export const versionOf = ({ version }: StoredResource): string => `W/"${version}
 
 const withMeta = (type: ResourceType, base: string, stored: StoredResource, more: Resource): Resource => {
   const { id, resource, created_at, modified_at } = stored;
-  const extensions = [
-    ...Object.keys(type.extensions),
-    ...Object.keys(resource).filter((key) => /^urn:/i.test(key)),
-  ];
+  const extensions = Object.keys(resource).filter((key) => /^urn:/i.test(key));
   return {
-    schemas: [...new Set([type.core, ...extensions])],
+    schemas: [type.core, ...extensions],
     id,
     ...resource,
     ...more,

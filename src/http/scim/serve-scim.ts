@@ -17,7 +17,7 @@ type Params = { client: string; '*': string };
 /** Serves directories (SCIM 2.0, RFC 7644): below an address for each client, its users and groups. */
 export const serveScim = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   await app.register(async (scim) => {
-    scim.addContentTypeParser(SCIM_JSON, { parseAs: 'string' }, scim.getDefaultJsonParser('error', 'error'));
+    readBodies(scim);
     scim.setErrorHandler((error, request, reply) => {
       log(request, deps, error);
       return sendScimError(reply, error);
@@ -44,11 +44,25 @@ export const serveScim = async (app: FastifyInstance, deps: ContextDeps): Promis
   });
 };
 
+/** Directories also name the type of a body that they do not send. */
+const readBodies = (scim: FastifyInstance): void => {
+  const parse = scim.getDefaultJsonParser('error', 'error');
+  scim.removeAllContentTypeParsers();
+  scim.addContentTypeParser([SCIM_JSON, 'application/json'], { parseAs: 'string' }, (request, body, done) =>
+    body === '' ? done(null, undefined) : parse(request, String(body), done),
+  );
+};
+
 const paramsOf = (request: FastifyRequest): Params => request.params as Params; // of the route
 
 const clientOf = (request: FastifyRequest): number | null => {
   const { client } = paramsOf(request);
   return /^\d{1,9}$/.test(client) ? Number(client) : null;
+};
+
+const NO_TOKEN = {
+  detail:
+    'The token is missing, invalid or expired. Make one in Steward, in the tab Directory of the client.',
 };
 
 /**
@@ -58,7 +72,7 @@ const clientOf = (request: FastifyRequest): number | null => {
 const findDirectory = async (request: FastifyRequest, deps: ContextDeps): Promise<ActingDirectory> => {
   const context = contextOf(request, deps);
   const actor = readToken(request) === null ? null : await lookUpCaller(request, deps);
-  if (!actor) throw context.unauthenticated();
+  if (!actor) throw new Problem('unauthenticated', NO_TOKEN);
   request.state.userId = actor.id;
   const directory = context.openServices().directories.speakFor(actor, clientOf(request));
   context.recordUse(actor, 'scim', ['scim']);

@@ -239,8 +239,13 @@ export const readValue = (known: Attribute, value: unknown, path: string): unkno
   if (elements.length > MAX_ELEMENTS)
     throw new ScimProblem('invalidValue', `${path} must have at most ${MAX_ELEMENTS} values.`);
   const read = elements.map((element, index) => readSingle(known, element, `${path}[${index}]`));
-  return read.length === 0 ? undefined : withOnePrimary(read);
+  const meaningful = read.filter((element) => element !== undefined && !isEmptyElement(element));
+  return meaningful.length === 0 ? undefined : withOnePrimary(meaningful);
 };
+
+/** An element without a value: only its kind is left. */
+const isEmptyElement = (element: unknown): boolean =>
+  isObject(element) && Object.keys(element).every((name) => name === 'type' || name === 'primary');
 
 /** The last one that is stated as the primary one (RFC 7644, 3.5.2). */
 const withOnePrimary = (elements: unknown[]): unknown[] => {

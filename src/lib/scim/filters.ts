@@ -24,9 +24,10 @@ export const parseFilter = (
 
 const COMPARED = /"(?:[^"\\]|\\.)*"|\b(eq|ne|co|sw|ew|gt|ge|lt|le)\s+([^\s"()[\]]+)/gi;
 
-/** Directories also send values without quotes, and `TRUE`. */
+/** Directories also send values without quotes, and `TRUE`. Within quotes, the parser takes a backslash for itself. */
 const withLiterals = (text: string): string =>
   text.replaceAll(COMPARED, (all, op?: string, value = '') => {
-    if (op === undefined || /^-?\d+(\.\d+)?$/.test(value)) return all;
+    if (op === undefined) return all.replaceAll(/\\\\(?!")/g, '\\');
+    if (/^-?\d+(\.\d+)?$/.test(value)) return all;
     return `${op} ${/^(true|false|null)$/i.test(value) ? value.toLowerCase() : JSON.stringify(value)}`;
   });

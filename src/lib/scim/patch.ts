@@ -42,7 +42,8 @@ const PATH = /^((?:urn:[\w.:-]+:)?[A-Za-z$][\w$-]*)(\[.*\])?(?:\.([A-Za-z$][\w$-
  * @throws ScimProblem `invalidSyntax`, `invalidPath`, `invalidValue`, `mutability`, `noTarget`
  */
 export const readOperations = (type: ResourceType, body: unknown): Operation[] => {
-  const sent = isObject(body) ? body.Operations : undefined;
+  const [, sent] =
+    Object.entries(isObject(body) ? body : {}).find(([key]) => /^operations$/i.test(key)) ?? [];
   if (!Array.isArray(sent) || sent.length === 0 || sent.length > MAX_OPERATIONS)
     throw new ScimProblem('invalidSyntax', `Operations must be a list of 1 to ${MAX_OPERATIONS} operations.`);
   return sent.flatMap((each: unknown) => readOperation(type, each));
@@ -118,21 +119,25 @@ export const patchResource = (
   resource: Resource,
   operations: readonly Operation[],
 ): Resource => {
-  const steps = operations.map(({ op, schema, attribute, sub, filter, value }) => {
-    if (filter !== '') parseFilter(filter.slice(1, -1), 'invalidPath');
-    const prefix = schema === null ? '' : `${schema}:`;
-    const path = `${prefix}${attribute.name}${filter}${sub ? `.${sub.name}` : ''}`;
-    return op === 'remove' ? { op, path } : { op, path, value };
-  });
+  // The library's types of resources and operations are narrower than what directories send.
+  const patched = operations.reduce<unknown>((current, operation) => applyStep(current, operation), resource);
+  return readResource(type, patched);
+};
+
+const OPTIONS = { mutateDocument: false, treatMissingAsAdd: true };
+
+const applyStep = (resource: unknown, { op, schema, attribute, sub, filter, value }: Operation): unknown => {
+  if (filter !== '') parseFilter(filter.slice(1, -1), 'invalidPath');
+  const prefix = schema === null ? '' : `${schema}:`;
+  const path = `${prefix}${attribute.name}${filter}${sub ? `.${sub.name}` : ''}`;
+  const step = op === 'remove' ? { op, path } : { op, path, value };
   try {
-    const options = { mutateDocument: false, treatMissingAsAdd: true };
-    // The library's type of a resource has attributes that the service assigns.
-    const patched: unknown = scimPatch(resource as never, steps as never, options);
-    return readResource(type, patched);
+    return scimPatch(resource as never, [step] as never, OPTIONS);
   } catch (error) {
-    if (error instanceof ScimError)
-      throw new ScimProblem(error.scimCode === 'noTarget' ? 'noTarget' : 'invalidPath', error.message);
-    throw error;
+    if (!(error instanceof ScimError)) throw error;
+    // What is not there need not be removed.
+    if (op === 'remove') return resource;
+    throw new ScimProblem(error.scimCode === 'noTarget' ? 'noTarget' : 'invalidPath', error.message);
   }
 };
 

@@ -8,7 +8,7 @@ import { inviteToClient } from '../invitations/invite.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
-import { requestAddress } from '../users/email-changes.ts';
+import { deleteRequests, requestAddress } from '../users/email-changes.ts';
 import { endMembership } from '../users/memberships.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type ActingDirectory, personChange } from './directory-rows.ts';
@@ -89,6 +89,12 @@ const personRow = (tx: Em, id: string, now: Date) =>
     .select(['d.id', 'd.email', 'd.first_name', 'd.last_name', 'd.extra', 'd.is_active', 'd.is_removed'])
     .select(['d.user_id', 'd.invitation_id', 'd.due_at', 'd.problem', 'd.held_at', 'd.approved_at'])
     .select(['u.id as account_id', 'u.email as account_email', 'u.was_shared', 'm.extra as member_extra'])
+    .select(
+      sql<string | null>`(select c.new_email from email_changes c
+        where c.user_id = u.id and c.changed_at is null and c.requested_by = d.stated_by limit 1)`.as(
+        'asked_email',
+      ),
+    )
     .select(['u.first_name as account_first_name', 'u.last_name as account_last_name'])
     .select(personChange(now).as('change'))
     .where('d.id', '=', id);
@@ -180,20 +186,13 @@ const endAccess = async (
 /** Another address of a member is confirmed by a mail to it, as if an admin had asked for it. */
 const followAddress = async (transaction: Transaction, { actor }: ActingDirectory, person: Person) => {
   const { tx } = transaction;
-  const { email, account_id: userId, account_email: present } = person;
-  if (person.user_id === null || userId === null || present === null || present === email) return;
-  if (person.was_shared !== false) return;
-  const asked = await kysely(tx)
-    .selectFrom('email_changes')
-    .select('id')
-    .where('user_id', '=', userId)
-    .where('new_email', '=', email)
-    .where('changed_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  if (asked) return;
+  const { email, account_id: userId, account_email: present, asked_email: asked } = person;
+  if (person.user_id === null || userId === null || present === null) return;
+  const wanted = present === email ? null : email;
+  if (wanted === asked || (wanted !== null && person.was_shared !== false)) return;
   const { user } = await lockUser(tx, actor, present, ANY_MEMBER);
-  await requestAddress(transaction, actor, { user, to: email, ipAddress: null });
+  if (wanted !== null) await requestAddress(transaction, actor, { user, to: wanted, ipAddress: null });
+  else await deleteRequests(tx, userId).execute();
 };
 
 /** Nothing of the person waits any more. */

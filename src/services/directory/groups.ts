@@ -30,7 +30,7 @@ import {
 /** `members`: null if they were not asked for. */
 export type StoredGroup = StoredResource & { members: { value: string; display: string }[] | null };
 
-const MAX_NAME = 100;
+const MAX_NAME = 255;
 
 type Edit = { resource: Resource; steps: MemberStep[] };
 
@@ -266,6 +266,7 @@ const COLUMNS: Columns = {
     id: sql`g.id`,
     externalid: sql`g.external_id`,
     displayname: sql`g.display_name`,
+    'meta.resourcetype': sql`'Group'`,
     'meta.created': sql`g.created_at`,
     'meta.lastmodified': sql`g.modified_at`,
   },

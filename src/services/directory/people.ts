@@ -181,6 +181,7 @@ const COLUMNS: Columns = {
     externalid: sql`d.external_id`,
     username: sql`d.user_name`,
     active: sql`d.is_active`,
+    'meta.resourcetype': sql`'User'`,
     'meta.created': sql`d.created_at`,
     'meta.lastmodified': sql`d.modified_at`,
   },

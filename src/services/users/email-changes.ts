@@ -203,7 +203,7 @@ export const rethrowAsTaken =
   };
 
 /** Deletes the unconfirmed changes of a user, which invalidates their links. */
-const deleteRequests = (tx: Em, userId: number) =>
+export const deleteRequests = (tx: Em, userId: number) =>
   kysely(tx)
     .deleteFrom('email_changes as change')
     .where('change.user_id', '=', userId)

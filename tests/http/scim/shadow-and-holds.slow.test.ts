@@ -240,7 +240,9 @@ callers('are only service accounts of the client with the scope scim, at each pa
 callers('cannot do anything else with the scope scim', async ({ app }) => {
   const directory = await connectDirectory(app);
 
-  const response = await app.send('GET /jb/users/', { headers: { authorization: `Bearer ${directory.token}` } });
+  const response = await app.send('GET /jb/users/', {
+    headers: { authorization: `Bearer ${directory.token}` },
+  });
 
   assert.is(response.statusCode, 403);
 });
