@@ -32,7 +32,16 @@ const AttentionInvitation = Output('AttentionInvitation', {
 /** Part of the filter for admins of a single client. */
 const OnlyClient = z.int().optional();
 
+const HeldDirectory = Output('HeldDirectory', {
+  client: z.int(),
+  client_name: z.string(),
+  /** People whose membership may end only after an approval. */
+  people: z.int(),
+});
+
 const AttentionOutput = Output('Attention', {
+  /** The directories that wait for an approval. */
+  held_directories: z.array(HeldDirectory),
   /** Failed mails; with the filter for `mail.list`. */
   failed_mails: Section(MailOutput, { status: z.literal('failed') }),
   /** Pending invitations that expire within three days; with the filter for `invitations.search`. */

@@ -29,6 +29,8 @@ const DirectoryOutput = Output('Directory', {
   group_changes: z.record(z.string(), Count).meta({ examples: [{ create: 7 }] }),
   /** People whose membership may end only after an approval. */
   held: Count,
+  /** The memberships that would be suspended or ended. */
+  ends: Count,
   /** What is being applied in the background. */
   due: Count,
   /** What could not be applied. */
@@ -82,6 +84,7 @@ const MAX_ATTRIBUTES = 50;
 
 const Settings = z.object({
   mode: Mode.optional(),
+  ends: z.int().min(0).optional(),
   attributes: z
     .record(Key, Name(200))
     .refine(
@@ -110,8 +113,8 @@ export const directoryRouter = router({
     summary: 'Change the directory of a client',
     description:
       'With the mode `apply`, what the directory has stated takes effect: in the background at first, then with each of its requests. Set again, it applies what differs by now. `attributes` replaces the mapping of attributes to `extra`.',
-    problems: ['reauthentication-required'],
-    example: { mode: 'apply' },
+    problems: ['reauthentication-required', 'precondition-failed'],
+    example: { mode: 'apply', ends: 3 },
   })
     .input(ById.extend(Settings.shape))
     .output(DirectoryOutput)

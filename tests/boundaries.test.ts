@@ -111,7 +111,7 @@ const ROOMS: Record<string, string[]> = {
   removals: ['access', 'accounts', 'audit', 'attributes', 'usage', 'users'],
   'data-rights': ['access', 'idempotency', 'accounts', 'audit', 'auth', 'usage', 'invitations', 'mail'],
   backups: [],
-  attention: ['access', 'apps', 'users', 'invitations', 'mail'],
+  attention: ['access', 'apps', 'users', 'invitations', 'directory', 'mail'],
 };
 
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */

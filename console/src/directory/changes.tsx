@@ -129,7 +129,7 @@ type ApplyProps = Props & { counts: readonly ChangeCount[]; label: string };
 
 const Apply = ({ directory, counts, label }: ApplyProps) => {
   const [isAsking, { open, close }] = useDisclosure();
-  const { setMode, state, reset, prompt } = useModeChange(directory.client, close);
+  const { apply, state, reset, prompt } = useModeChange(directory.client, close);
   const refresh = useDirectoryRefresh();
   const endings = new Set(counts.filter((count) => count.isEnding).map((count) => count.of));
   return (
@@ -149,7 +149,7 @@ const Apply = ({ directory, counts, label }: ApplyProps) => {
         title="Apply the changes?"
         action="Apply"
         isDanger={endings.size > 0}
-        run={() => setMode('apply')}
+        run={() => apply(directory)}
         state={state}
         onClose={close}
       >
@@ -186,7 +186,7 @@ const Apply = ({ directory, counts, label }: ApplyProps) => {
 
 const OnlyShow = ({ directory }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
-  const { setMode, state, reset, prompt } = useModeChange(directory.client, close);
+  const { onlyShow, state, reset, prompt } = useModeChange(directory.client, close);
   return (
     <>
       <Button
@@ -202,7 +202,7 @@ const OnlyShow = ({ directory }: Props) => {
         isOpen={isAsking}
         title="Only show changes?"
         action="Only show"
-        run={() => setMode('show')}
+        run={onlyShow}
         state={state}
         onClose={close}
       >

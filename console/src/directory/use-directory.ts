@@ -56,11 +56,16 @@ export const useModeChange = (client: number, onDone: () => void) => {
         refresh();
         onDone();
       },
-      onError: (error, input) => onError(error, () => update.mutate(input)),
+      onError: (error, input) => {
+        onError(error, () => update.mutate(input));
+        refresh();
+      },
     }),
   );
   return {
-    setMode: (mode: Directory['mode']) => update.mutate({ id: client, mode }),
+    /** Not if by now it would end more memberships than was shown. */
+    apply: ({ ends }: Directory) => update.mutate({ id: client, mode: 'apply', ends }),
+    onlyShow: () => update.mutate({ id: client, mode: 'show' }),
     state: { isPending: update.isPending, error: withoutConfirmation(update.error) },
     reset: update.reset,
     prompt,

@@ -8,6 +8,7 @@ import {
   IconMoon,
   IconSparkles,
   IconTool,
+  IconUsersMinus,
 } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createLink, Link } from '@tanstack/react-router';
@@ -58,6 +59,23 @@ type Topic = {
 };
 
 const topicsOf = (attention: Attention): Topic[] => [
+  ...attention.held_directories.map(({ client, client_name, people }) => ({
+    count: people,
+    title: `${people === 1 ? 'membership' : 'memberships'} that the directory of ${client_name} wants to end`,
+    icon: IconUsersMinus,
+    isUrgent: true,
+    names: [],
+    action: (
+      <ReviewLink
+        to="/clients/$id"
+        params={{ id: String(client) }}
+        search={{ tab: 'directory' }}
+        aria-label={`Review the directory of ${client_name}`}
+      >
+        Review
+      </ReviewLink>
+    ),
+  })),
   {
     count: attention.failed_mails.count,
     title: wordsOf(attention.failed_mails, 'failed mail'),

@@ -2,6 +2,7 @@ import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS, midnightBefore } from '../../lib/clock.ts';
 import { type Actor, canViewAll, soleClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
+import { createDirectories } from '../directory/directories.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -38,7 +39,9 @@ export const createAttention = (unit: UnitOfWork) => ({
     });
     const mails = createMails(unit);
     const invitations = createInvitations(unit);
+    const directories = createDirectories(unit);
     return allOf({
+      held_directories: directories.listHeld(actor),
       failed_mails: section(failed, (page) => mails.list(actor, failed, page)),
       expiring_invitations: section(expiring, (page) => invitations.search(actor, expiring, page)),
       unused_apps: section(unused, (page) => apps.list(actor, unused, page)),

@@ -7,6 +7,7 @@ import { invalid, notFound, Problem, scopeRequired } from '../../lib/problems.ts
 import { findAttribute, type Resource, USER_TYPE } from '../../lib/scim/attributes.ts';
 import { DIRECTORY_SCOPE } from '../access/action-scopes.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
+import { isAllowedIn } from '../access/visibility.ts';
 import { type Changes, diffColumns, isEmpty, ofClient } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -20,6 +21,8 @@ import {
   GROUP_CHANGE,
   GROUP_TABLES,
   type GroupChange,
+  isApproved,
+  isHeld,
   lockSettings,
   PERSON_TABLES,
   type PersonChange,
@@ -38,6 +41,8 @@ const STEP = 20;
 type SettingsChange = {
   mode?: DirectorySettings['mode'] | undefined;
   attributes?: Record<string, string> | undefined;
+  /** The memberships that may be suspended or ended: not more than the caller has seen. */
+  ends?: number | undefined;
 };
 
 export type ChangeQuery = { change?: string | undefined; cursor?: string | undefined; limit: number };
@@ -76,7 +81,7 @@ export const createDirectories = (unit: UnitOfWork) => {
     /**
      * Changes the settings. With the mode `apply`, also if it is set already, everything that the directory has stated is applied, in the
      * background.
-     * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `attributes`
+     * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `precondition-failed`, `invalid-input` on `attributes`
      */
     update: (actor: Actor, client: number, changes: SettingsChange) =>
       em.transactional(async (tx) => {
@@ -91,10 +96,12 @@ export const createDirectories = (unit: UnitOfWork) => {
           .set({ mode, attributes: sql`${JSON.stringify(attributes)}::json` })
           .where('client_id', '=', client)
           .execute();
-        const isMapped = canonicalJson(attributes) !== canonicalJson(before.attributes);
-        if (isMapped) await mapAgain(tx, client, attributes);
+        if (canonicalJson(attributes) !== canonicalJson(before.attributes))
+          await mapAgain(tx, client, attributes);
         if (mode === 'show') await forgetDue(tx, client);
-        else if (isMapped || changes.mode === 'apply') await markDue(tx, client, now);
+        else await markDue(tx, client, now, { isWhole: changes.mode === 'apply' });
+        if (changes.ends !== undefined && (await readCounts(tx, client, now)).ends > changes.ends)
+          throw new Problem('precondition-failed');
         const details = diffColumns(before, { mode, attributes }, ['mode', 'attributes']);
         if (!isEmpty(details)) await record(tx, actor, row, { action: 'directory.update', details });
         return read(tx, client);
@@ -107,13 +114,14 @@ export const createDirectories = (unit: UnitOfWork) => {
     listPeople: async (actor: Actor, client: number, query: ChangeQuery): Promise<PersonChangeRow[]> => {
       await readManagedClient(em, actor, client, 'configure');
       const { change = null, cursor = '', limit } = query;
+      const now = clock.now();
       const { rows } = await sql<PersonChangeRow>`
         select * from (
-          select d.id, ${personChange(clock.now())} as change, d.user_name, d.email, d.first_name, d.last_name,
-            d.held_at, d.approved_at, d.problem, d.due_at
+          select d.id, ${personChange(now)} as change, d.user_name, d.email, d.first_name, d.last_name,
+            d.held_at, d.approved_at, d.problem, d.due_at, ${isHeld(now)} as is_held, ${isApproved(now)} as is_approved
           from ${PERSON_TABLES} where d.client_id = ${client} and d.id > ${cursor}) listed
-        where case ${change}::text when 'held' then held_at is not null when 'problem' then problem is not null
-          else (change is not null or held_at is not null or problem is not null)
+        where case ${change}::text when 'held' then is_held or is_approved when 'problem' then problem is not null
+          else (change is not null or is_held or is_approved or problem is not null)
             and change is not distinct from coalesce(${change}::text, change) end
         order by id limit ${limit}`.execute(kysely(em));
       return rows;
@@ -158,18 +166,30 @@ export const createDirectories = (unit: UnitOfWork) => {
         requireConfirmedSession(actor, now);
         await lockSettings(tx, client);
         const approved = await kysely(tx)
-          .updateTable('directory_people')
+          .updateTable('directory_people as d')
           .set({ approved_at: now })
-          .where('client_id', '=', client)
-          .where('held_at', 'is not', null)
-          .where('approved_at', 'is', null)
-          .returning('id')
+          .where('d.client_id', '=', client)
+          .where(isHeld(now))
+          .returning('d.id')
           .execute();
         if (approved.length !== held) throw new Problem('precondition-failed');
         if (held > 0)
           await record(tx, actor, row, { action: 'directory.approve', details: { people: held } });
         return read(tx, client);
       }),
+
+    /** The clients whose directories wait for an approval, of those that the actor configures. */
+    listHeld: async (actor: Actor): Promise<HeldRow[]> =>
+      kysely(em)
+        .selectFrom('directory_people as d')
+        .innerJoin('clients', 'clients.id', 'd.client_id')
+        .select(['clients.id as client', 'clients.name as client_name'])
+        .select(({ fn }) => fn.countAll<number>().as('people'))
+        .where(isHeld(clock.now()))
+        .where(isAllowedIn(sql`d.client_id`, actor, 'configure'))
+        .groupBy('clients.id')
+        .orderBy('clients.id')
+        .execute(),
 
     record: (request: ReceivedRequest): void => directoryRequests.record(request),
 
@@ -196,6 +216,8 @@ export const createDirectories = (unit: UnitOfWork) => {
     },
   };
 };
+
+type HeldRow = { client: number; client_name: string; people: number };
 
 type PersonChangeRow = {
   id: string;
@@ -239,6 +261,7 @@ type Counts = {
   changes: Partial<Record<PersonChange, number>>;
   group_changes: Partial<Record<GroupChange, number>>;
   held: number;
+  ends: number;
   due: number;
   problems: number;
   last_request_at: Date | null;
@@ -247,7 +270,7 @@ type Counts = {
 const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> => {
   const { rows } = await sql<Counts>`
     with people as (
-      select d.is_removed, d.held_at is not null and d.approved_at is null as is_held, d.due_at, d.problem,
+      select d.is_removed, ${isHeld(now)} as is_held, d.due_at, d.problem,
         ${personChange(now)} as change
       from ${PERSON_TABLES} where d.client_id = ${client}),
     groups_stated as (
@@ -260,6 +283,7 @@ const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> =>
       (select coalesce(json_object_agg(change, n), '{}') from (
         select change, count(*)::int as n from groups_stated where change is not null group by change) counted) as group_changes,
       (select count(*)::int from people where is_held) as held,
+      (select count(*)::int from people where change in ('suspend', 'remove')) as ends,
       (select count(*)::int from everything where due_at is not null) as due,
       (select count(*)::int from everything where problem is not null) as problems,
       (select max(received_at) from directory_requests where client_id = ${client}) as last_request_at`.execute(
@@ -306,14 +330,23 @@ const forgetDue = async (tx: Em, client: number): Promise<void> => {
       .execute();
 };
 
-/** Lets a worker apply everything that is not as the directory states it. */
-const markDue = async (tx: Em, client: number, now: Date): Promise<void> => {
+/** Lets a worker apply what is not as the directory states it: everything, or only data of members. */
+const markDue = async (
+  tx: Em,
+  client: number,
+  now: Date,
+  { isWhole }: { isWhole: boolean },
+): Promise<void> => {
+  const isDue = isWhole ? sql`is not null` : sql`= 'update'`;
   await sql`
     update directory_people set due_at = ${now}::timestamptz, problem = null where id in (
-      select d.id from ${PERSON_TABLES} where d.client_id = ${client} and ${personChange(now)} is not null)`.execute(
+      select d.id from ${PERSON_TABLES} where d.client_id = ${client} and ${personChange(now)} ${isDue})`.execute(
     kysely(tx),
   );
-  await sql`update directory_groups set due_at = ${now}::timestamptz, problem = null where client_id = ${client}`.execute(
+  if (!isWhole) return;
+  await sql`
+    update directory_groups set due_at = ${now}::timestamptz, problem = null where id in (
+      select g.id from ${GROUP_TABLES} where g.client_id = ${client} and ${GROUP_CHANGE} is not null)`.execute(
     kysely(tx),
   );
 };

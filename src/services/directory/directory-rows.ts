@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DirectoryMode } from '../../../entities/directory.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { type Actor, serviceActor } from '../access/actor.ts';
 import { confirmActor } from '../auth/authentication.ts';
 import { isProved } from '../clients/connection-lookup.ts';
@@ -131,6 +132,20 @@ export const personChange = (now: Date): RawBuilder<PersonChange | null> => sql<
 /** What would make a group as the directory states it. `adopt`: a group of the client has this name. */
 export const GROUP_CHANGES = ['create', 'adopt', 'update', 'remove', 'forget'] as const;
 export type GroupChange = (typeof GROUP_CHANGES)[number];
+
+/**
+ * SQL: whether the end of the membership of a row `d` waits for an approval. A directory tries again within a day, unless it has been
+ * corrected.
+ */
+export const isHeld = (now: Date): Condition =>
+  condition`(d.held_at > ${dayBefore(now)}::timestamptz and coalesce(d.approved_at <= ${dayBefore(now)}::timestamptz, true))`;
+
+/** SQL: whether an approval of the end of the membership of a row `d` is valid. */
+export const isApproved = (now: Date): Condition =>
+  condition`(d.approved_at > ${dayBefore(now)}::timestamptz)`;
+
+/** Within this time, ends of memberships are counted, and approvals are valid. */
+export const dayBefore = (now: Date): Date => new Date(now.getTime() - DAY_MS);
 
 /** SQL: the tables of `GROUP_CHANGE`: the row `g`, and the group `own` that it is or would become. */
 export const GROUP_TABLES = sql`directory_groups g

@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ofClient, type Transaction } from '../audit/audit.ts';
 import { NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
-import { lockSettings } from './directory-rows.ts';
+import { dayBefore, isHeld, lockSettings } from './directory-rows.ts';
 
 /** Of all people of a client, the share whose memberships a directory may end within a day. */
 const DAILY_SHARE = 0.2;
@@ -25,7 +24,7 @@ export const requireEndingAllowed = async (
   { client, userId, approvedAt }: Ending,
   now: Date,
 ): Promise<void> => {
-  const dayAgo = new Date(now.getTime() - DAY_MS);
+  const dayAgo = dayBefore(now);
   if (approvedAt !== null && approvedAt > dayAgo) return;
   // Endings at the same time count one after another.
   await lockSettings(tx, client);
@@ -62,18 +61,16 @@ export const holdEnding = async (
 ): Promise<void> => {
   await lockSettings(tx, client);
   const waiting = await kysely(tx)
-    .selectFrom('directory_people')
-    .select('id')
-    .where('client_id', '=', client)
-    .where('held_at', 'is not', null)
-    .where('approved_at', 'is', null)
+    .selectFrom('directory_people as d')
+    .select('d.id')
+    .where('d.client_id', '=', client)
+    .where(isHeld(now))
     .limit(1)
     .executeTakeFirst();
   await kysely(tx)
     .updateTable('directory_people')
     .set({ held_at: now, approved_at: null })
     .where('id', '=', id)
-    .where((row) => row.or([row('held_at', 'is', null), row('approved_at', 'is not', null)]))
     .execute();
   if (waiting) return;
   const { name } = await kysely(tx)
