@@ -94,11 +94,8 @@ const Settings = z.object({
     .optional(),
 });
 
-/** `cursor`: the id of the last one of the previous page. */
-const changeFields = {
-  cursor: z.string().max(36).optional(),
-  limit: z.int().min(1).max(200).default(50),
-};
+/** The id of the last one of the previous page. */
+const changeFields = limitedPagingFields(Text(36));
 
 export const directoryRouter = router({
   get: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/', {
@@ -131,14 +128,24 @@ export const directoryRouter = router({
       ById.extend({ ...changeFields, change: z.enum([...PERSON_CHANGES, 'held', 'problem']).optional() }),
     )
     .output(z.array(PersonChangeOutput))
-    .query(({ ctx, input: { id, ...query } }) => ctx.services.directories.listPeople(ctx.actor, id, query)),
+    .query(({ ctx, input }) =>
+      ctx.services.directories.listPeople(ctx.actor, input.id, {
+        ...toPageRequest(ctx, input),
+        change: input.change,
+      }),
+    ),
 
   listGroups: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/groups/', {
     summary: 'List groups that are not as a directory states them',
   })
     .input(ById.extend({ ...changeFields, change: z.enum([...GROUP_CHANGES, 'problem']).optional() }))
     .output(z.array(GroupChangeOutput))
-    .query(({ ctx, input: { id, ...query } }) => ctx.services.directories.listGroups(ctx.actor, id, query)),
+    .query(({ ctx, input }) =>
+      ctx.services.directories.listGroups(ctx.actor, input.id, {
+        ...toPageRequest(ctx, input),
+        change: input.change,
+      }),
+    ),
 
   requests: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/requests/', {
     summary: 'List the last requests of a directory',

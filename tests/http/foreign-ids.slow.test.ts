@@ -75,6 +75,7 @@ const BODIES: Record<string, unknown> = {
   'serviceAccounts.create': { name: 'Exports', client: 1 },
   'serviceAccounts.createToken': { name: 'Host' },
   'webhooks.replay': { event: 1 },
+  'directory.approve': { held: 1 },
   'openid.update': { redirect_uris: ['https://fleet.globex.test/callback'] },
   'dataPermissions.setSchema': { schema: null, mode: 'warn' },
   'dataPermissions.previewValue': { emails: [ADA], attribute: 'region' },

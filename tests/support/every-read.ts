@@ -59,6 +59,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await addLooks(app);
   await root.openid.update({ app_id: SALES, redirect_uris: ['https://sales.acme.test/callback'] });
   await addLogouts(app, SALES, ADA, 2);
+  await addDirectory(app);
   await root.roles.setInClient({ id: 1, email: ADA, roles: ['auditor'] });
   await publishDemoPackages(app.store);
   for (const app_version of ['1.0.0', '1.1.0']) {
@@ -136,6 +137,20 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
   const use = { access_view_id: id, raw_key: VIEW, used_at: app.clock.now(), ...applied };
   const by = { ip_address: '192.0.2.1', user_agent: '=a browser' };
   for (let count = 0; count < 2; count += 1) await addRows(app, 'access_view_uses', { ...use, ...by });
+};
+
+/** Two people and two groups whom a directory would change, and two of its requests. */
+const addDirectory = async (app: TestApp): Promise<void> => {
+  const now = app.clock.now();
+  const times = { created_at: now, modified_at: now };
+  for (const id of ['=one', 'two']) {
+    const stated = { id, client_id: 1, stated_by: 0, ...times };
+    const email = `${id.replace('=', '')}@directory.test`;
+    await addRows(app, 'directory_people', { ...stated, user_name: id, email, is_active: true });
+    await addRows(app, 'directory_groups', { ...stated, display_name: id });
+    const received = { client_id: 1, received_at: now, method: 'GET', path: `/Users/${id}`, status: 404 };
+    await addRows(app, 'directory_requests', { ...received, error: '=No such resource.' });
+  }
 };
 
 /** Two looks that run: the superuser sees them as the person, and as someone who may end them. */

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
-import type { CursorPageRequest } from '../../db/pagination.ts';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
 import { isServiceAddress } from '../../lib/email-address.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem, scopeRequired } from '../../lib/problems.ts';
@@ -30,7 +30,7 @@ import {
   readSettings,
   SHOULD_BE_IN,
 } from './directory-rows.ts';
-import { personFacts } from './person-facts.ts';
+import { extraOf } from './person-facts.ts';
 import { type ReceivedRequest, readRequests } from './request-log.ts';
 
 /** Rows that are read together. */
@@ -45,7 +45,7 @@ type SettingsChange = {
   ends?: number | undefined;
 };
 
-export type ChangeQuery = { change?: string | undefined; cursor?: string | undefined; limit: number };
+export type ChangeQuery = PageRequest & { change?: string | undefined; cursor?: string | undefined };
 
 /** How directories provision the people of clients: settings, what they would change, and what they have sent. */
 export const createDirectories = (unit: UnitOfWork) => {
@@ -113,35 +113,13 @@ export const createDirectories = (unit: UnitOfWork) => {
      */
     listPeople: async (actor: Actor, client: number, query: ChangeQuery): Promise<PersonChangeRow[]> => {
       await readManagedClient(em, actor, client, 'configure');
-      const { change = null, cursor = '', limit } = query;
-      const now = clock.now();
-      const { rows } = await sql<PersonChangeRow>`
-        select * from (
-          select d.id, ${personChange(now)} as change, d.user_name, d.email, d.first_name, d.last_name,
-            d.held_at, d.approved_at, d.problem, d.due_at, ${isHeld(now)} as is_held, ${isApproved(now)} as is_approved
-          from ${PERSON_TABLES} where d.client_id = ${client} and d.id > ${cursor}) listed
-        where case ${change}::text when 'held' then is_held or is_approved when 'problem' then problem is not null
-          else (change is not null or is_held or is_approved or problem is not null)
-            and change is not distinct from coalesce(${change}::text, change) end
-        order by id limit ${limit}`.execute(kysely(em));
-      return rows;
+      return readChanges(personRows(em, client, clock.now()), query);
     },
 
     /** @throws Problem `not-found`, `forbidden` */
     listGroups: async (actor: Actor, client: number, query: ChangeQuery): Promise<GroupChangeRow[]> => {
       await readManagedClient(em, actor, client, 'configure');
-      const { change = null, cursor = '', limit } = query;
-      const { rows } = await sql<GroupChangeRow>`
-        select * from (
-          select g.id, ${GROUP_CHANGE} as change, g.display_name as name, own.id as group, g.problem, g.due_at,
-            (select count(*)::int from ((${SHOULD_BE_IN}) except (${ARE_IN})) missing) as added,
-            (select count(*)::int from ((${ARE_IN}) except (${SHOULD_BE_IN})) extra) as removed
-          from ${GROUP_TABLES} where g.client_id = ${client} and g.id > ${cursor}) listed
-        where case ${change}::text when 'problem' then problem is not null
-          else (change is not null or problem is not null)
-            and change is not distinct from coalesce(${change}::text, change) end
-        order by id limit ${limit}`.execute(kysely(em));
-      return rows;
+      return readChanges(groupRows(em, client), query);
     },
 
     /**
@@ -219,8 +197,10 @@ export const createDirectories = (unit: UnitOfWork) => {
 
 type HeldRow = { client: number; client_name: string; people: number };
 
-type PersonChangeRow = {
-  id: string;
+/** `states`: the changes and other states by which rows are listed. */
+type Listed = { id: string; states: string[] };
+
+type PersonChangeRow = Listed & {
   change: PersonChange | null;
   user_name: string;
   email: string;
@@ -232,8 +212,20 @@ type PersonChangeRow = {
   due_at: Date | null;
 };
 
-type GroupChangeRow = {
-  id: string;
+const personRows = (em: Em, client: number, now: Date) =>
+  kysely(em)
+    .selectFrom(
+      sql<PersonChangeRow>`(
+        select stated.*, array_remove(array[change, case when is_held then 'held' end,
+          case when problem is not null then 'problem' end], null) as states
+        from (
+          select d.id, ${personChange(now)} as change, d.user_name, d.email, d.first_name, d.last_name,
+            d.held_at, d.approved_at, d.problem, d.due_at, (${isHeld(now)} or ${isApproved(now)}) as is_held
+          from ${PERSON_TABLES} where d.client_id = ${client}) stated)`.as('listed'),
+    )
+    .selectAll();
+
+type GroupChangeRow = Listed & {
   change: GroupChange | null;
   name: string;
   group: number | null;
@@ -241,6 +233,30 @@ type GroupChangeRow = {
   due_at: Date | null;
   added: number;
   removed: number;
+};
+
+const groupRows = (em: Em, client: number) =>
+  kysely(em)
+    .selectFrom(
+      sql<GroupChangeRow>`(
+        select stated.*, array_remove(array[change, case when problem is not null then 'problem' end], null) as states
+        from (
+          select g.id, ${GROUP_CHANGE} as change, g.display_name as name, own.id as group, g.problem, g.due_at,
+            (select count(*)::int from ((${SHOULD_BE_IN}) except (${ARE_IN})) missing) as added,
+            (select count(*)::int from ((${ARE_IN}) except (${SHOULD_BE_IN})) extra) as removed
+          from ${GROUP_TABLES} where g.client_id = ${client}) stated)`.as('listed'),
+    )
+    .selectAll();
+
+/** The rows in a state, or in any, by id. */
+const readChanges = <DB, TB extends keyof DB, O>(
+  rows: SelectQueryBuilder<DB, TB, O>,
+  { change, cursor, ...page }: ChangeQuery,
+): Promise<O[]> => {
+  const listed = rows
+    .where(change === undefined ? condition`states <> '{}'` : condition`${change} = any(states)`)
+    .where(cursor === undefined ? condition`true` : condition`id > ${cursor}`);
+  return readPage(listed.orderBy(sql`id`), 'id', page);
 };
 
 /** @throws Problem `invalid-input` on `attributes` */
@@ -311,7 +327,7 @@ const mapAgain = async (tx: Em, client: number, attributes: Record<string, strin
     after = last.id;
     const mapped = people.map(({ id, resource }) => ({
       id,
-      extra: personFacts(resource as Resource, attributes).extra,
+      extra: extraOf(resource as Resource, attributes),
     }));
     await sql`
       update directory_people d set extra = mapped.extra

@@ -86,7 +86,7 @@ const nameAt = (resource: Resource, path: string): string => {
 };
 
 /** Attributes without a value give null, so that an old value does not stay. */
-const extraOf = (resource: Resource, attributes: Readonly<Record<string, string>>) =>
+export const extraOf = (resource: Resource, attributes: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     Object.entries(attributes).map(([key, path]) => [key, valueAt(USER_TYPE, resource, path) ?? null]),
   );

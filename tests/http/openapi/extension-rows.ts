@@ -37,6 +37,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutSecondFactors(app)),
   ...(await aboutSingleSignOn(app)),
   ...(await aboutOpenid(app)),
+  ...(await aboutDirectories(app)),
   ...(await aboutWebhooks(app)),
   ...(await aboutServiceAccounts(app)),
   ...(await aboutPasswords(app)),
@@ -250,6 +251,22 @@ const aboutOpenid = async (app: TestApp): Promise<Row[]> => {
     { line: `POST ${settings}secret/`, as: ACME },
     { line: `GET ${settings}logouts/`, as: ACME },
     { line: `DELETE ${settings}`, as: ACME },
+  ];
+};
+
+const aboutDirectories = async (app: TestApp): Promise<Row[]> => {
+  const now = app.clock.now();
+  const stated = { id: 'held', client_id: 1, stated_by: 0, created_at: now, modified_at: now, held_at: now };
+  const person = { user_name: 'held', email: 'held@acme.test', is_active: true };
+  await addRows(app, 'directory_people', { ...stated, ...person });
+  const path = '/jb/clients/1/directory/';
+  return [
+    { line: `GET ${path}`, as: ACME },
+    { line: `GET ${path}people/`, as: ACME },
+    { line: `GET ${path}groups/`, as: ACME },
+    { line: `GET ${path}requests/`, as: ACME },
+    { line: `POST ${path}approve/`, as: ACME, body: { held: 1 } },
+    { line: `PATCH ${path}`, as: ACME, body: { mode: 'show', attributes: { title: 'title' } } },
   ];
 };
 
