@@ -265,6 +265,13 @@ export const INPUTS: Record<string, InputOf> = {
   'apps.previewRemoval': ofApp,
   'apps.remove': withMore(ofApp, { confirm_name: 'No such name' }),
 
+  'directory.get': ofClient,
+  'directory.update': withMore(ofClient, { attributes: { title: 'title' } }),
+  'directory.listPeople': ofClient,
+  'directory.listGroups': ofClient,
+  'directory.requests': ofClient,
+  'directory.approve': withMore(ofClient, { held: 1 }),
+
   'openid.get': ofApp,
   'openid.update': withMore(ofApp, { redirect_uris: ['https://sales.acme.test/callback'] }),
   'openid.addSecret': ofApp,
