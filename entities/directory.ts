@@ -56,10 +56,9 @@ export const DirectoryPerson = defineEntity({
     index('directory_people_removed', 'directory_people (client_id, email) where is_removed'),
     index('directory_people_addresses', 'directory_people using gin (addresses)'),
     index('directory_people_due', 'directory_people (due_at) where due_at is not null'),
-    index('directory_people_held', 'directory_people (client_id) where held_at is not null'),
     { properties: ['client', 'externalId'] },
     { properties: ['client', 'createdAt', 'id'] },
-    { properties: ['membership'] },
+    uniqueIndex('directory_people_membership', 'directory_people (client_id, user_id)'),
     { properties: ['invitation'] },
   ],
   properties: {
@@ -87,10 +86,6 @@ export const DirectoryPerson = defineEntity({
         .updateRule('no action'),
     /** The invitation that the directory has caused. */
     invitation: () => p.manyToOne(Invitation).nullable().deleteRule('set null').updateRule('no action'),
-    /** When the end of their membership was held for approval; null if it was not. */
-    heldAt: instant().nullable(),
-    /** When an admin approved it. */
-    approvedAt: instant().nullable(),
   },
 });
 
@@ -113,6 +108,8 @@ export const DirectoryGroup = defineEntity({
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
     displayName: p.string().length(255),
     ...stated(),
+    /** Whether the group existed before: it then outlives this row. */
+    isAdopted: p.boolean().default(false),
     /** Null until it is applied. */
     group: () => p.manyToOne(Group).nullable().deleteRule('cascade').updateRule('no action'),
   },
@@ -125,6 +122,30 @@ export const DirectoryMember = defineEntity({
     group: () => p.manyToOne(DirectoryGroup).primary().deleteRule('cascade').updateRule('no action'),
     person: () =>
       p.manyToOne(DirectoryPerson).primary().index().deleteRule('cascade').updateRule('no action'),
+  },
+});
+
+/** The end of a membership that a directory has tried, and that waits for an approval. */
+export const DirectoryHold = defineEntity({
+  name: 'DirectoryHold',
+  tableName: 'directory_holds',
+  properties: {
+    clientId: p.integer().primary(),
+    userId: p.integer().primary(),
+    membership: () =>
+      p
+        .manyToOne(MembershipSchema)
+        .fieldNames('client_id', 'user_id')
+        .nullable()
+        .deleteRule('cascade')
+        .updateRule('no action'),
+    /** Whether it was the last admin of the client. */
+    isLastAdmin: p.boolean(),
+    heldAt: instant(),
+    /** When the directory last tried. */
+    triedAt: instant(),
+    /** When an admin approved it; null if none has. */
+    approvedAt: instant().nullable(),
   },
 });
 

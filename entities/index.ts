@@ -10,6 +10,7 @@ import {
   Directory,
   DirectoryEnding,
   DirectoryGroup,
+  DirectoryHold,
   DirectoryMember,
   DirectoryPerson,
   DirectoryRequest,
@@ -53,7 +54,8 @@ export const entities = [
   ...[AccessRequestSchema, AccessView, AccessViewUse, EmbedSession],
   ...[LaunchCode, SigningKey, TicketRevocation, ViewAs],
   ...[OpenidApp, OpenidLogin, OpenidToken, OpenidConsent],
-  ...[Directory, DirectoryPerson, DirectoryGroup, DirectoryMember, DirectoryEnding, DirectoryRequest],
+  ...[Directory, DirectoryPerson, DirectoryGroup, DirectoryMember, DirectoryHold],
+  ...[DirectoryEnding, DirectoryRequest],
   ...[WebhookSchema, WebhookDelivery],
   ...[ClientReminders],
 ];

@@ -43,8 +43,6 @@ export class Directories extends Migration {
         modified_at timestamptz(3) not null,
         user_id int null,
         invitation_id int null,
-        held_at timestamptz(3) null,
-        approved_at timestamptz(3) null,
         constraint directory_people_client_id_foreign foreign key (client_id) references clients (id) on delete cascade,
         constraint directory_people_client_id_user_id_foreign foreign key (client_id, user_id)
           references memberships (client_id, user_id) on delete cascade,
@@ -63,17 +61,12 @@ export class Directories extends Migration {
     this.addSql('create index directory_people_addresses on directory_people using gin (addresses)');
     this.addSql('create index directory_people_due on directory_people (due_at) where due_at is not null');
     this.addSql(
-      'create index directory_people_held on directory_people (client_id) where held_at is not null',
-    );
-    this.addSql(
       'create index directory_people_client_id_external_id_index on directory_people (client_id, external_id)',
     );
     this.addSql(
       'create index directory_people_client_id_created_at_id_index on directory_people (client_id, created_at, id)',
     );
-    this.addSql(
-      'create index directory_people_client_id_user_id_index on directory_people (client_id, user_id)',
-    );
+    this.addSql('create unique index directory_people_membership on directory_people (client_id, user_id)');
     this.addSql('create index directory_people_invitation_id_index on directory_people (invitation_id)');
     this.addSql(`
       create table directory_groups (
@@ -89,6 +82,7 @@ export class Directories extends Migration {
         stated_by int not null,
         created_at timestamptz(3) not null,
         modified_at timestamptz(3) not null,
+        is_adopted boolean not null default false,
         group_id int null,
         constraint directory_groups_client_id_foreign foreign key (client_id) references clients (id) on delete cascade,
         constraint directory_groups_group_id_foreign foreign key (group_id) references groups (id) on delete cascade
@@ -115,6 +109,18 @@ export class Directories extends Migration {
           references directory_people (id) on delete cascade
       )`);
     this.addSql('create index directory_members_person_id_index on directory_members (person_id)');
+    this.addSql(`
+      create table directory_holds (
+        client_id int not null,
+        user_id int not null,
+        is_last_admin boolean not null,
+        held_at timestamptz(3) not null,
+        tried_at timestamptz(3) not null,
+        approved_at timestamptz(3) null,
+        primary key (client_id, user_id),
+        constraint directory_holds_client_id_user_id_foreign foreign key (client_id, user_id)
+          references memberships (client_id, user_id) on delete cascade
+      )`);
     this.addSql(`
       create table directory_endings (
         id bigserial primary key,

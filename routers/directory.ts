@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DIRECTORY_MODES, GROUP_CHANGES, PERSON_CHANGES } from '../src/services/directory/directory-rows.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Name, Text } from './schemas/fields.ts';
-import { ById, LongIdKey } from './schemas/keys.ts';
+import { BodyInstant, Name, Text } from './schemas/fields.ts';
+import { ById, IdCursor, LongIdKey } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { router, settingsProcedure } from './trpc.ts';
@@ -27,8 +27,9 @@ const DirectoryOutput = Output('Directory', {
   /** What is not as it states, by kind of change. */
   changes: z.record(z.string(), Count).meta({ examples: [{ join: 41, suspend: 3 }] }),
   group_changes: z.record(z.string(), Count).meta({ examples: [{ create: 7 }] }),
-  /** People whose membership may end only after an approval. */
+  /** People whose membership may end only after an approval, and when the last of them was held. */
   held: Count,
+  held_until: Instant.nullable(),
   /** The memberships that would be suspended or ended. */
   ends: Count,
   /** What is being applied in the background. */
@@ -46,14 +47,12 @@ const waitingFields = {
 
 const PersonChangeOutput = Output('DirectoryPersonChange', {
   id: z.string(),
-  /** Null: only held, or a problem. */
+  /** Null: only a problem. */
   change: z.enum(PERSON_CHANGES).nullable(),
   user_name: z.string(),
   email: z.string(),
   first_name: z.string(),
   last_name: z.string(),
-  held_at: Instant.nullable(),
-  approved_at: Instant.nullable(),
   ...waitingFields,
 });
 
@@ -67,6 +66,18 @@ const GroupChangeOutput = Output('DirectoryGroupChange', {
   added: Count,
   removed: Count,
   ...waitingFields,
+});
+
+const HeldOutput = Output('DirectoryHold', {
+  /** Of the person. */
+  id: z.int(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  held_at: Instant,
+  /** Null: it waits. */
+  approved_at: Instant.nullable(),
+  is_last_admin: z.boolean(),
 });
 
 const RequestOutput = Output('DirectoryRequest', {
@@ -109,7 +120,7 @@ export const directoryRouter = router({
   update: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/directory/', {
     summary: 'Change the directory of a client',
     description:
-      'With the mode `apply`, what the directory has stated takes effect: in the background at first, then with each of its requests. Set again, it applies what differs by now. `attributes` replaces the mapping of attributes to `extra`.',
+      'With the mode `apply`, what the directory has stated takes effect: in the background at first, then with each of its requests. Set again, it applies what differs by now. Nothing changes if more memberships than `ends` would be suspended or ended at first (default 0). `attributes` replaces the mapping of attributes to `extra`.',
     problems: ['reauthentication-required', 'precondition-failed'],
     example: { mode: 'apply', ends: 3 },
   })
@@ -121,12 +132,9 @@ export const directoryRouter = router({
 
   listPeople: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/people/', {
     summary: 'List people who are not as a directory states them',
-    description:
-      '`change=held`: people whose membership may end only after an approval. `change=problem`: those for whom the change failed.',
+    description: '`change=problem`: those that could not be applied.',
   })
-    .input(
-      ById.extend({ ...changeFields, change: z.enum([...PERSON_CHANGES, 'held', 'problem']).optional() }),
-    )
+    .input(ById.extend({ ...changeFields, change: z.enum([...PERSON_CHANGES, 'problem']).optional() }))
     .output(z.array(PersonChangeOutput))
     .query(({ ctx, input }) =>
       ctx.services.directories.listPeople(ctx.actor, input.id, {
@@ -147,6 +155,16 @@ export const directoryRouter = router({
       }),
     ),
 
+  listHeld: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/held/', {
+    summary: 'List people whose memberships a directory wants to end',
+    description: 'Those that wait for an approval, and those that were approved within a day.',
+  })
+    .input(ById.extend(limitedPagingFields(IdCursor)))
+    .output(z.array(HeldOutput))
+    .query(({ ctx, input }) =>
+      ctx.services.directories.listHeld(ctx.actor, input.id, toPageRequest(ctx, input)),
+    ),
+
   requests: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/requests/', {
     summary: 'List the last requests of a directory',
     description: 'The last 1,000 of seven days, newest first.',
@@ -160,12 +178,14 @@ export const directoryRouter = router({
   approve: route(settingsProcedure, 'POST', '/jb/clients/{id}/directory/approve/', {
     summary: 'Let a directory end the memberships that were held',
     description:
-      'For a day. `held` is the number of people that you have seen: if it differs by now, nothing is approved.',
+      'For a day. `held` and `held_until` are those that you have seen: if these people are not the same by now, nothing is approved.',
     problems: ['reauthentication-required', 'precondition-failed'],
     status: 200,
-    example: { held: 41 },
+    example: { held: 41, held_until: '2026-11-30T12:00:00.000Z' },
   })
-    .input(ById.extend({ held: z.int().min(1) }))
+    .input(ById.extend({ held: z.int().min(1), held_until: BodyInstant }))
     .output(DirectoryOutput)
-    .mutation(({ ctx, input }) => ctx.services.directories.approve(ctx.actor, input.id, input.held)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.directories.approve(ctx.actor, input.id, { held: input.held, until: input.held_until }),
+    ),
 });

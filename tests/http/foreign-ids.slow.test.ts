@@ -75,7 +75,7 @@ const BODIES: Record<string, unknown> = {
   'serviceAccounts.create': { name: 'Exports', client: 1 },
   'serviceAccounts.createToken': { name: 'Host' },
   'webhooks.replay': { event: 1 },
-  'directory.approve': { held: 1 },
+  'directory.approve': { held: 1, held_until: '2030-01-01T00:00:00Z' },
   'openid.update': { redirect_uris: ['https://fleet.globex.test/callback'] },
   'dataPermissions.setSchema': { schema: null, mode: 'warn' },
   'dataPermissions.previewValue': { emails: [ADA], attribute: 'region' },

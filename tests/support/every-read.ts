@@ -143,6 +143,11 @@ const addUsedViews = async (app: TestApp): Promise<void> => {
 const addDirectory = async (app: TestApp): Promise<void> => {
   const now = app.clock.now();
   const times = { created_at: now, modified_at: now };
+  for (const email of [ADA, GRACE]) {
+    const { id: user_id } = await rowOf(app, 'users', { email });
+    const held = { client_id: 1, user_id, is_last_admin: false, held_at: now, tried_at: now };
+    await addRows(app, 'directory_holds', held);
+  }
   for (const id of ['=one', 'two']) {
     const stated = { id, client_id: 1, stated_by: 0, ...times };
     const email = `${id.replace('=', '')}@directory.test`;

@@ -12,7 +12,7 @@ const PAGE_SIZE = 50;
 type Filter = NonNullable<Inputs['directory']['listPeople']['change']>;
 
 /** People of a directory for whom this is to change, page by page. */
-export const useDirectoryPeople = (client: number, change: Filter) =>
+const useDirectoryPeople = (client: number, change: Filter) =>
   useInfiniteQuery(
     trpc.directory.listPeople.infiniteQueryOptions(
       { id: client, change, limit: PAGE_SIZE },
@@ -55,12 +55,14 @@ export const ProblemList = ({ client }: { client: number }) => {
   );
 };
 
+type Named = Pick<PersonRow, 'first_name' | 'last_name' | 'email'>;
+
 /** The name and the address of a person of a directory. */
-export const PERSON_COLUMNS: Column<PersonRow>[] = [
+export const PERSON_COLUMNS: Column<Named>[] = [
   {
     heading: 'Person',
     width: 'minmax(9rem, 1.5fr)',
-    cell: (person) => <span title={person.user_name}>{nameOf(person)}</span>,
+    cell: (person) => nameOf(person),
   },
   {
     heading: 'Email address',

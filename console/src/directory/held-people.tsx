@@ -1,8 +1,8 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { isProblem } from '@steward/client';
-import { useMutation } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
 import { ActionDialog } from '../components/action-dialog.tsx';
 import { DateText, timeText } from '../components/date-text.tsx';
 import { Notice } from '../components/notice.tsx';
@@ -11,20 +11,22 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import type { Column } from '../components/virtual-table.tsx';
-import { PERSON_COLUMNS, useDirectoryPeople } from './change-list.tsx';
+import { PERSON_COLUMNS } from './change-list.tsx';
 import { peopleText } from './change-words.ts';
-import { type Directory, type PersonRow, useDirectoryRefresh } from './use-directory.ts';
+import { type Directory, useDirectoryRefresh } from './use-directory.ts';
 
 /** As long as an approval is valid. */
 const DAY_MS = 86_400_000;
+
+const PAGE_SIZE = 50;
 
 type Props = { directory: Directory };
 
 /** The people whose memberships a directory wants to end, which waits for an approval. */
 export const HeldPeople = ({ directory }: Props) => {
   const { client, held } = directory;
-  const people = useDirectoryPeople(client, 'held');
-  const approved = people.data?.pages.flat().find(isApproved)?.approved_at;
+  const people = useHeld(client);
+  const approved = people.data?.pages.flat().find(({ approved_at: at }) => at !== null)?.approved_at;
   if (held > 0) return <Held directory={directory} people={people} />;
   if (!approved) return null;
   return (
@@ -35,15 +37,20 @@ export const HeldPeople = ({ directory }: Props) => {
   );
 };
 
-const isApproved = ({ approved_at: at }: PersonRow): boolean =>
-  at !== null && at.getTime() > Date.now() - DAY_MS;
+const useHeld = (client: number) =>
+  useInfiniteQuery(
+    trpc.directory.listHeld.infiniteQueryOptions(
+      { id: client, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+    ),
+  );
 
 const Held = ({
-  directory: { client, held },
+  directory: { client, held, held_until: until },
   people,
-}: Props & { people: ReturnType<typeof useDirectoryPeople> }) => {
+}: Props & { people: ReturnType<typeof useHeld> }) => {
   /** What was shown when the question was opened. */
-  const [asked, setAsked] = useState<number | null>(null);
+  const [asked, setAsked] = useState<Seen | null>(null);
   const { approve, state, hasChanged, reset, prompt } = useApproval(client, () => setAsked(null));
   const whose = whoseText(held);
   return (
@@ -82,7 +89,7 @@ const Held = ({
           color="red"
           onClick={() => {
             reset();
-            setAsked(held);
+            if (until) setAsked({ held, held_until: until });
           }}
         >
           Approve…
@@ -90,7 +97,7 @@ const Held = ({
       </div>
       <ActionDialog
         isOpen={asked !== null}
-        title={`Let the directory end ${whoseText(asked ?? held)}?`}
+        title={`Let the directory end ${whoseText(asked?.held ?? held)}?`}
         action="Approve"
         isDanger
         run={() => asked !== null && approve(asked)}
@@ -109,6 +116,8 @@ const Held = ({
 
 const whoseText = (count: number): string =>
   `${count === 1 ? 'the membership' : 'the memberships'} of ${peopleText(count)}`;
+
+type Seen = { held: number; held_until: Date };
 
 const useApproval = (client: number, onDone: () => void) => {
   const refresh = useDirectoryRefresh();
@@ -130,7 +139,7 @@ const useApproval = (client: number, onDone: () => void) => {
   );
   const hasChanged = isProblem(mutation.error, 'precondition-failed');
   return {
-    approve: (held: number) => mutation.mutate({ id: client, held }),
+    approve: (seen: Seen) => mutation.mutate({ id: client, ...seen }),
     state: {
       isPending: mutation.isPending,
       error: hasChanged ? null : withoutConfirmation(mutation.error),
@@ -141,18 +150,20 @@ const useApproval = (client: number, onDone: () => void) => {
   };
 };
 
-const COLUMNS: Column<PersonRow>[] = [
+type HeldRow = Outputs['directory']['listHeld'][number];
+
+const COLUMNS: Column<HeldRow>[] = [
   ...PERSON_COLUMNS,
   { heading: 'Held since', width: '9.5rem', cell: ({ held_at: date }) => <DateText date={date} none="–" /> },
   {
     heading: 'State',
     width: '9.5rem',
     onPhone: 'corner',
-    cell: (person) =>
-      isApproved(person) ? (
-        <StatusText label="Approved" color="green" />
+    cell: ({ approved_at, is_last_admin }) =>
+      approved_at === null ? (
+        <StatusText label={is_last_admin ? 'Held: last admin' : 'Held'} color="yellow" />
       ) : (
-        <StatusText label="Held" color="yellow" />
+        <StatusText label="Approved" color="green" />
       ),
   },
 ];

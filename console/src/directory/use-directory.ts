@@ -31,7 +31,12 @@ export const useDirectory = (client: number, isShown: boolean) => {
   const seen = JSON.stringify([lastRequest, counts]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a difference makes the lists stale
   useEffect(() => {
-    for (const list of [trpc.directory.listPeople, trpc.directory.listGroups, trpc.directory.requests])
+    for (const list of [
+      trpc.directory.listPeople,
+      trpc.directory.listGroups,
+      trpc.directory.listHeld,
+      trpc.directory.requests,
+    ])
       void queryClient.invalidateQueries(list.pathFilter(), { cancelRefetch: false });
   }, [queryClient, seen]);
   return directory;

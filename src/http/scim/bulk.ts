@@ -44,7 +44,8 @@ export const answerBulk = async (body: unknown, base: string, run: Run): Promise
     const result = await carryOut(element, base, ids, run);
     results.push(result);
     if (Number(result.status) >= 400) failures += 1;
-    if (failures >= allowed) break;
+    // After a fault, the others would fail too; what is done must be told.
+    if (failures >= allowed || Number(result.status) >= 500) break;
   }
   const schemas = ['urn:ietf:params:scim:api:messages:2.0:BulkResponse'];
   return { status: 200, body: { schemas, Operations: results } };
@@ -68,7 +69,6 @@ const carryOut = async (element: unknown, base: string, ids: Map<string, string>
     return { ...known, ...(etag && { version: etag }), location, status: String(answer.status) };
   } catch (error) {
     const problem = problemOfHttpError(error);
-    if (problem.status >= 500) throw error;
     return { ...known, status: String(problem.status), response: errorBody(problem, error) };
   }
 };

@@ -22,6 +22,8 @@ export const SCIM_JSON = 'application/scim+json';
 const MESSAGES = 'urn:ietf:params:scim:api:messages:2.0';
 
 export const MAX_COUNT = 200;
+/** Each may have thousands of members. */
+const MAX_COUNT_WITH_MEMBERS = 20;
 
 /** Sends a failure in the form of SCIM. */
 export const sendScimError = (reply: FastifyReply, error: unknown): FastifyReply => {
@@ -82,9 +84,12 @@ export const listQueryOf = (type: ResourceType, query: ScimQuery): ListQuery => 
   sortBy: query.sortBy,
   sortOrder: query.sortOrder,
   startIndex: Math.max(1, query.startIndex),
-  count: Math.min(MAX_COUNT, Math.max(0, query.count)),
+  count: Math.min(maxCountOf(type, query), Math.max(0, query.count)),
   withRelated: showsRelated(type, query),
 });
+
+const maxCountOf = (type: ResourceType, query: ScimQuery): number =>
+  type === GROUP_TYPE && showsRelated(type, query) ? MAX_COUNT_WITH_MEMBERS : MAX_COUNT;
 
 /** Whether a response shows the members of a group, or the groups of a user, which are read on demand. */
 export const showsRelated = (type: ResourceType, query: ScimQuery): boolean => {

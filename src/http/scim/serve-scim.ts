@@ -84,9 +84,8 @@ const log = (request: FastifyRequest, deps: ContextDeps, error: unknown, answere
   const problem = error === null ? null : problemOfHttpError(error);
   const record = (directory: ActingDirectory): void => {
     const { client } = directory;
-    const [, path = ''] = request.url.split(`/scim/v2/${client}`);
     const status = answered ?? problem?.status ?? 500;
-    const received = { client, method: request.method, path: decoded(path), status };
+    const received = { client, method: request.method, path: pathOf(request), status };
     contextOf(request, deps)
       .openServices()
       .directories.record({ ...received, error: problem?.message ?? null });
@@ -94,12 +93,25 @@ const log = (request: FastifyRequest, deps: ContextDeps, error: unknown, answere
   findDirectory(request, deps).then(record, () => {}); // it is no request of a directory
 };
 
-const decoded = (path: string): string => {
-  try {
-    return decodeURIComponent(path.replaceAll('+', ' '));
-  } catch {
-    return path;
-  }
+/** Others may be secrets. */
+const LOGGED_PARAMETERS = [
+  'filter',
+  'startIndex',
+  'count',
+  'sortBy',
+  'sortOrder',
+  'attributes',
+  'excludedAttributes',
+];
+
+/** The path below the address of the directory, with the parameters of SCIM. */
+const pathOf = ({ url, params, query }: FastifyRequest): string => {
+  const { client } = params as Params; // of the route
+  const [, path = ''] = (url.split('?')[0] ?? '').split(`/scim/v2/${client}`);
+  const parameters = Object.entries(query as Record<string, unknown>) // parsed by Fastify
+    .filter(([name]) => LOGGED_PARAMETERS.includes(name))
+    .map(([name, value]) => `${name}=${String(value)}`);
+  return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 };
 
 const answerRequest = async (

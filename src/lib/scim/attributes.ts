@@ -147,7 +147,8 @@ const findByName = (attributes: readonly Attribute[] | undefined, name: string) 
 
 const URN_PATH = /^(urn:[\w.:-]+):([A-Za-z$][\w$-]*)(?:\.([A-Za-z$][\w$-]*))?$/i;
 const PLAIN_PATH = /^([A-Za-z$][\w$-]*)(?:\.([A-Za-z$][\w$-]*))?$/;
-const WHOLE_URN = /^urn:[\w.:-]+$/i;
+/** The URN of an extension, as a key of a resource. */
+export const WHOLE_URN = /^urn:[\w.:-]+$/i;
 
 /** The attribute that a path without a filter names, in any case; null if there is none. */
 export const findAttribute = (type: ResourceType, path: string): AttributePath | null => {

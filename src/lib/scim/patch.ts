@@ -1,5 +1,6 @@
 import { ScimError, scimPatch } from 'scim-patch';
 import type { Filter } from 'scim2-parse-filter';
+import { isStorableText } from '../json-value.ts';
 import {
   type Attribute,
   findAttribute,
@@ -9,6 +10,7 @@ import {
   readResource,
   readSingle,
   readValue,
+  WHOLE_URN,
 } from './attributes.ts';
 import { parseFilter } from './filters.ts';
 import { ScimProblem } from './scim-problem.ts';
@@ -46,7 +48,11 @@ export const readOperations = (type: ResourceType, body: unknown): Operation[] =
     Object.entries(isObject(body) ? body : {}).find(([key]) => /^operations$/i.test(key)) ?? [];
   if (!Array.isArray(sent) || sent.length === 0 || sent.length > MAX_OPERATIONS)
     throw new ScimProblem('invalidSyntax', `Operations must be a list of 1 to ${MAX_OPERATIONS} operations.`);
-  return sent.flatMap((each: unknown) => readOperation(type, each));
+  const operations = sent.flatMap((each: unknown) => readOperation(type, each));
+  // Without a path, one operation changes as many attributes as its value has.
+  if (operations.length > MAX_OPERATIONS)
+    throw new ScimProblem('invalidSyntax', `Operations must change at most ${MAX_OPERATIONS} attributes.`);
+  return operations;
 };
 
 const readOperation = (type: ResourceType, sent: unknown): Operation[] => {
@@ -74,6 +80,7 @@ const IGNORED = new Set(['schemas', 'id', 'meta']);
 const onPath = (type: ResourceType, op: Operation['op'], path: string, value: unknown): Operation[] => {
   const extension = Object.keys(type.extensions).find((urn) => urn.toLowerCase() === path.toLowerCase());
   if (extension !== undefined) return onExtension(type, op, extension, value);
+  if (isObject(value) && isOtherExtension(type, path)) return onExtension(type, op, path, value);
   const [, name = '', sentFilter = '', subName] = PATH.exec(path) ?? [];
   const filter = sentFilter.replace(
     PRIMARY,
@@ -85,6 +92,8 @@ const onPath = (type: ResourceType, op: Operation['op'], path: string, value: un
   if (attribute.mutability === 'readOnly' || sub?.mutability === 'readOnly')
     throw new ScimProblem('mutability', `${attribute.name} cannot be changed.`);
   if (attribute.mutability === 'writeOnly') return [];
+  if (filter !== '' && !attribute.multiValued)
+    throw new ScimProblem('invalidPath', `${attribute.name} has no elements that a filter can choose.`);
   const target = sub ?? attribute;
   // The value of a missing attribute is no value.
   const removes = op === 'remove' || value === null || value === '';
@@ -104,6 +113,13 @@ const onPath = (type: ResourceType, op: Operation['op'], path: string, value: un
   ];
 };
 
+/** Attributes of extensions that the tables do not describe are texts: an object is the extension itself. */
+const isOtherExtension = (type: ResourceType, path: string): boolean =>
+  WHOLE_URN.test(path) &&
+  ![type.core, ...Object.keys(type.extensions)].some((urn) =>
+    path.toLowerCase().startsWith(`${urn.toLowerCase()}:`),
+  );
+
 const onExtension = (type: ResourceType, op: Operation['op'], urn: string, value: unknown): Operation[] => {
   const names = op === 'remove' ? (type.extensions[urn] ?? []).map(({ name }) => [name, undefined]) : [];
   const given = op !== 'remove' && isObject(value) ? Object.entries(value) : names;
@@ -120,17 +136,18 @@ export const patchResource = (
   operations: readonly Operation[],
 ): Resource => {
   // The library's types of resources and operations are narrower than what directories send.
-  const patched = operations.reduce<unknown>((current, operation) => applyStep(current, operation), resource);
+  const patched = operations.reduce<unknown>(applyStep, structuredClone(resource));
   return readResource(type, patched);
 };
 
-const OPTIONS = { mutateDocument: false, treatMissingAsAdd: true };
+const OPTIONS = { mutateDocument: true, treatMissingAsAdd: true };
 
 const applyStep = (resource: unknown, { op, schema, attribute, sub, filter, value }: Operation): unknown => {
   if (filter !== '') parseFilter(filter.slice(1, -1), 'invalidPath');
   const prefix = schema === null ? '' : `${schema}:`;
   const path = `${prefix}${attribute.name}${filter}${sub ? `.${sub.name}` : ''}`;
   const step = op === 'remove' ? { op, path } : { op, path, value };
+  if (isPrimary(sub, value)) clearPrimary(resource, schema, attribute);
   try {
     return scimPatch(resource as never, [step] as never, OPTIONS);
   } catch (error) {
@@ -139,6 +156,19 @@ const applyStep = (resource: unknown, { op, schema, attribute, sub, filter, valu
     if (op === 'remove') return resource;
     throw new ScimProblem(error.scimCode === 'noTarget' ? 'noTarget' : 'invalidPath', error.message);
   }
+};
+
+/** Whether an operation makes an element the primary one, whichever was (RFC 7644, 3.5.2). */
+const isPrimary = (sub: Attribute | null, value: unknown): boolean =>
+  sub === null
+    ? [value].flat().some((element) => isObject(element) && element.primary === true)
+    : sub.name === 'primary' && value === true;
+
+const clearPrimary = (resource: unknown, schema: string | null, { name }: Attribute): void => {
+  const holder = isObject(resource) && schema !== null ? resource[schema] : resource;
+  const elements = isObject(holder) ? holder[name] : undefined;
+  for (const element of Array.isArray(elements) ? elements : [])
+    if (isObject(element) && element.primary === true) element.primary = false;
 };
 
 /** The operations on the members of a group, and the others. @throws ScimProblem `invalidValue`, `invalidPath` */
@@ -181,7 +211,7 @@ const idOfMember = (element: unknown): string => {
   const { value, type } = isObject(element) ? element : { value: element };
   if (String(type).toLowerCase() === 'group')
     throw new ScimProblem('invalidValue', 'members: groups cannot be members of groups.');
-  if (typeof value !== 'string')
+  if (typeof value !== 'string' || !isStorableText(value))
     throw new ScimProblem('invalidValue', 'members: each needs the id of a user as its value.');
   return value;
 };

@@ -41,7 +41,7 @@ export const createAttention = (unit: UnitOfWork) => ({
     const invitations = createInvitations(unit);
     const directories = createDirectories(unit);
     return allOf({
-      held_directories: directories.listHeld(actor),
+      held_directories: directories.listWaiting(actor),
       failed_mails: section(failed, (page) => mails.list(actor, failed, page)),
       expiring_invitations: section(expiring, (page) => invitations.search(actor, expiring, page)),
       unused_apps: section(unused, (page) => apps.list(actor, unused, page)),

@@ -171,7 +171,9 @@ export const createAudit = (origin: Origin, clock: Clock, common: Record<string,
   withDetails: (details) => createAudit(origin, clock, { ...common, ...details }),
 });
 
-const accountOf = (id: RawBuilder<unknown>) => sql`(select email, was_shared from users where id = ${id})`;
+/** With a limit, the account of each event is looked up by its id: without, PostgreSQL expects a hundred events, and reads all users. */
+const accountOf = (id: RawBuilder<unknown>) =>
+  sql`(select email, was_shared from users where id = ${id} limit 1)`;
 
 const labelOf = (role: 'actor' | 'target') => sql`
   case when ${sql.ref(`${role}.email`)} like ${sql.lit(`%@${ERASED_DOMAIN}`)}

@@ -167,7 +167,7 @@ const replaceRows = async (
     sql`delete from directory_people where ${isNamed('email')} or addresses && ${[...addresses]}::text[]`,
   );
   await run(sql`delete from directory_requests
-    where exists (select from unnest(${[...addresses]}::text[]) address where strpos(lower(path), address) > 0)`);
+    where exists (select from unnest(${[...addresses]}::text[]) address where strpos(lower(concat_ws(' ', path, error)), address) > 0)`);
   await run(sql`update access_view_uses set ip_address = '', user_agent = '' where ${isOwn()}`);
   // The parts of mails to others that are about the person.
   await run(sql`update outbox_mails set variables = variables - 'access_request' - 'look' - 'reminder'

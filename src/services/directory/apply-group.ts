@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ScimProblem } from '../../lib/scim/scim-problem.ts';
+import type { Transaction } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { createGroups } from '../users/groups.ts';
 import { type ActingDirectory, GROUP_STEP, GROUP_TABLES, type GroupChange } from './directory-rows.ts';
@@ -26,13 +27,16 @@ export const applyGroup = async (
   const { change, own_id: ownId, own_name: ownName, display_name: name } = group;
   switch (change) {
     case 'remove':
-      if (ownId !== null) await groups.remove(actor, client, ownId);
+      if (group.is_adopted) await withdraw({ tx, now: clock.now(), audit }, directory, id);
+      else if (ownId !== null) await groups.remove(actor, client, ownId);
       break;
     case 'create':
-      await link(tx, id, (await groups.create(actor, client, { name, members: [], apps: [] })).id);
+      await link(tx, id, {
+        group_id: (await groups.create(actor, client, { name, members: [], apps: [] })).id,
+      });
       break;
     case 'adopt':
-      await link(tx, id, ownId);
+      await link(tx, id, { group_id: ownId, is_adopted: true });
       if (ownId !== null && ownName !== name) await groups.update(actor, client, ownId, { name });
       break;
     default:
@@ -43,7 +47,8 @@ export const applyGroup = async (
   }
   if (change === 'update' && ownId !== null)
     await groups.update(actor, client, ownId, { name }).catch(rethrowAsTaken);
-  const isWhole = change === 'create' || change === 'adopt' || people === undefined;
+  // A due group may have members of before.
+  const isWhole = change === 'create' || change === 'adopt' || people === undefined || group.due_at !== null;
   const extent = isWhole ? { group: id } : { group: id, people };
   if (isWhole || people.length > 0) await syncMembers({ tx, now: clock.now(), audit }, directory, extent);
   if (group.due_at !== null || group.problem !== null)
@@ -60,13 +65,22 @@ const rethrowAsTaken = (error: unknown): never => {
   throw error;
 };
 
-const link = (tx: Em, id: string, groupId: number | null) =>
-  kysely(tx).updateTable('directory_groups').set({ group_id: groupId }).where('id', '=', id).execute();
+const link = (tx: Em, id: string, columns: { group_id: number | null; is_adopted?: boolean }) =>
+  kysely(tx).updateTable('directory_groups').set(columns).where('id', '=', id).execute();
+
+/** A group that existed before the directory stays, without its people. */
+const withdraw = async (transaction: Transaction, directory: ActingDirectory, id: string): Promise<void> => {
+  const { tx } = transaction;
+  await kysely(tx).updateTable('directory_groups').set({ is_removed: false }).where('id', '=', id).execute();
+  await kysely(tx).deleteFrom('directory_members').where('group_id', '=', id).execute();
+  await syncMembers(transaction, directory, { group: id });
+};
 
 type LockedGroup = {
   change: GroupChange | null;
   display_name: string;
   is_removed: boolean;
+  is_adopted: boolean;
   due_at: Date | null;
   problem: string | null;
   own_id: number | null;
@@ -76,7 +90,7 @@ type LockedGroup = {
 const lockGroup = async (tx: Em, id: string): Promise<LockedGroup | undefined> => {
   await kysely(tx).selectFrom('directory_groups').select('id').where('id', '=', id).forUpdate().execute();
   const { rows } = await sql<LockedGroup>`
-    select ${GROUP_STEP} as change, g.display_name, g.is_removed, g.due_at, g.problem, own.id as own_id, own.name as own_name
+    select ${GROUP_STEP} as change, g.display_name, g.is_removed, g.is_adopted, g.due_at, g.problem, own.id as own_id, own.name as own_name
     from ${GROUP_TABLES} where g.id = ${id}`.execute(kysely(tx));
   return rows[0];
 };

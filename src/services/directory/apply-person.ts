@@ -11,7 +11,13 @@ import { changeAccess } from '../users/app-grants.ts';
 import { deleteRequests, requestAddress } from '../users/email-changes.ts';
 import { endMembership } from '../users/memberships.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
-import { type ActingDirectory, personChange } from './directory-rows.ts';
+import {
+  type ActingDirectory,
+  dayBefore,
+  IS_ACCOUNT_OF_CLIENT,
+  IS_INVITATION_STALE,
+  personChange,
+} from './directory-rows.ts';
 import { requireEndingAllowed } from './endings.ts';
 import { syncMembers } from './members.ts';
 
@@ -36,6 +42,8 @@ export const applyPerson = async (unit: UnitOfWork, directory: Applying, id: str
     ? personRow(tx, id, now).executeTakeFirst()
     : lockPerson(tx, id, now));
   if (!person) return;
+  if (person.is_invitation_stale && person.invitation_id !== null)
+    await createInvitations(unit).revoke(directory.actor, person.invitation_id);
   switch (person.change) {
     case 'join':
       await join(transaction, directory, person);
@@ -63,9 +71,9 @@ export const applyPerson = async (unit: UnitOfWork, directory: Applying, id: str
     await kysely(tx).deleteFrom('directory_people').where('id', '=', id).execute();
     return;
   }
-  await followAddress(transaction, directory, person);
+  await followAddress(unit, directory, person);
   if (person.change !== null && !directory.isNew) await syncMembers(transaction, directory, { people: [id] });
-  await settle(tx, person);
+  await settle(tx, person, directory.client);
 };
 
 const lockPerson = async (tx: Em, id: string, now: Date) => {
@@ -87,13 +95,21 @@ const personRow = (tx: Em, id: string, now: Date) =>
     )
     .leftJoin('invitations as i', 'i.id', 'd.invitation_id')
     .select(['d.id', 'd.email', 'd.first_name', 'd.last_name', 'd.extra', 'd.is_active', 'd.is_removed'])
-    .select(['d.user_id', 'd.invitation_id', 'd.due_at', 'd.problem', 'd.held_at', 'd.approved_at'])
-    .select(['u.id as account_id', 'u.email as account_email', 'u.was_shared', 'm.extra as member_extra'])
+    .leftJoin('directory_holds as h', (join) =>
+      join.onRef('h.client_id', '=', 'd.client_id').onRef('h.user_id', '=', 'u.id'),
+    )
+    .select(['d.user_id', 'd.invitation_id', 'd.due_at', 'd.problem', 'h.held_at'])
+    .select([IS_INVITATION_STALE.as('is_invitation_stale'), IS_ACCOUNT_OF_CLIENT.as('is_account_of_client')])
+    .select([
+      'u.id as account_id',
+      'u.email as account_email',
+      'm.extra as member_extra',
+      'm.is_active_member',
+    ])
     .select(
       sql<string | null>`(select c.new_email from email_changes c
-        where c.user_id = u.id and c.changed_at is null and c.requested_by = d.stated_by limit 1)`.as(
-        'asked_email',
-      ),
+        where c.user_id = u.id and c.changed_at is null and c.requested_by = d.stated_by
+          and c.requested_at > ${dayBefore(now)}::timestamptz limit 1)`.as('asked_email'),
     )
     .select(['u.first_name as account_first_name', 'u.last_name as account_last_name'])
     .select(personChange(now).as('change'))
@@ -140,7 +156,10 @@ const inviteStated = async (unit: UnitOfWork, { client, actor }: ActingDirectory
     .where('g.group_id', 'is not', null)
     .execute();
   const { id: invitation } = await inviteToClient(unit, actor, client, {
-    ...{ email, first_name, last_name, extra },
+    ...{ email, extra },
+    // An invitation that an admin has made keeps the name that it has.
+    ...(first_name !== '' && { first_name }),
+    ...(last_name !== '' && { last_name }),
     initial_apps: [],
     groups: groups.flatMap(({ group_id }) => group_id ?? []),
   });
@@ -157,10 +176,10 @@ const updateMember = async (transaction: Transaction, { client, actor }: ActingD
   const merged = { ...member_extra, ...extra };
   const changes: UserChanges = { is_active, extra: merged, members_of: [client] };
   await updateUser(transaction, actor, email, changes, ANY_MEMBER);
-  const { first_name, last_name, was_shared } = person;
+  const { first_name, last_name } = person;
   const isNamed = first_name !== '' || last_name !== '';
   const isOther = first_name !== person.account_first_name || last_name !== person.account_last_name;
-  if (was_shared === false && isNamed && isOther)
+  if (person.is_account_of_client && isNamed && isOther)
     await updateUser(transaction, actor, email, { first_name, last_name }, ANY_MEMBER);
 };
 
@@ -170,9 +189,9 @@ const endAccess = async (
   person: Person,
 ): Promise<void> => {
   const { tx, now } = transaction;
-  const { account_email: email, account_id: userId, approved_at: approvedAt } = person;
+  const { account_email: email, account_id: userId } = person;
   if (email === null || userId === null) return;
-  if (!isApproved) await requireEndingAllowed(tx, { client, userId, approvedAt }, now);
+  if (!isApproved && person.is_active_member) await requireEndingAllowed(tx, { client, userId }, now);
   if (person.change === 'suspend') {
     await link(tx, person);
     await updateUser(transaction, actor, email, { is_active: false, members_of: [client] }, ANY_MEMBER);
@@ -184,23 +203,33 @@ const endAccess = async (
 };
 
 /** Another address of a member is confirmed by a mail to it, as if an admin had asked for it. */
-const followAddress = async (transaction: Transaction, { actor }: ActingDirectory, person: Person) => {
-  const { tx } = transaction;
+const followAddress = async (unit: UnitOfWork, { actor }: ActingDirectory, person: Person) => {
+  const { em: tx, clock, audit, emailChangeLimit } = unit;
   const { email, account_id: userId, account_email: present, asked_email: asked } = person;
   if (person.user_id === null || userId === null || present === null) return;
   const wanted = present === email ? null : email;
-  if (wanted === asked || (wanted !== null && person.was_shared !== false)) return;
+  if (wanted === asked || (wanted !== null && !person.is_account_of_client)) return;
   const { user } = await lockUser(tx, actor, present, ANY_MEMBER);
-  if (wanted !== null) await requestAddress(transaction, actor, { user, to: wanted, ipAddress: null });
-  else await deleteRequests(tx, userId).execute();
+  if (wanted === null) {
+    await deleteRequests(tx, userId).execute();
+    return;
+  }
+  await emailChangeLimit.add(userId);
+  await requestAddress({ tx, now: clock.now(), audit }, actor, { user, to: wanted, ipAddress: null });
 };
 
 /** Nothing of the person waits any more. */
-const settle = async (tx: Em, { id, due_at, problem, held_at, approved_at }: Person): Promise<void> => {
-  if ([due_at, problem, held_at, approved_at].every((each) => each === null)) return;
+const settle = async (tx: Em, { id, due_at, problem, held_at, account_id }: Person, client: number) => {
+  if (held_at !== null)
+    await kysely(tx)
+      .deleteFrom('directory_holds')
+      .where('client_id', '=', client)
+      .where('user_id', '=', account_id)
+      .execute();
+  if (due_at === null && problem === null) return;
   await kysely(tx)
     .updateTable('directory_people')
-    .set({ due_at: null, problem: null, held_at: null, approved_at: null })
+    .set({ due_at: null, problem: null })
     .where('id', '=', id)
     .execute();
 };

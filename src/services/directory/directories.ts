@@ -1,6 +1,7 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type InferResult, type SelectQueryBuilder, sql } from 'kysely';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
+import { afterCursor, type CursorPageRequest, type PageRequest, readPage } from '../../db/pagination.ts';
 import { isServiceAddress } from '../../lib/email-address.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem, scopeRequired } from '../../lib/problems.ts';
@@ -32,6 +33,7 @@ import {
 } from './directory-rows.ts';
 import { extraOf } from './person-facts.ts';
 import { type ReceivedRequest, readRequests } from './request-log.ts';
+import { rethrowAsNotUnique } from './stored.ts';
 
 /** Rows that are read together. */
 const BATCH = 500;
@@ -100,8 +102,9 @@ export const createDirectories = (unit: UnitOfWork) => {
           await mapAgain(tx, client, attributes);
         if (mode === 'show') await forgetDue(tx, client);
         else await markDue(tx, client, now, { isWhole: changes.mode === 'apply' });
-        if (changes.ends !== undefined && (await readCounts(tx, client, now)).ends > changes.ends)
-          throw new Problem('precondition-failed');
+        const { ends = 0 } = changes;
+        if (changes.mode === 'apply' && (await readCounts(tx, client, now)).ends > ends)
+          throw new Problem('precondition-failed', MORE_ENDS);
         const details = diffColumns(before, { mode, attributes }, ['mode', 'attributes']);
         if (!isEmpty(details)) await record(tx, actor, row, { action: 'directory.update', details });
         return read(tx, client);
@@ -133,38 +136,50 @@ export const createDirectories = (unit: UnitOfWork) => {
     },
 
     /**
+     * People whose memberships the directory wants to end, and those whose end an admin has approved within a day, by id.
+     * @throws Problem `not-found`, `forbidden`
+     */
+    listHeld: async (actor: Actor, client: number, page: CursorPageRequest): Promise<HeldRow[]> => {
+      await readManagedClient(em, actor, client, 'configure');
+      return readPage(
+        afterCursor(heldRows(em, client, clock.now()), 'h.user_id', page.cursor),
+        'h.user_id',
+        page,
+      );
+    },
+
+    /**
      * Lets the directory end the memberships that were held, within a day.
-     * @param held the number of people whom the admin has seen
+     * @param held how many of them were held until which time, as the admin has seen them
      * @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `precondition-failed`
      */
-    approve: (actor: Actor, client: number, held: number) =>
+    approve: (actor: Actor, client: number, { held, until }: { held: number; until: Date }) =>
       em.transactional(async (tx) => {
         const now = clock.now();
         const row = await readManagedClient(tx, actor, client, 'configure');
         requireConfirmedSession(actor, now);
-        await lockSettings(tx, client);
         const approved = await kysely(tx)
-          .updateTable('directory_people as d')
+          .updateTable('directory_holds as h')
           .set({ approved_at: now })
-          .where('d.client_id', '=', client)
+          .where('h.client_id', '=', client)
+          .where('h.held_at', '<=', until)
           .where(isHeld(now))
-          .returning('d.id')
+          .returning('h.user_id')
           .execute();
         if (approved.length !== held) throw new Problem('precondition-failed');
-        if (held > 0)
-          await record(tx, actor, row, { action: 'directory.approve', details: { people: held } });
+        await record(tx, actor, row, { action: 'directory.approve', details: { people: held } });
         return read(tx, client);
       }),
 
     /** The clients whose directories wait for an approval, of those that the actor configures. */
-    listHeld: async (actor: Actor): Promise<HeldRow[]> =>
+    listWaiting: async (actor: Actor): Promise<WaitingRow[]> =>
       kysely(em)
-        .selectFrom('directory_people as d')
-        .innerJoin('clients', 'clients.id', 'd.client_id')
+        .selectFrom('directory_holds as h')
+        .innerJoin('clients', 'clients.id', 'h.client_id')
         .select(['clients.id as client', 'clients.name as client_name'])
         .select(({ fn }) => fn.countAll<number>().as('people'))
         .where(isHeld(clock.now()))
-        .where(isAllowedIn(sql`d.client_id`, actor, 'configure'))
+        .where(isAllowedIn(sql`h.client_id`, actor, 'configure'))
         .groupBy('clients.id')
         .orderBy('clients.id')
         .execute(),
@@ -195,7 +210,12 @@ export const createDirectories = (unit: UnitOfWork) => {
   };
 };
 
-type HeldRow = { client: number; client_name: string; people: number };
+const MORE_ENDS = {
+  detail:
+    'More memberships would be suspended or ended than `ends` says. Look at the changes again, and send their number.',
+};
+
+type WaitingRow = { client: number; client_name: string; people: number };
 
 /** `states`: the changes and other states by which rows are listed. */
 type Listed = { id: string; states: string[] };
@@ -206,8 +226,6 @@ type PersonChangeRow = Listed & {
   email: string;
   first_name: string;
   last_name: string;
-  held_at: Date | null;
-  approved_at: Date | null;
   problem: string | null;
   due_at: Date | null;
 };
@@ -216,11 +234,9 @@ const personRows = (em: Em, client: number, now: Date) =>
   kysely(em)
     .selectFrom(
       sql<PersonChangeRow>`(
-        select stated.*, array_remove(array[change, case when is_held then 'held' end,
-          case when problem is not null then 'problem' end], null) as states
+        select stated.*, array_remove(array[change, case when problem is not null then 'problem' end], null) as states
         from (
-          select d.id, ${personChange(now)} as change, d.user_name, d.email, d.first_name, d.last_name,
-            d.held_at, d.approved_at, d.problem, d.due_at, (${isHeld(now)} or ${isApproved(now)}) as is_held
+          select d.id, ${personChange(now)} as change, d.user_name, d.email, d.first_name, d.last_name, d.problem, d.due_at
           from ${PERSON_TABLES} where d.client_id = ${client}) stated)`.as('listed'),
     )
     .selectAll();
@@ -247,6 +263,18 @@ const groupRows = (em: Em, client: number) =>
           from ${GROUP_TABLES} where g.client_id = ${client}) stated)`.as('listed'),
     )
     .selectAll();
+
+const heldRows = (em: Em, client: number, now: Date) =>
+  kysely(em)
+    .selectFrom('directory_holds as h')
+    .innerJoin('users', 'users.id', 'h.user_id')
+    .select(['users.id', 'users.email', 'users.first_name', 'users.last_name'])
+    .select(['h.held_at', 'h.approved_at', 'h.is_last_admin'])
+    .where('h.client_id', '=', client)
+    .where(condition`(${isHeld(now)} or ${isApproved(now)})`)
+    .orderBy('h.user_id');
+
+type HeldRow = InferResult<ReturnType<typeof heldRows>>[number];
 
 /** The rows in a state, or in any, by id. */
 const readChanges = <DB, TB extends keyof DB, O>(
@@ -277,6 +305,7 @@ type Counts = {
   changes: Partial<Record<PersonChange, number>>;
   group_changes: Partial<Record<GroupChange, number>>;
   held: number;
+  held_until: Date | null;
   ends: number;
   due: number;
   problems: number;
@@ -286,7 +315,7 @@ type Counts = {
 const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> => {
   const { rows } = await sql<Counts>`
     with people as (
-      select d.is_removed, ${isHeld(now)} as is_held, d.due_at, d.problem,
+      select d.is_removed, d.due_at, d.problem,
         ${personChange(now)} as change
       from ${PERSON_TABLES} where d.client_id = ${client}),
     groups_stated as (
@@ -298,7 +327,8 @@ const readCounts = async (em: Em, client: number, now: Date): Promise<Counts> =>
         select change, count(*)::int as n from people where change is not null group by change) counted) as changes,
       (select coalesce(json_object_agg(change, n), '{}') from (
         select change, count(*)::int as n from groups_stated where change is not null group by change) counted) as group_changes,
-      (select count(*)::int from people where is_held) as held,
+      (select count(*)::int from directory_holds h where h.client_id = ${client} and ${isHeld(now)}) as held,
+      (select max(h.held_at) from directory_holds h where h.client_id = ${client} and ${isHeld(now)}) as held_until,
       (select count(*)::int from people where change in ('suspend', 'remove')) as ends,
       (select count(*)::int from everything where due_at is not null) as due,
       (select count(*)::int from everything where problem is not null) as problems,
@@ -393,13 +423,30 @@ const applyNext = async (unit: UnitOfWork, table: DueTable): Promise<boolean> =>
       await kysely(tx).updateTable(table).set({ due_at: null }).where('id', '=', row.id).execute();
     });
   } catch (error) {
-    if (next === undefined || !(error instanceof Problem) || error.status >= 500) throw error;
-    const problem = [error.message, ...Object.values(error.fields ?? {}).flat()].join(' ').slice(0, 500);
+    if (next === undefined) throw error;
+    const problem = explain(error);
+    if (problem === null)
+      unit.logger.warn({ err: error, row: next.id }, 'a row of a directory cannot be applied');
+    else if (problem.status >= 500) throw error;
+    const reason = problem
+      ? [problem.message, ...Object.values(problem.fields ?? {}).flat()].join(' ')
+      : UNEXPECTED;
     await kysely(unit.em)
       .updateTable(table)
-      .set({ due_at: null, problem })
+      .set({ due_at: null, problem: reason.slice(0, 500) })
       .where('id', '=', next.id)
       .execute();
   }
   return next !== undefined;
+};
+
+const UNEXPECTED = 'An unexpected error occurred, which the log of the service describes.';
+
+/** The problem that an error is for admins; null for a bug. */
+const explain = (error: unknown): Problem | null => {
+  try {
+    return rethrowAsNotUnique(error);
+  } catch (explained) {
+    return explained instanceof Problem ? explained : problemOfDatabaseError(explained);
+  }
 };

@@ -50,21 +50,21 @@ export const shareSettings = async (tx: Em, client: number): Promise<DirectorySe
     .selectFrom('directories')
     .select(['mode', 'attributes'])
     .where('client_id', '=', client)
-    .forKeyShare()
+    .forShare()
     .executeTakeFirst();
   if (row) return row;
   await addDirectory(tx, client);
   return shareSettings(tx, client);
 };
 
-/** Locks the settings of a directory against other changes, and against ends of memberships. */
+/** Locks the settings of a directory against other changes, and against requests of the directory. */
 export const lockSettings = async (tx: Em, client: number): Promise<DirectorySettings> => {
   await addDirectory(tx, client);
   return kysely(tx)
     .selectFrom('directories')
     .select(['mode', 'attributes'])
     .where('client_id', '=', client)
-    .forNoKeyUpdate()
+    .forUpdate()
     .executeTakeFirstOrThrow();
 };
 
@@ -103,11 +103,21 @@ const IS_OF_CLIENT = condition`exists (select from client_domains
 
 /** SQL: whether the person has an invitation that they can still accept. */
 const isInvited = (now: Date): Condition =>
-  condition`coalesce(i.status = 'pending' and i.expires_at > ${now}::timestamptz, false)`;
+  condition`coalesce(i.status = 'pending' and i.expires_at > ${now}::timestamptz and i.email = d.email, false)`;
 
-/** SQL: whether the account has another name. The names of an account that was shared are the person's own. */
-const HAS_OTHER_NAME = condition`(not u.was_shared and (d.first_name <> '' or d.last_name <> '')
+/** SQL: whether the invitation is for another address than the present one, or the person is a member by now. */
+export const IS_INVITATION_STALE = condition`coalesce(i.status = 'pending' and (i.email <> d.email or m.user_id is not null), false)`;
+
+/** SQL: whether admins of the client may change the account: `accountUpdateRefusal`. A directory may not do more. */
+export const IS_ACCOUNT_OF_CLIENT = condition`(not (u.was_shared or u.is_superuser or u.is_staff or m.is_admin))`;
+
+const HAS_OTHER_NAME = condition`(${IS_ACCOUNT_OF_CLIENT} and (d.first_name <> '' or d.last_name <> '')
   and (u.first_name, u.last_name) is distinct from (d.first_name, d.last_name))`;
+
+/** SQL: whether a member of the directory is missing in a group of it. */
+const LACKS_GROUP = condition`exists (select from directory_members dm join directory_groups g on g.id = dm.group_id
+  where dm.person_id = d.id and g.group_id is not null and not g.is_removed and not exists (
+    select from group_members gm where gm.group_id = g.group_id and gm.user_id = d.user_id))`;
 
 const HAS_OTHER_EXTRA = condition`exists (select from json_each(d.extra) as given
   where (m.extra -> given.key)::text is distinct from given.value::text)`;
@@ -126,23 +136,20 @@ export const personChange = (now: Date): RawBuilder<PersonChange | null> => sql<
     when d.is_active and not m.is_active_member then 'reactivate'
     when not d.is_active and m.is_active_member then 'suspend'
     when d.user_id is null then 'adopt'
-    when ${HAS_OTHER_NAME} or ${HAS_OTHER_EXTRA} then 'update'
+    when ${HAS_OTHER_NAME} or ${HAS_OTHER_EXTRA} or ${LACKS_GROUP} then 'update'
   end`;
 
 /** What would make a group as the directory states it. `adopt`: a group of the client has this name. */
 export const GROUP_CHANGES = ['create', 'adopt', 'update', 'remove', 'forget'] as const;
 export type GroupChange = (typeof GROUP_CHANGES)[number];
 
-/**
- * SQL: whether the end of the membership of a row `d` waits for an approval. A directory tries again within a day, unless it has been
- * corrected.
- */
+/** SQL: whether a hold `h` waits for an approval. A directory tries again within a day, unless it has been corrected. */
 export const isHeld = (now: Date): Condition =>
-  condition`(d.held_at > ${dayBefore(now)}::timestamptz and coalesce(d.approved_at <= ${dayBefore(now)}::timestamptz, true))`;
+  condition`(h.tried_at > ${dayBefore(now)}::timestamptz and coalesce(h.approved_at <= ${dayBefore(now)}::timestamptz, true))`;
 
-/** SQL: whether an approval of the end of the membership of a row `d` is valid. */
+/** SQL: whether the approval of a hold `h` is valid. */
 export const isApproved = (now: Date): Condition =>
-  condition`(d.approved_at > ${dayBefore(now)}::timestamptz)`;
+  condition`(h.approved_at > ${dayBefore(now)}::timestamptz)`;
 
 /** Within this time, ends of memberships are counted, and approvals are valid. */
 export const dayBefore = (now: Date): Date => new Date(now.getTime() - DAY_MS);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { findJsonProblem } from '../../lib/json-value.ts';
 import { GROUP_TYPE, isObject, type Resource, readResource } from '../../lib/scim/attributes.ts';
 import {
   type MemberStep,
@@ -15,7 +14,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { applyGroup } from './apply-group.ts';
 import { type ActingDirectory, changeAs, shareSettings } from './directory-rows.ts';
 import type { Columns } from './filter-sql.ts';
-import { keyOf } from './person-facts.ts';
+import { keyOf, requireStorable } from './person-facts.ts';
 import {
   type ListQuery,
   type ListResult,
@@ -32,7 +31,8 @@ export type StoredGroup = StoredResource & { members: { value: string; display: 
 
 const MAX_NAME = 255;
 
-type Edit = { resource: Resource; steps: MemberStep[] };
+/** `isWhole`: the members are replaced. */
+type Edit = { resource: Resource; steps: MemberStep[]; isWhole: boolean };
 
 /** The groups of SCIM: those that the directory of a client states. They become groups of the client. */
 export const createDirectoryGroups = (unit: UnitOfWork) => {
@@ -109,7 +109,7 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
     ): Promise<StoredGroup> =>
       change(directory, id, precondition, withMembers, () => {
         const { resource, members } = readGroupBody(body);
-        return { resource, steps: [{ kind: 'set', ids: members }] };
+        return { resource, steps: [{ kind: 'set', ids: members }], isWhole: true };
       }),
 
     /** @throws the problems of `replace`, ScimProblem `invalidPath`, `mutability`, `noTarget` */
@@ -122,7 +122,7 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
     ): Promise<StoredGroup> =>
       change(directory, id, precondition, withMembers, (resource) => {
         const { steps, others } = splitMembers(readOperations(GROUP_TYPE, body));
-        return { resource: patchResource(GROUP_TYPE, resource, others), steps };
+        return { resource: patchResource(GROUP_TYPE, resource, others), steps, isWhole: false };
       }),
 
     /** @throws Problem `not-found`, `precondition-failed` */
@@ -151,8 +151,7 @@ const readGroupBody = (body: unknown) => {
 
 /** @throws ScimProblem `invalidValue` */
 const groupFacts = (resource: Resource) => {
-  const problem = findJsonProblem(resource);
-  if (problem !== null) throw new ScimProblem('invalidValue', `The resource is too large. ${problem}`);
+  requireStorable(resource);
   const name = keyOf(resource.displayName, 'displayName', MAX_NAME);
   if (name === null) throw new ScimProblem('invalidValue', 'displayName is required.');
   return { display_name: name, external_id: keyOf(resource.externalId, 'externalId'), resource };
@@ -232,8 +231,8 @@ const takeRemoved = async (tx: Em, client: number, name: string) => {
     .deleteFrom('directory_groups')
     .where('client_id', '=', client)
     .where(sql<boolean>`lower(display_name) = lower(${name})`)
-    .where('is_removed', '=', true)
-    .returning('group_id')
+    .where(sql<boolean>`is_removed`)
+    .returning(['group_id', 'is_adopted'])
     .execute();
   return removed[0] ?? {};
 };

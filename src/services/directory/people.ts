@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { Problem } from '../../lib/problems.ts';
 import { type Resource, readResource, USER_TYPE } from '../../lib/scim/attributes.ts';
 import { patchResource, readOperations } from '../../lib/scim/patch.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { applyPerson } from './apply-person.ts';
 import { type ActingDirectory, changeAs, shareSettings } from './directory-rows.ts';
-import { holdEnding } from './endings.ts';
+import { HeldEnding, holdEnding } from './endings.ts';
 import type { Columns } from './filter-sql.ts';
 import { type PersonFacts, personFacts } from './person-facts.ts';
 import {
@@ -31,12 +30,12 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
   const { em, clock, audit } = unit;
 
   /** Runs a change, and remembers if the end of a membership was held. */
-  const run = async <T>(directory: ActingDirectory, id: string, work: (tx: Em) => Promise<T>): Promise<T> => {
+  const run = async <T>(directory: ActingDirectory, work: (tx: Em) => Promise<T>): Promise<T> => {
     try {
       return await changeAs(em, directory, work).catch(rethrowAsNotUnique);
     } catch (error) {
-      if (error instanceof Problem && error.code === 'held-for-approval')
-        await em.transactional((tx) => holdEnding({ tx, now: clock.now(), audit }, directory.client, id));
+      if (error instanceof HeldEnding)
+        await em.transactional((tx) => holdEnding({ tx, now: clock.now(), audit }, error));
       throw error;
     }
   };
@@ -51,7 +50,7 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
     precondition: Precondition,
     edit: (resource: Resource) => Resource,
   ): Promise<StoredPerson> =>
-    run(directory, id, async (tx) => {
+    run(directory, async (tx) => {
       const { mode, attributes } = await shareSettings(tx, directory.client);
       const before = await lockPerson(tx, directory, id);
       requireVersion(precondition, before.version);
@@ -76,7 +75,7 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
     /** @throws ScimProblem `invalidValue`, `uniqueness` */
     create: (directory: ActingDirectory, body: unknown): Promise<StoredPerson> => {
       const id = randomUUID();
-      return run(directory, id, async (tx) => {
+      return run(directory, async (tx) => {
         const { client, actor } = directory;
         const { mode, attributes } = await shareSettings(tx, client);
         const facts = personFacts(readResource(USER_TYPE, body), attributes);
@@ -104,7 +103,7 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
 
     /** @throws Problem `not-found`, `precondition-failed`, `held-for-approval` */
     remove: (directory: ActingDirectory, id: string, precondition: Precondition): Promise<void> =>
-      run(directory, id, async (tx) => {
+      run(directory, async (tx) => {
         const { mode } = await shareSettings(tx, directory.client);
         const { version } = await lockPerson(tx, directory, id);
         requireVersion(precondition, version);
@@ -152,7 +151,7 @@ const takeRemoved = async (tx: Em, client: number, { email }: PersonFacts) => {
     .deleteFrom('directory_people')
     .where('client_id', '=', client)
     .where('email', '=', email)
-    .where('is_removed', '=', true)
+    .where(condition`is_removed`)
     .returning(['user_id', 'invitation_id'])
     .execute();
   return removed[0] ?? {};

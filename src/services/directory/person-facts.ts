@@ -1,5 +1,5 @@
 import { NewEmail, normalizeEmail } from '../../lib/email-address.ts';
-import { findJsonProblem } from '../../lib/json-value.ts';
+import { findJsonProblem, isReadableJson } from '../../lib/json-value.ts';
 import { isObject, type Resource, USER_TYPE, valueAt } from '../../lib/scim/attributes.ts';
 import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 
@@ -26,8 +26,7 @@ export type PersonFacts = {
  */
 export const personFacts = (sent: Resource, attributes: Readonly<Record<string, string>>): PersonFacts => {
   const resource: Resource = { ...sent, active: sent.active ?? true };
-  const problem = findJsonProblem(resource);
-  if (problem !== null) throw new ScimProblem('invalidValue', `The resource is too large. ${problem}`);
+  requireStorable(resource);
   return {
     user_name: keyOf(resource.userName, 'userName') ?? missing('userName'),
     external_id: keyOf(resource.externalId, 'externalId'),
@@ -42,6 +41,14 @@ export const personFacts = (sent: Resource, attributes: Readonly<Record<string, 
 
 const missing = (name: string): never => {
   throw new ScimProblem('invalidValue', `${name} is required.`);
+};
+
+/** @throws ScimProblem `invalidValue` for a document that is too large, or that PostgreSQL cannot read */
+export const requireStorable = (resource: Resource): void => {
+  const problem = findJsonProblem(resource);
+  if (problem !== null) throw new ScimProblem('invalidValue', `The resource is too large. ${problem}`);
+  if (!isReadableJson(resource))
+    throw new ScimProblem('invalidValue', 'The resource has characters that are no text.');
 };
 
 /** @throws ScimProblem `invalidValue` */

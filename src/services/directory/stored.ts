@@ -39,8 +39,13 @@ export const readListed = async <T>(
   known: Columns,
   { alias, rows, columns }: { alias: string; rows: RawBuilder<unknown>; columns: RawBuilder<unknown> },
 ): Promise<ListResult<T>> => {
-  const isMatch = filter === undefined ? sql`true` : filterCondition(known, parseFilter(filter));
   const key = sql.ref(`${alias}.id`);
+  // Apart from the order: to find one row, PostgreSQL could otherwise go through all in their order.
+  const isMatch =
+    filter === undefined
+      ? sql`true`
+      : sql`${key} in (with matching as materialized (
+          select ${key} from ${rows} and ${filterCondition(known, parseFilter(filter))}) select id from matching)`;
   const order = sortBy === undefined ? sql.ref(`${alias}.created_at`) : sortExpression(known, sortBy);
   const direction = sql.raw(sortOrder === 'descending' ? 'desc nulls last' : 'asc nulls last');
   const found = await sql<T & { total: number }>`
@@ -67,6 +72,7 @@ export const noSuchResource = (): Problem => notFound('resource in this director
 const UNIQUE: Readonly<Record<string, string>> = {
   directory_people_user_name: 'userName: another user of this directory has this name.',
   directory_people_email: 'emails: another user of this directory has this address.',
+  directory_people_membership: 'emails: another user of this directory is the member with this address.',
   directory_groups_name: 'displayName: another group of this directory has this name.',
 };
 

@@ -135,8 +135,7 @@ const OBSOLETE_HOLD = sql`case
   when not person.is_active or not exists (
     select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin)
     then 'The recipient does not administer the client any more.'
-  when not exists (select from directory_people d
-    where d.client_id = mail.client_id and d.held_at is not null and coalesce(d.approved_at < d.held_at, true))
+  when not exists (select from directory_holds h where h.client_id = mail.client_id and h.approved_at is null)
     then 'Nothing is held any more.'
 end`;
 

@@ -108,6 +108,7 @@ type Joining = Pick<AccessChange, 'userId' | 'joined'>;
 
 /** Adds memberships. From now on, other clients trust the person's present mailbox. */
 const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Promise<void> => {
+  const userIds = joining.map(({ userId }) => userId);
   await sql`
     with joining as (
       -- Not 'exists': as a column it would hash the whole table.
@@ -115,15 +116,17 @@ const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Prom
         (select true from memberships m where m.user_id = users.id limit 1) is null as is_first
       from json_to_recordset(${JSON.stringify(joining)}::json) as changed ("userId" int, joined int[])
         join users on users.id = "userId"
+      where users.id = any(${userIds}::int[])
     ),
     joined as (
       insert into memberships (client_id, user_id, joined_at, extra, is_demo_user)
       select client_id, id, ${now}::timestamptz, case when is_first then extra else '{}' end, is_first and is_demo_user from joining
       on conflict do nothing
     )
-    update users set extra = '{}', is_demo_user = false from joining where users.id = joining.id and is_first
-      and (joining.is_demo_user or joining.extra::text <> '{}')`.execute(kysely(tx));
-  const userIds = joining.map(({ userId }) => userId);
+    update users set extra = '{}', is_demo_user = false from joining
+    where users.id = joining.id and users.id = any(${userIds}::int[]) and is_first and (joining.is_demo_user or joining.extra::text <> '{}')`.execute(
+    kysely(tx),
+  );
   await noteShared(tx, userIds);
   await endUndo(tx, userIds);
   // Whoever has joined is the person whom a directory of the client states under this address.

@@ -129,7 +129,7 @@ export const COLUMNS = {
     webhooks: 'list get create update remove rotateSecret deliveries test replay',
     roles: 'setInClient',
     dataPermissions: 'setSchema',
-    directory: 'get update listPeople listGroups requests approve',
+    directory: 'get update listPeople listGroups listHeld requests approve',
   },
   /** Staff read the events to which platforms react. */
   audit: { audit: 'list', events: 'list position stream' },

@@ -270,7 +270,8 @@ export const INPUTS: Record<string, InputOf> = {
   'directory.listPeople': ofClient,
   'directory.listGroups': ofClient,
   'directory.requests': ofClient,
-  'directory.approve': withMore(ofClient, { held: 1 }),
+  'directory.listHeld': ofClient,
+  'directory.approve': withMore(ofClient, { held: 1, held_until: new Date('2100-01-01') }),
 
   'openid.get': ofApp,
   'openid.update': withMore(ofApp, { redirect_uris: ['https://sales.acme.test/callback'] }),

@@ -42,9 +42,8 @@ const thingsOf = async (app: TestApp, client: (typeof CLIENTS)[number], issuer: 
   await addRows(app, 'external_identities', linked);
   const webhook = await by.webhooks.create({ url: 'http://127.0.0.1:9/', client: id });
   await by.openid.update({ app_id: client.app, redirect_uris: ['https://app.test/callback'] });
-  const stated = { id: `held-${id}`, client_id: id, stated_by: 0, created_at: at, modified_at: at };
-  const held = { user_name: 'held', email: `held@${domain}`, is_active: true, held_at: at };
-  await addRows(app, 'directory_people', { ...stated, ...held });
+  const held = { client_id: id, user_id: of.userId, is_last_admin: false, held_at: at, tried_at: at };
+  await addRows(app, 'directory_holds', held);
   const service = await by.serviceAccounts.create({ name: 'Exports', client: id });
   const serviceToken = await by.serviceAccounts.createToken({ id: service.id, name: 'Host' });
   const view = await by.accessViews.create({ app: client.slug });

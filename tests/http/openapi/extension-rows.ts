@@ -256,16 +256,17 @@ const aboutOpenid = async (app: TestApp): Promise<Row[]> => {
 
 const aboutDirectories = async (app: TestApp): Promise<Row[]> => {
   const now = app.clock.now();
-  const stated = { id: 'held', client_id: 1, stated_by: 0, created_at: now, modified_at: now, held_at: now };
-  const person = { user_name: 'held', email: 'held@acme.test', is_active: true };
-  await addRows(app, 'directory_people', { ...stated, ...person });
+  const { id: user_id } = await rowOf(app, 'users', { email: ADA });
+  const held = { client_id: 1, user_id, is_last_admin: false, held_at: now, tried_at: now };
+  await addRows(app, 'directory_holds', held);
   const path = '/jb/clients/1/directory/';
   return [
     { line: `GET ${path}`, as: ACME },
     { line: `GET ${path}people/`, as: ACME },
     { line: `GET ${path}groups/`, as: ACME },
     { line: `GET ${path}requests/`, as: ACME },
-    { line: `POST ${path}approve/`, as: ACME, body: { held: 1 } },
+    { line: `GET ${path}held/`, as: ACME },
+    { line: `POST ${path}approve/`, as: ACME, body: { held: 1, held_until: now.toISOString() } },
     { line: `PATCH ${path}`, as: ACME, body: { mode: 'show', attributes: { title: 'title' } } },
   ];
 };

@@ -49,6 +49,7 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'clients.upload_bucket_name': [null, NO_PERSON],
   'directory_groups.display_name': [null, TEXT],
   'directory_groups.stated_by': [null, ID],
+  'directory_holds.user_id': [null, DELETED],
   'directory_people.addresses': ['directory_people', DELETED],
   'directory_people.email': ['directory_people', DELETED],
   'directory_people.extra': ['directory_people', DELETED],
