@@ -162,7 +162,7 @@ export const directoryRouter = router({
     .input(ById.extend(limitedPagingFields(IdCursor)))
     .output(z.array(HeldOutput))
     .query(({ ctx, input }) =>
-      ctx.services.directories.listHeld(ctx.actor, input.id, toPageRequest(ctx, input)),
+      ctx.services.directoryHolds.list(ctx.actor, input.id, toPageRequest(ctx, input)),
     ),
 
   requests: route(settingsProcedure, 'GET', '/jb/clients/{id}/directory/requests/', {
@@ -185,7 +185,8 @@ export const directoryRouter = router({
   })
     .input(ById.extend({ held: z.int().min(1), held_until: BodyInstant }))
     .output(DirectoryOutput)
-    .mutation(({ ctx, input }) =>
-      ctx.services.directories.approve(ctx.actor, input.id, { held: input.held, until: input.held_until }),
-    ),
+    .mutation(async ({ ctx, input: { id, held, held_until: until } }) => {
+      await ctx.services.directoryHolds.approve(ctx.actor, id, { held, until });
+      return ctx.services.directories.get(ctx.actor, id);
+    }),
 });

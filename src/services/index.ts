@@ -29,6 +29,7 @@ import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
 import { createDirectories } from './directory/directories.ts';
 import { createDirectoryGroups } from './directory/groups.ts';
+import { createDirectoryHolds } from './directory/holds.ts';
 import { createDirectoryPeople } from './directory/people.ts';
 import { createEvents } from './events/events.ts';
 import { createAccessExplanation } from './gate/access-explanation.ts';
@@ -179,6 +180,7 @@ const factories = {
   offboardingPreview: createOffboardingPreview,
   operations: createOperations,
   directories: createDirectories,
+  directoryHolds: createDirectoryHolds,
   directoryPeople: createDirectoryPeople,
   directoryGroups: createDirectoryGroups,
   openidApps: createOpenidApps,

@@ -2,7 +2,7 @@ import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS, midnightBefore } from '../../lib/clock.ts';
 import { type Actor, canViewAll, soleClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
-import { createDirectories } from '../directory/directories.ts';
+import { createDirectoryHolds } from '../directory/holds.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -39,9 +39,8 @@ export const createAttention = (unit: UnitOfWork) => ({
     });
     const mails = createMails(unit);
     const invitations = createInvitations(unit);
-    const directories = createDirectories(unit);
     return allOf({
-      held_directories: directories.listWaiting(actor),
+      held_directories: createDirectoryHolds(unit).listWaiting(actor),
       failed_mails: section(failed, (page) => mails.list(actor, failed, page)),
       expiring_invitations: section(expiring, (page) => invitations.search(actor, expiring, page)),
       unused_apps: section(unused, (page) => apps.list(actor, unused, page)),

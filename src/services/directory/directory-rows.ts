@@ -143,14 +143,6 @@ export const personChange = (now: Date): RawBuilder<PersonChange | null> => sql<
 export const GROUP_CHANGES = ['create', 'adopt', 'update', 'remove', 'forget'] as const;
 export type GroupChange = (typeof GROUP_CHANGES)[number];
 
-/** SQL: whether a hold `h` waits for an approval. A directory tries again within a day, unless it has been corrected. */
-export const isHeld = (now: Date): Condition =>
-  condition`(h.tried_at > ${dayBefore(now)}::timestamptz and coalesce(h.approved_at <= ${dayBefore(now)}::timestamptz, true))`;
-
-/** SQL: whether the approval of a hold `h` is valid. */
-export const isApproved = (now: Date): Condition =>
-  condition`(h.approved_at > ${dayBefore(now)}::timestamptz)`;
-
 /** Within this time, ends of memberships are counted, and approvals are valid. */
 export const dayBefore = (now: Date): Date => new Date(now.getTime() - DAY_MS);
 

@@ -1,28 +1,12 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { Problem } from '../../lib/problems.ts';
-import { ofClient, type Transaction } from '../audit/audit.ts';
-import { NEW_MAIL, newMailValues } from '../outbox/enqueue-mails.ts';
-import { dayBefore, isApproved, isHeld } from './directory-rows.ts';
+import { dayBefore } from './directory-rows.ts';
+import { type Ending, HeldEnding, isApproved } from './holds.ts';
 
 /** Of all people of a client, the share whose memberships a directory may end within a day. */
 const DAILY_SHARE = 0.2;
 /** So many it may always end within a day. */
 const ALWAYS_ALLOWED = 10;
-/** Directories try again in their next cycle. */
-const RETRY_AFTER_SECONDS = 3_600;
-
-export type Ending = { client: number; userId: number };
-
-/** An end of a membership that is not allowed yet. */
-export class HeldEnding extends Problem {
-  readonly ending: Ending & { isLastAdmin: boolean };
-
-  constructor(ending: HeldEnding['ending'], detail: string) {
-    super('held-for-approval', { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
-    this.ending = ending;
-  }
-}
 
 /**
  * Counts the end of an active membership by the directory. The limit is a share of those who were members a day ago: whom a directory has
@@ -70,40 +54,3 @@ const LAST_ADMIN =
 
 const tooMany = (allowed: number): string =>
   `Held for approval: the directory has ended ${allowed} memberships within a day. An admin of the client must approve more in Steward.`;
-
-/** Remembers whose end was held. The first of several informs the admins of the client. */
-export const holdEnding = async ({ tx, now, audit }: Transaction, { ending }: HeldEnding): Promise<void> => {
-  const { client, userId, isLastAdmin } = ending;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`holds of the directory of ${client}`}, 0))`.execute(
-    kysely(tx),
-  );
-  const waiting = await kysely(tx)
-    .selectFrom('directory_holds as h')
-    .select('h.user_id')
-    .where('h.client_id', '=', client)
-    .where(isHeld(now))
-    .limit(1)
-    .executeTakeFirst();
-  // One that still waits keeps its time, by which admins approve it.
-  await sql`
-    insert into directory_holds as h (client_id, user_id, is_last_admin, held_at, tried_at)
-    select client_id, user_id, ${isLastAdmin}::boolean, ${now}::timestamptz, ${now}::timestamptz
-    from memberships where client_id = ${client} and user_id = ${userId}
-    on conflict (client_id, user_id) do update set is_last_admin = excluded.is_last_admin, tried_at = excluded.tried_at,
-      approved_at = null, held_at = case when ${isHeld(now)} and h.is_last_admin = excluded.is_last_admin then h.held_at
-        else excluded.held_at end`.execute(kysely(tx));
-  if (waiting) return;
-  const { name } = await kysely(tx)
-    .selectFrom('clients')
-    .select('name')
-    .where('id', '=', client)
-    .executeTakeFirstOrThrow();
-  const target = ofClient({ id: client, name });
-  await audit.record(tx, [{ action: 'directory.hold', actor: null, target, clients: [client] }]);
-  await sql`
-    insert into outbox_mails (kind, recipient, client_id, user_id, ${NEW_MAIL})
-    select 'directory-held', u.email, ${client}::int, u.id, ${newMailValues(now)}
-    from memberships m join users u on u.id = m.user_id
-    where m.client_id = ${client}::int and m.is_admin and m.is_active_member and u.is_active
-    order by u.id`.execute(kysely(tx));
-};

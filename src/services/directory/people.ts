@@ -6,8 +6,8 @@ import { patchResource, readOperations } from '../../lib/scim/patch.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { applyPerson } from './apply-person.ts';
 import { type ActingDirectory, changeAs, shareSettings } from './directory-rows.ts';
-import { HeldEnding, holdEnding } from './endings.ts';
 import type { Columns } from './filter-sql.ts';
+import { HeldEnding, holdEnding } from './holds.ts';
 import { type PersonFacts, personFacts } from './person-facts.ts';
 import {
   type ListQuery,
