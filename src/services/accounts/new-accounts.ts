@@ -47,9 +47,9 @@ export const lockAllHandles = (tx: Em) =>
 const findFreeHandle = async (tx: Em, email: string): Promise<string> => {
   const base = handleBase(email);
   const db = kysely(tx);
-  await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
   const key = `handle ${base.replace(/\d+$/, '')}`;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(db);
+  await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0)),
+    pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(db);
   const found = await sql<{ handle: string }>`
     select handle from (
       select ${base}::text as handle

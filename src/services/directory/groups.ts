@@ -18,9 +18,10 @@ import { keyOf, requireStorable } from './person-facts.ts';
 import {
   type ListQuery,
   type ListResult,
-  noSuchResource,
+  type Owned,
   type Precondition,
   readListed,
+  requireOwn,
   requireVersion,
   rethrowAsNotUnique,
   type StoredResource,
@@ -71,7 +72,8 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
     list: ({ client }: ActingDirectory, query: ListQuery): Promise<ListResult<StoredGroup>> =>
       readListed(em, query, COLUMNS, {
         alias: 'g',
-        rows: sql`directory_groups g where g.client_id = ${client} and not g.is_removed`,
+        table: sql`directory_groups g`,
+        isListed: sql`g.client_id = ${client} and not g.is_removed`,
         columns: sql`${STORED}, ${query.withRelated ? MEMBERS : NO_MEMBERS}`,
       }),
 
@@ -162,15 +164,16 @@ const columnsOf = ({ resource, ...columns }: ReturnType<typeof groupFacts>) => (
   resource: sql<Resource>`${JSON.stringify(resource)}::json`,
 });
 
-const lockGroup = (tx: Em, { client }: ActingDirectory, id: string) =>
-  kysely(tx)
-    .selectFrom('directory_groups')
-    .select(['resource', 'version'])
-    .where('id', '=', id)
-    .where('client_id', '=', client)
-    .where('is_removed', '=', false)
-    .forUpdate()
-    .executeTakeFirstOrThrow(noSuchResource);
+const lockGroup = async (tx: Em, { client }: ActingDirectory, id: string) =>
+  requireOwn(
+    await kysely(tx)
+      .selectFrom('directory_groups')
+      .select(['resource', 'version', 'client_id', 'is_removed'])
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst(),
+    client,
+  );
 
 /** Returns the ids of the people who were added and removed. @throws ScimProblem `invalidValue` */
 const changeMembers = async (
@@ -212,14 +215,13 @@ const takeStep = async (
 const requirePeople = async (tx: Em, { client }: ActingDirectory, ids: readonly string[]): Promise<void> => {
   const people = await kysely(tx)
     .selectFrom('directory_people')
-    .select('id')
-    .where('client_id', '=', client)
-    .where('is_removed', '=', false)
+    .select(['id', 'client_id', 'is_removed'])
     .where(isAnyOf('id', ids, 'varchar'))
     .orderBy('id')
     .forKeyShare()
     .execute();
-  const known = new Set(people.map((person) => person.id));
+  const own = people.filter((person) => person.client_id === client && !person.is_removed);
+  const known = new Set(own.map((person) => person.id));
   const unknown = ids.find((each) => !known.has(each));
   if (unknown !== undefined)
     throw new ScimProblem('invalidValue', `members: this directory has no user ${unknown.slice(0, 100)}.`);
@@ -237,7 +239,7 @@ const takeRemoved = async (tx: Em, client: number, name: string) => {
   return removed[0] ?? {};
 };
 
-const STORED = sql`g.id, g.resource, g.version, g.created_at, g.modified_at`;
+const STORED = sql`g.id, g.client_id, g.is_removed, g.resource, g.version, g.created_at, g.modified_at`;
 
 const MEMBER_ROWS = sql`directory_members dm join directory_people d on d.id = dm.person_id
   where dm.group_id = g.id and not d.is_removed`;
@@ -249,13 +251,9 @@ const MEMBERS = sql`(
 const NO_MEMBERS = sql`null::json as members`;
 
 const readGroup = async (em: Em, client: number, id: string, withMembers: boolean): Promise<StoredGroup> => {
-  const { rows } = await sql<StoredGroup>`select ${STORED}, ${withMembers ? MEMBERS : NO_MEMBERS}
-    from directory_groups g where g.id = ${id} and g.client_id = ${client} and not g.is_removed`.execute(
-    kysely(em),
-  );
-  const [group] = rows;
-  if (!group) throw noSuchResource();
-  return group;
+  const { rows } = await sql<StoredGroup & Owned>`select ${STORED}, ${withMembers ? MEMBERS : NO_MEMBERS}
+    from directory_groups g where g.id = ${id}`.execute(kysely(em));
+  return requireOwn(rows[0], client);
 };
 
 const COLUMNS: Columns = {

@@ -12,9 +12,10 @@ import { type PersonFacts, personFacts } from './person-facts.ts';
 import {
   type ListQuery,
   type ListResult,
-  noSuchResource,
+  type Owned,
   type Precondition,
   readListed,
+  requireOwn,
   requireVersion,
   rethrowAsNotUnique,
   type StoredResource,
@@ -65,7 +66,8 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
     list: ({ client }: ActingDirectory, query: ListQuery): Promise<ListResult<StoredPerson>> =>
       readListed(em, query, COLUMNS, {
         alias: 'd',
-        rows: sql`directory_people d where d.client_id = ${client} and not d.is_removed`,
+        table: sql`directory_people d`,
+        isListed: sql`d.client_id = ${client} and not d.is_removed`,
         columns: sql`${STORED}, ${query.withRelated ? GROUPS : sql`'[]'::json as groups`}`,
       }),
 
@@ -79,15 +81,16 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
         const { client, actor } = directory;
         const { mode, attributes } = await shareSettings(tx, client);
         const facts = personFacts(readResource(USER_TYPE, body), attributes);
-        const known = await takeRemoved(tx, client, facts);
         const now = clock.now();
+        const known = await takeRemoved(tx, client, facts);
         const made = { client_id: client, stated_by: actor.id, created_at: now, modified_at: now };
         await kysely(tx)
           .insertInto('directory_people')
           .values({ id, ...columnsOf(facts), ...made, ...known })
           .execute();
         if (mode === 'apply') await apply(tx, { ...directory, isNew: true }, id);
-        return readPerson(tx, client, id);
+        const { resource } = facts;
+        return { id, resource, version: 1, created_at: now, modified_at: now, groups: [] };
       });
     },
 
@@ -118,14 +121,15 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
 };
 
 const lockPerson = async (tx: Em, { client }: ActingDirectory, id: string) =>
-  kysely(tx)
-    .selectFrom('directory_people')
-    .select(['resource', 'version'])
-    .where('id', '=', id)
-    .where('client_id', '=', client)
-    .where('is_removed', '=', false)
-    .forUpdate()
-    .executeTakeFirstOrThrow(noSuchResource);
+  requireOwn(
+    await kysely(tx)
+      .selectFrom('directory_people')
+      .select(['resource', 'version', 'client_id', 'is_removed'])
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst(),
+    client,
+  );
 
 const columnsOf = ({ extra, resource, ...columns }: PersonFacts) => ({
   ...columns,
@@ -157,7 +161,7 @@ const takeRemoved = async (tx: Em, client: number, { email }: PersonFacts) => {
   return removed[0] ?? {};
 };
 
-const STORED = sql`d.id, d.resource, d.version, d.created_at, d.modified_at`;
+const STORED = sql`d.id, d.client_id, d.is_removed, d.resource, d.version, d.created_at, d.modified_at`;
 
 const GROUPS = sql`(
   select coalesce(json_agg(json_build_object('value', g.id, 'display', g.display_name) order by g.display_name), '[]')
@@ -165,11 +169,9 @@ const GROUPS = sql`(
   where dm.person_id = d.id and not g.is_removed) as groups`;
 
 const readPerson = async (em: Em, client: number, id: string): Promise<StoredPerson> => {
-  const { rows } = await sql<StoredPerson>`select ${STORED}, ${GROUPS} from directory_people d
-    where d.id = ${id} and d.client_id = ${client} and not d.is_removed`.execute(kysely(em));
-  const [person] = rows;
-  if (!person) throw noSuchResource();
-  return person;
+  const { rows } = await sql<StoredPerson & Owned>`select ${STORED}, ${GROUPS} from directory_people d
+    where d.id = ${id}`.execute(kysely(em));
+  return requireOwn(rows[0], client);
 };
 
 const COLUMNS: Columns = {

@@ -32,31 +32,32 @@ export type ListQuery = {
 
 export type ListResult<T> = { total: number; items: T[] };
 
-/** Selects the rows of a list. `rows`: the tables and the conditions; `columns`: what is read of each. */
+type ListedTable = { alias: string; table: RawBuilder<unknown>; isListed: RawBuilder<unknown> };
+
+/** Selects rows of a table. `isListed`: which it has for this reader; `columns`: what is read of each. */
 export const readListed = async <T>(
   em: Em,
   { filter, sortBy, sortOrder, startIndex, count }: ListQuery,
   known: Columns,
-  { alias, rows, columns }: { alias: string; rows: RawBuilder<unknown>; columns: RawBuilder<unknown> },
+  { alias, table, isListed, columns }: ListedTable & { columns: RawBuilder<unknown> },
 ): Promise<ListResult<T>> => {
   const key = sql.ref(`${alias}.id`);
-  // Apart from the order: to find one row, PostgreSQL could otherwise go through all in their order.
+  // By their ids: to find a few rows, PostgreSQL could otherwise go through all of the client in their order.
   const isMatch =
     filter === undefined
-      ? sql`true`
-      : sql`${key} in (with matching as materialized (
-          select ${key} from ${rows} and ${filterCondition(known, parseFilter(filter))}) select id from matching)`;
+      ? isListed
+      : sql`${key} = any(array(select ${key} from ${table}
+          where ${isListed} and ${filterCondition(known, parseFilter(filter))}))`;
   const order = sortBy === undefined ? sql.ref(`${alias}.created_at`) : sortExpression(known, sortBy);
   const direction = sql.raw(sortOrder === 'descending' ? 'desc nulls last' : 'asc nulls last');
   const found = await sql<T & { total: number }>`
-    select ${columns}, count(*) over ()::int as total from ${rows} and ${isMatch}
+    select ${columns}, count(*) over ()::int as total from ${table} where ${isMatch}
     order by ${order} ${direction}, ${key} limit ${count} offset ${startIndex - 1}`.execute(kysely(em));
   const [first] = found.rows;
-  if (first) return { total: first.total, items: found.rows };
-  const counted = await sql<{
-    total: number;
-  }>`select count(*)::int as total from ${rows} and ${isMatch}`.execute(kysely(em));
-  return { total: counted.rows[0]?.total ?? 0, items: [] };
+  if (first || (startIndex === 1 && count > 0)) return { total: first?.total ?? 0, items: found.rows };
+  const counted = sql<{ total: number }>`select count(*)::int as total from ${table} where ${isMatch}`;
+  const { rows } = await counted.execute(kysely(em));
+  return { total: rows[0]?.total ?? 0, items: [] };
 };
 
 /** What `If-Match` requires; null: nothing. */
@@ -65,6 +66,18 @@ export type Precondition = ((version: number) => boolean) | null;
 /** @throws Problem `precondition-failed` */
 export const requireVersion = (isMet: Precondition, version: number): void => {
   if (isMet !== null && !isMet(version)) throw new Problem('precondition-failed');
+};
+
+export type Owned = { client_id: number; is_removed: boolean };
+
+/**
+ * A row that was found by its id, if it is one of the directory. Rows are looked up by the id alone: without statistics, PostgreSQL may prefer
+ * an index of the client, and go through all of its rows.
+ * @throws Problem `not-found`
+ */
+export const requireOwn = <Row extends Owned>(row: Row | undefined, client: number): Row => {
+  if (!row || row.client_id !== client || row.is_removed) throw noSuchResource();
+  return row;
 };
 
 export const noSuchResource = (): Problem => notFound('resource in this directory');

@@ -84,6 +84,7 @@ export const changeAccess = async (tx: Em, { by, now }: Granting, changes: reado
   );
   const joining = rows.flatMap(({ userId, joined }) => (joined.length > 0 ? [{ userId, joined }] : []));
   if (joining.length > 0) await joinClients(tx, joining, now);
+  if (grants.length === 0 && rows.every(({ revoked }) => revoked.length === 0)) return;
   const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json) as changed ("userId" int, revoked varchar[])`;
   await sql`
     with revoked as (
@@ -112,7 +113,7 @@ const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Prom
   await sql`
     with joining as (
       -- Not 'exists': as a column it would hash the whole table.
-      select users.id, unnest(joined) as client_id, extra, is_demo_user,
+      select users.id, users.email, unnest(joined) as client_id, extra, is_demo_user,
         (select true from memberships m where m.user_id = users.id limit 1) is null as is_first
       from json_to_recordset(${JSON.stringify(joining)}::json) as changed ("userId" int, joined int[])
         join users on users.id = "userId"
@@ -122,18 +123,17 @@ const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Prom
       insert into memberships (client_id, user_id, joined_at, extra, is_demo_user)
       select client_id, id, ${now}::timestamptz, case when is_first then extra else '{}' end, is_first and is_demo_user from joining
       on conflict do nothing
+    ),
+    stated as (
+      -- Whoever has joined is the person whom a directory of the client states under this address.
+      update directory_people d set user_id = joining.id from joining
+      where d.client_id = joining.client_id and d.email = joining.email and d.user_id is null and not d.is_removed
     )
     update users set extra = '{}', is_demo_user = false from joining
-    where users.id = joining.id and users.id = any(${userIds}::int[]) and is_first and (joining.is_demo_user or joining.extra::text <> '{}')`.execute(
-    kysely(tx),
-  );
+    where users.id = joining.id and users.id = any(${userIds}::int[]) and is_first
+      and (joining.is_demo_user or joining.extra::text <> '{}')`.execute(kysely(tx));
   await noteShared(tx, userIds);
   await endUndo(tx, userIds);
-  // Whoever has joined is the person whom a directory of the client states under this address.
-  await sql`
-    update directory_people d set user_id = users.id from memberships m join users on users.id = m.user_id
-    where m.user_id = any(${userIds}::int[]) and d.client_id = m.client_id and d.email = users.email
-      and d.user_id is null and not d.is_removed`.execute(kysely(tx));
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */
