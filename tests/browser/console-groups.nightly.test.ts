@@ -36,6 +36,10 @@ groups('are created with apps, get members by name and by address, and give apps
   const { apps, members: emails } = await read(app, id);
   assert.equal([emails, apps], [[ADA, GRACE, IDLE], [CHURN]]);
   await page.getByRole('button', { name: `Remove ${GRACE}` }).click();
+  const question = page.getByRole('dialog', { name: `Remove ${GRACE} from Forecasters?` });
+  await question.getByText('They lose the apps').waitFor();
+  assert.equal((await read(app, id)).members, [ADA, GRACE, IDLE]);
+  await question.getByRole('button', { name: 'Remove' }).click();
   await page.getByText(`Removed ${GRACE}.`).waitFor();
   assert.equal((await read(app, id)).members, [ADA, IDLE]);
 

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
+import { ActionDialog } from '../components/action-dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -25,11 +26,13 @@ type Props = {
   children: ReactNode;
 };
 
-/** The members of the group. Each change is saved at once. */
+/** The members of the group. Each change is saved at once, a removal after a question. */
 export const GroupMembers = ({ group, isReadOnly, children }: Props) => {
   const { members } = group;
   const [text, setText] = useState('');
+  const [toRemove, setToRemove] = useState<Member | null>(null);
   const edit = useMemberEdit(() => setText(''));
+  const removal = useMemberEdit(() => setToRemove(null));
   const ids = { id: group.client, group_id: group.id };
   const add = (addresses: string[]): void => {
     if (addresses.length > 0) edit.mutate({ ...ids, added_members: addresses });
@@ -73,7 +76,12 @@ export const GroupMembers = ({ group, isReadOnly, children }: Props) => {
         <VirtualTable
           label="Members"
           columns={columnsOf(
-            isReadOnly ? null : (email) => edit.mutate({ ...ids, removed_members: [email] }),
+            isReadOnly
+              ? null
+              : (member) => {
+                  removal.reset();
+                  setToRemove(member);
+                },
           )}
           rows={members}
           keyOf={({ email }) => email}
@@ -82,6 +90,16 @@ export const GroupMembers = ({ group, isReadOnly, children }: Props) => {
         />
       )}
       {children}
+      <ActionDialog
+        isOpen={toRemove !== null}
+        title={`Remove ${toRemove?.email ?? ''} from ${group.name}?`}
+        action="Remove"
+        run={() => toRemove && removal.mutate({ ...ids, removed_members: [toRemove.email] })}
+        state={removal}
+        onClose={() => setToRemove(null)}
+      >
+        They lose the apps, data permissions and roles in apps that only this group gives them.
+      </ActionDialog>
     </Stack>
   );
 };
@@ -101,7 +119,7 @@ const useMemberEdit = (onDone: () => void) => {
 };
 
 /** @param remove null for users who may not remove members */
-const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] => [
+const columnsOf = (remove: ((member: Member) => void) | null): Column<Member>[] => [
   {
     heading: 'Person',
     width: 'minmax(10rem, 1fr)',
@@ -123,8 +141,8 @@ const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] =
     ? [
         {
           ...REMOVE_COLUMN,
-          cell: ({ email }: Member) => (
-            <RemoveButton label={`Remove ${email}`} onClick={() => remove(email)} />
+          cell: (member: Member) => (
+            <RemoveButton label={`Remove ${member.email}`} onClick={() => remove(member)} />
           ),
         },
       ]
