@@ -43,7 +43,7 @@ mails('failed ones are found by the filters of the address, and sent again', asy
   await page.getByRole('alert').getByText(NO_USER).waitFor();
   await assertLooksGood(page, 'console-mail');
   await page.getByRole('button', { name: 'Retry now' }).click();
-  await page.getByText('The service sends the mail in a moment.').waitFor();
+  await page.getByText('the mail stays queued. A superuser can copy its link').waitFor();
   assert.is((await mailTo(app, refused)).failed_at, null);
 });
 

@@ -15,6 +15,7 @@ import { notify } from '../components/toasts.ts';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailFrame } from './mail-frame.tsx';
+import { mailMessage } from './mail-message.ts';
 import { MailNotice } from './mail-notice.tsx';
 import { wordsOf } from './mail-reason.tsx';
 import classes from './mail-screen.module.css';
@@ -69,13 +70,15 @@ export const MailScreen = () => {
 /** Makes the mail due now. */
 const RetryButton = ({ mail }: { mail: Mail }) => {
   const queryClient = useQueryClient();
+  const session = useSession();
   const retry = useMutation(
     trpc.mail.retry.mutationOptions({
       onSuccess: (updated) => {
         queryClient.setQueryData(trpc.mail.get.queryKey({ id: mail.id }), updated);
         void queryClient.invalidateQueries(trpc.mail.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        notify('The service sends the mail in a moment. Refresh to see the result.');
+        const sent = 'The service sends the mail in a moment. Refresh to see the result.';
+        notify(mailMessage(sent, session));
       },
     }),
   );

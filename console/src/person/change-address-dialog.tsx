@@ -10,6 +10,7 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { useSession } from '../layout/use-session.ts';
+import { mailMessage } from '../mails/mail-message.ts';
 
 const HANDED_OVER =
   'It ends the password, sessions and tokens of the person, who gets a mail to set a new password. The old address gets a mail, too.';
@@ -71,6 +72,7 @@ const AddressForm = ({ email, onClose }: Props) => {
 
 const useFinish = (onClose: () => void, isAtOnce: boolean) => {
   const queryClient = useQueryClient();
+  const session = useSession();
   const navigate = useNavigate();
   return async (present: string, requested: string): Promise<void> => {
     onClose();
@@ -80,7 +82,7 @@ const useFinish = (onClose: () => void, isAtOnce: boolean) => {
       void queryClient.invalidateQueries(router.pathFilter());
     const message = isAtOnce
       ? `The address is now ${present}.`
-      : `Sent a link to ${requested}. The address changes when it is confirmed there.`;
+      : mailMessage(`Sent a link to ${requested}. The address changes when it is confirmed there.`, session);
     notify(message);
   };
 };

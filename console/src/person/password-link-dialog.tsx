@@ -2,12 +2,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { steward, trpc } from '../api.ts';
 import { ActionDialog } from '../components/action-dialog.tsx';
 import { notify } from '../components/toasts.ts';
+import { useSession } from '../layout/use-session.ts';
+import { mailMessage } from '../mails/mail-message.ts';
 
 type Props = { email: string; isOpen: boolean; onClose: () => void };
 
 /** Mails a link to set the first or a new password. */
 export const PasswordLinkDialog = ({ email, isOpen, onClose }: Props) => {
   const queryClient = useQueryClient();
+  const session = useSession();
   const send = useMutation({
     mutationFn: async () => {
       const input = { emails: [email], action: 'send-password-link' as const };
@@ -18,7 +21,7 @@ export const PasswordLinkDialog = ({ email, isOpen, onClose }: Props) => {
     onSuccess: () => {
       onClose();
       for (const router of [trpc.mail, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
-      notify(`A link to set a password is on its way to ${email}.`);
+      notify(mailMessage(`A link to set a password is on its way to ${email}.`, session));
     },
   });
   return (

@@ -4,6 +4,7 @@ import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { mailMessage } from '../mails/mail-message.ts';
 import { usePersonMails } from './use-person.ts';
 
 type Invitation = NonNullable<Outputs['mail']['timeline'][number]['invitation']>;
@@ -27,7 +28,11 @@ export const ResendDialog = ({ email, invitation, isOpen, onClose }: Props) => {
   const queryClient = useQueryClient();
   const client = useClientName()(invitation.client);
   const resend = useAction(trpc.invitations.resend.mutationOptions(), {
-    message: `The invitation to ${client} is on its way to ${email}.`,
+    message: mailMessage(
+      `The invitation to ${client} is on its way to ${email}.`,
+      useSession(),
+      invitation.client,
+    ),
     onDone: () => {
       onClose();
       for (const router of [trpc.mail, trpc.invitations, trpc.audit])
