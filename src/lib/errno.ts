@@ -33,6 +33,9 @@ const WORDS: Record<number, string> = {
   [-3001]: 'no name server answers',
 };
 
+/** What libuv says of a name that does not exist, or has no address. */
+const NO_ADDRESS = new Set([-3007, -3008]);
+
 const placeOf = ({ path, address, port, hostname, syscall }: SystemError): string =>
   path ?? (address && port ? addressText(address, port) : (address ?? hostname ?? syscall));
 
@@ -54,6 +57,12 @@ export const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause);
   return isSystemError(cause) ? `${placeOf(cause)}: ${causeInWords(cause)}` : cause.message;
 };
+
+/** Why the service of another organization was not reached, for the people who entered its URL. Like `reasonOf` for other failures. */
+export const unreachedReasonOf = (cause: unknown): string =>
+  cause instanceof Error && isSystemError(cause) && NO_ADDRESS.has(cause.errno) && cause.hostname
+    ? `The host ${cause.hostname} was not found.`
+    : reasonOf(cause);
 
 /** A failure that the operator can fix. The message is one line for the operator. */
 export class OperatorError extends Error {

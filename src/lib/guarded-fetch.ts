@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import { reasonOf } from './errno.ts';
+import { unreachedReasonOf } from './errno.ts';
 import { hostOf } from './urls.ts';
 
 type Options = {
@@ -98,7 +98,7 @@ export const createGuardedFetch =
 const NULL_BODY_STATUSES = new Set([204, 205, 304]);
 
 const rethrow = (error: unknown): never => {
-  throw error instanceof FetchError ? error : new FetchError(reasonOf(error), { cause: error });
+  throw error instanceof FetchError ? error : new FetchError(unreachedReasonOf(error), { cause: error });
 };
 
 type Body = Uint8Array<ArrayBuffer>;

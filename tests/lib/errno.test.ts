@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { reasonOf } from '../../src/lib/errno.ts';
+import { reasonOf, unreachedReasonOf } from '../../src/lib/errno.ts';
 import { freePort } from '../support/tcp.ts';
 
 const failures = suite('failed system calls');
@@ -38,6 +38,14 @@ failures('that are none keep their message', () => {
 
   assert.is(reasonOf(error), 'the certificate has expired');
   assert.is(reasonOf('text'), 'text');
+});
+
+failures('to reach a URL that a person entered say which host was not found', () => {
+  const lookups = { syscall: 'getaddrinfo', code: 'ENOTFOUND', hostname: 'login.acme.test' };
+  const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { ...lookups, errno: -3008 });
+
+  assert.is(unreachedReasonOf(unknown), 'The host login.acme.test was not found.');
+  assert.is(unreachedReasonOf(ofSocket), reasonOf(ofSocket));
 });
 
 failures.run();
