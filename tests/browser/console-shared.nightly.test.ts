@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
-import { openConsole } from '../support/console.ts';
+import { browserSuite, LOST, REFUSED, waitForHeading } from '../support/browser.ts';
+import { openConsole, waitForData } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE } from '../support/test-app.ts';
 
-const shared = browserSuite('what the screens of the console share', REFUSED);
+const expected = new RegExp(`${REFUSED.source}|${LOST.source}`);
+const shared = browserSuite('what the screens of the console share', expected);
 
 const INVALID = '/console/people?client=0';
 
@@ -56,5 +57,34 @@ shared('a person is found, changed and saved with the keyboard alone', async ({ 
 
   assert.is((await app.as(ACME).users.get({ email: GRACE })).first_name, 'Amazing');
 });
+
+shared(
+  'without a connection, the console says so at once, and saves after it is back',
+  async ({ app, page }) => {
+    await openConsole(page, `/console/people/${ADA}?tab=profile`);
+    await waitForHeading(page, 'Ada Lovelace');
+    await waitForData(page);
+    await page.context().setOffline(true);
+    const banner = page.getByRole('status').filter({ hasText: 'You are offline' });
+    await banner.waitFor();
+    await page.getByRole('tab', { name: 'Activity' }).click();
+    await page.getByRole('region', { name: 'Actions in Steward' }).getByRole('alert').waitFor();
+    await page.getByRole('tab', { name: 'Profile' }).click();
+    await page.getByLabel('First name').fill('Offline');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await save.click();
+    await page
+      .getByRole('alert')
+      .getByText('The service cannot be reached. Check your connection.')
+      .waitFor();
+    await assertLooksGood(page, 'console-offline');
+
+    await page.context().setOffline(false);
+    await banner.waitFor({ state: 'detached' });
+    await save.click();
+    await page.getByText('Saved.').waitFor();
+    assert.is((await app.as(ACME).users.get({ email: ADA })).first_name, 'Offline');
+  },
+);
 
 shared.run();

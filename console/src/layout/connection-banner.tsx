@@ -1,16 +1,17 @@
 import { Alert } from '@mantine/core';
 import { IconCloudOff } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { onlineManager, useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 import { queryClient, sessionQuery } from '../api.ts';
 import { useIsReachable } from '../connection.ts';
 
 const RETRY_MS = 3_000;
 
-/** Shown while the service is unreachable. Polls it, and reloads failed queries when it answers. */
+/** Shown while the browser is offline or the service unreachable. Polls it, and reloads failed queries when it answers. */
 export const ConnectionBanner = () => {
   const isReachable = useIsReachable();
+  const isOnline = useSyncExternalStore(subscribe, () => onlineManager.isOnline());
   const router = useRouter();
   useQuery({ ...sessionQuery, refetchInterval: isReachable ? false : RETRY_MS });
   useEffect(() => {
@@ -26,12 +27,15 @@ export const ConnectionBanner = () => {
       icon={<IconCloudOff aria-hidden color="var(--mantine-color-orange-filled)" />}
       role="status"
       mb="md"
-      title="The service cannot be reached"
+      title={isOnline ? 'The service cannot be reached' : 'You are offline'}
     >
-      Your changes are not saved until it is back. The page keeps trying.
+      Your changes are not saved until {isOnline ? 'it is back' : 'you are online again'}. The page keeps
+      trying.
     </Alert>
   );
 };
+
+const subscribe = (onChange: () => void): (() => void) => onlineManager.subscribe(onChange);
 
 /** Reloads failed queries and screens. */
 const reload = (router: ReturnType<typeof useRouter>): void => {
