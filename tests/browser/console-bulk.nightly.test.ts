@@ -57,20 +57,30 @@ bulk('an admin gives a team an app for two weeks, and then adds them to a group'
   const members = async () => (await app.as(ACME).groups.get({ id: 1, group_id: id })).members;
   const endOf = async (email: string) =>
     (await app.as(ACME).grants.list({ app_id: CHURN })).find((grant) => grant.email === email)?.expires_at;
+  const sameEnd = page.getByRole('button', { name: /^Let theirs end on \d+ \w+, too$/ });
+  const grantForTwoWeeks = async () => {
+    await select(page, ADA, GRACE);
+    await choose(page, 'Grant apps');
+    const dialog = page.getByRole('dialog', { name: 'Grant apps: 2 people' });
+    await dialog.getByRole('checkbox', { name: 'Churn' }).check();
+    await dialog.getByRole('combobox', { name: 'Until' }).click();
+    await page.getByRole('option', { name: 'In 2 weeks' }).click();
+    await dialog.getByRole('button', { name: 'Grant apps' }).click();
+    await page.getByText(/^Granted Churn until \d+ \w+ \d{4}: \d changed/).waitFor();
+    await sameEnd.waitFor();
+  };
   await openPeople(page);
-  await select(page, ADA, GRACE);
-  await choose(page, 'Grant apps');
-  const dialog = page.getByRole('dialog', { name: 'Grant apps: 2 people' });
-  await dialog.getByRole('checkbox', { name: 'Churn' }).check();
-  await dialog.getByRole('combobox', { name: 'Until' }).click();
-  await page.getByRole('option', { name: 'In 2 weeks' }).click();
-  await dialog.getByRole('button', { name: 'Grant apps' }).click();
-  await page.getByText(/^Granted Churn until \d+ \w+ \d{4}: \d changed/).waitFor();
+  await grantForTwoWeeks();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/^Undone: \d changes?\./).waitFor();
+  assert.is(await sameEnd.count(), 0, 'not after an undo');
+
+  await grantForTwoWeeks();
   const expires_at = await endOf(GRACE);
   assert.ok(expires_at && expires_at.getTime() - app.clock.now().getTime() < 15.1 * DAY_MS);
   assert.is(await endOf(ADA), null);
   await page.getByText(`${ADA}: has it already`).waitFor();
-  await page.getByRole('button', { name: /^Let theirs end on \d+ \w+, too$/ }).click();
+  await sameEnd.click();
   await page.getByText(/^1 now ends on \d+ \w+ \d{4}, too\.$/).waitFor();
   assert.equal(await endOf(ADA), expires_at);
   await page.getByRole('button', { name: 'Undo' }).click();

@@ -83,7 +83,12 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
           <Lines rows={failed} textOf={({ problem }) => problem?.detail} />
           <Lines rows={unchanged} textOf={() => UNCHANGED[change.action]} />
           {change.apps && change.expires_at && unchanged.length > 0 && (
-            <SameEnd rows={unchanged} apps={change.apps} end={change.expires_at} />
+            <SameEnd
+              rows={unchanged}
+              apps={change.apps}
+              end={change.expires_at}
+              isUndone={undo.isPending || undo.isSuccess}
+            />
           )}
         </>
       )}
@@ -108,10 +113,13 @@ const Lines = <Row extends { email: string }>({ rows, textOf }: LinesProps<Row>)
   </>
 );
 
-type SameEndProps = { rows: readonly BulkRow[]; apps: readonly string[]; end: Date };
+type SameEndProps = { rows: readonly BulkRow[]; apps: readonly string[]; end: Date; isUndone: boolean };
 
-/** Offers to set the same end for people who already had the apps. Apps by groups and roles are refused. */
-const SameEnd = ({ rows, apps, end }: SameEndProps) => {
+/**
+ * Offers to set the same end for people who already had the apps, unless the change is undone. Apps by groups and roles are
+ * refused.
+ */
+const SameEnd = ({ rows, apps, end, isUndone }: SameEndProps) => {
   const { mutate, data, error, isPending } = useExtendGrants();
   const grants = rows.flatMap(({ email }) => apps.map((app_id) => ({ app_id, email })));
   if (data) {
@@ -130,6 +138,7 @@ const SameEnd = ({ rows, apps, end }: SameEndProps) => {
       </>
     );
   }
+  if (isUndone) return null;
   return (
     <>
       <ProblemAlert error={error} />
