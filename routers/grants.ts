@@ -60,7 +60,7 @@ export const grantsRouter = router({
   listEnding: route(viewerProcedure, 'GET', '/jb/grants/', {
     summary: 'List grants that end soon',
     description:
-      'Of active people in the clients that you can see, the first to end first: up to `limit` grants that end before `ends_before`, by default within 14 days.',
+      'Of active people in the clients that you can see, the first to end first: up to `limit` grants that end before `ends_before`, by default within 14 days. Without apps that a role or a group also gives.',
   })
     .input(
       OptionalInput({

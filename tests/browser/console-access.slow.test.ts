@@ -23,13 +23,14 @@ const grantsOf = async (app: TestApp) => {
   return users.flatMap(({ email, apps: ids }) => ids.map((id) => `${label.get(id)} for ${email}`)).toSorted();
 };
 
-/** The last person in the matrix, with an app that ends and another by a group. */
+/** The last person in the matrix, with an app that ends and another by a group, which goes on when its grant ends. */
 const ZOE = 'zoe@acme.test';
 
 access.before(async ({ app }) => {
   await app.as(ACME).users.create({ email: ZOE, first_name: 'Zoe', last_name: 'Zett', client: 1 });
   const expires_at = new Date('2031-03-31T12:00:00Z');
   await app.as(ACME).grants.create({ app_id: SALES, email: ZOE, expires_at });
+  await app.as(ACME).grants.create({ app_id: CHURN, email: ZOE, expires_at });
   await app.as(ACME).groups.create({ id: 1, name: 'Forecast', members: [ZOE], apps: [CHURN] });
 });
 

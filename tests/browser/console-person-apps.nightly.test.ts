@@ -121,4 +121,18 @@ apps('of groups come and go with the groups of the person', async ({ app, page }
   });
 });
 
+apps('of groups do not end with a grant', async ({ app, page }) => {
+  const { email, path, group } = await addTeamMember(app);
+  const expires_at = new Date(app.clock.now().getTime() + 10 * DAY_MS);
+  await app.as(ACME).grants.create({ app_id: CHURN, email, expires_at });
+  const ends = (label: string) => rowOf(page, label).getByText(/^Ends \d/);
+  await openConsole(page, path);
+  await rowOf(page, 'Churn').getByText(`Through the group ${group}`).waitFor();
+  await rowOf(page, 'Churn')
+    .getByText(/Granted by .* until \d+ \w+ \d{4}/)
+    .waitFor();
+  await ends('Sales').waitFor();
+  assert.is(await ends('Churn').count(), 0);
+});
+
 apps.run();

@@ -173,6 +173,10 @@ grants('of an app that end soon are listed, and extended together', async ({ app
 
   assert.equal(await listed(ACME), named.slice(0, 2));
   assert.equal(await listed(GLOBEX), named.slice(2));
+  const group = { id: 1, name: 'Kept', members: [one], apps: [SALES] };
+  const { id: group_id } = await app.as(ACME).groups.create(group);
+  assert.equal(await listed(ACME), named.slice(1, 2), 'a group gives the other on');
+  await app.as(ACME).groups.remove({ id: 1, group_id });
   await rejectsWith(app.as(ADA).grants.listEnding({}), 'forbidden');
   const { results } = await app.as(ACME).grants.extend({ grants: named, expires_at: later });
   const codes = results.map(({ status, problem }) => problem?.code ?? status);

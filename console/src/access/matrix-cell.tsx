@@ -15,11 +15,12 @@ type Props = {
   onExplain: () => void;
 };
 
-/** Whether a person has an app, until when, and why. An app that a group gives cannot be revoked here. */
+/** Whether a person has an app, until when, and why. An app that a group gives cannot be revoked here, and does not end with a grant. */
 export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, onExplain }: Props) => {
   const isLocked = isByGroup(user, app.id);
   const isChanged = isGranted !== user.apps.includes(app.id);
-  const end = isGranted && !isChanged ? user.ends.find((one) => one.app === app.id) : undefined;
+  const isEnding = isGranted && !isChanged && !isLocked && !user.is_admin;
+  const end = isEnding ? user.ends.find((one) => one.app === app.id) : undefined;
   return (
     <div className={classes.cell} data-changed={isChanged || undefined}>
       <RowCheckbox

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode, useState } from 'react';
 import { ExplainDialog } from '../access/explain-dialog.tsx';
 import { useClientName } from '../components/client-select.tsx';
-import { shortDateOf, timeText } from '../components/date-text.tsx';
+import { dateOf, shortDateOf, timeText } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
@@ -65,7 +65,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
       <AppRows>
         {has.map((app) => (
           <AppRow key={app.id} app={app} client={ofClient(app)} facts={<Ways app={app} groups={groups} />}>
-            <EndBadge date={app.grant?.expires_at} />
+            {!isGivenOtherwise(app) && <EndBadge date={app.grant?.expires_at} />}
             <Button variant="default" size="xs" aria-label={`Why? ${app.label}`} onClick={() => explain(app)}>
               Why?
             </Button>
@@ -170,10 +170,14 @@ const ROLES: Record<string, string> = {
   'client-admin': 'As an admin of the client',
 };
 
+/** Whether the person keeps the app when its grant ends. */
+const isGivenOtherwise = ({ role, groups }: PersonApp): boolean => role !== null || groups.length > 0;
+
 type WaysProps = { app: PersonApp; groups: PersonAccess['groups'] };
 
 /** Each way by which the person has the app, and since when. */
-const Ways = ({ app: { role, grant, groups: ids }, groups }: WaysProps) => {
+const Ways = ({ app, groups }: WaysProps) => {
+  const { role, grant, groups: ids } = app;
   const through = groups.filter(({ id }) => ids.includes(id));
   const ways: ReactNode[] = [];
   if (role !== null) ways.push(ROLES[role]);
@@ -190,6 +194,7 @@ const Ways = ({ app: { role, grant, groups: ids }, groups }: WaysProps) => {
       <>
         Granted{grant.granted_by && ` by ${grant.granted_by}`}
         {grant.granted_at && <Since date={grant.granted_at} />}
+        {grant.expires_at && isGivenOtherwise(app) && ` until ${dateOf(grant.expires_at)}`}
       </>,
     );
   if (grant && grant.reason !== '') ways.push(`“${grant.reason}”`);

@@ -8,8 +8,10 @@ import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireIn, requireUserUpdatable } from '../access/actor.ts';
 import {
   clientVisibleTo,
+  GROUP_ACCESS,
   isPerson,
   liveGrants,
+  opensByRole,
   userClientVisibleTo,
   userVisibleTo,
 } from '../access/visibility.ts';
@@ -102,17 +104,27 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       return after;
     }),
 
-  /** The grants of active people in the actor's clients that end before a time, ordered by end. */
+  /**
+   * The grants of active people in the actor's clients that end before a time, ordered by end. Excludes apps that a role or a group also
+   * gives.
+   */
   listEnding: (actor: Actor, { ends_before: before = soon(clock), limit }: Ending) =>
     kysely(em)
       .selectFrom(liveGrants(clock.now()).as('g'))
       .innerJoin('apps', 'apps.id', 'g.app_id')
       .innerJoin('users', 'users.id', 'g.user_id')
+      .leftJoin('memberships', (join) =>
+        join
+          .onRef('memberships.client_id', '=', 'apps.client_id')
+          .onRef('memberships.user_id', '=', 'users.id'),
+      )
       .select(['apps.id as app_id', 'apps.label as app_label', 'apps.client_id as client'])
       .select(['users.email', 'users.first_name', 'users.last_name', 'g.reason', 'g.expires_at'])
       .$narrowType<{ expires_at: NotNull }>()
       .where('g.expires_at', '<', before)
       .where('users.is_active', '=', true)
+      .where(sql<boolean>`not ${opensByRole()} and not exists (
+        select from ${GROUP_ACCESS} b where b.user_id = users.id and b.app_id = apps.id)`)
       .where(clientVisibleTo(actor, sql`apps.client_id`))
       .orderBy('g.expires_at')
       .orderBy('users.email')
