@@ -10,18 +10,21 @@ const percent = new Intl.NumberFormat(undefined, {
 type Props = {
   value: number;
   before: number;
+  /** Whether there is data of the whole previous period. */
+  isWhole: boolean;
   /** The previous number and its period. */
   title: string;
 };
 
-/** `+12 %`, with the previous number as a tooltip. */
-export const Trend = ({ value, before, title }: Props) => {
+/** `+12 %`, with the previous number as a tooltip. Renders nothing if only a part of the previous period has data. */
+export const Trend = ({ value, before, isWhole, title }: Props) => {
   if (before === 0)
     return value === 0 ? null : (
       <Text size="sm" c="dimmed" title={title}>
         none before
       </Text>
     );
+  if (!isWhole) return null;
   const Arrow = value < before ? IconArrowDownRight : IconArrowUpRight;
   return (
     <Text size="sm" c="dimmed" title={title} component="span">

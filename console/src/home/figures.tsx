@@ -2,13 +2,20 @@ import { Group, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { Trend } from '../charts/trend.tsx';
+import { isWholePeriod } from '../usage/previous-period.ts';
+import { reportOf } from '../usage/usage-filter.ts';
+import { previousActions, useReport } from '../usage/use-report.ts';
 
 /** Whole weeks, so that the same weekdays are compared. */
 export const COMPARED_DAYS = 28;
 
+/** The report of all apps whose usage the user may see. */
+export const LAST_DAYS = reportOf({ interval: 'day', periods: COMPARED_DAYS });
+
 /** Usage in the last four weeks, compared with the four weeks before. */
 export const Figures = () => {
   const { data } = useQuery(trpc.usage.summary.queryOptions({ window: COMPARED_DAYS }));
+  const isWhole = isWholePeriod(previousActions(useReport(LAST_DAYS).data ?? []), LAST_DAYS.interval);
   const figures = [
     { label: 'Actions', value: data?.actions, before: data?.previous_actions },
     { label: 'Active people', value: data?.users, before: data?.previous_users },
@@ -17,15 +24,20 @@ export const Figures = () => {
   return (
     <SimpleGrid component="dl" m={0} cols={3} spacing={{ base: 'xs', xs: 'md' }}>
       {figures.map((figure) => (
-        <Figure key={figure.label} {...figure} />
+        <Figure key={figure.label} {...figure} isWhole={isWhole} />
       ))}
     </SimpleGrid>
   );
 };
 
-type FigureProps = { label: string; value: number | undefined; before: number | undefined };
+type FigureProps = {
+  label: string;
+  value: number | undefined;
+  before: number | undefined;
+  isWhole: boolean;
+};
 
-const Figure = ({ label, value, before }: FigureProps) => (
+const Figure = ({ label, value, before, isWhole }: FigureProps) => (
   <div className="card">
     <Text component="dt" fz={{ base: 'xs', xs: 'sm' }} c="dimmed" className="nowrap">
       {label}
@@ -40,6 +52,7 @@ const Figure = ({ label, value, before }: FigureProps) => (
         <Trend
           value={value}
           before={before}
+          isWhole={isWhole}
           title={`${before.toLocaleString()} in the ${COMPARED_DAYS} days before`}
         />
       </Group>

@@ -10,15 +10,11 @@ import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { OwnRequests } from '../requests/own-requests.tsx';
 import { PendingRequests } from '../requests/pending-requests.tsx';
-import { reportOf } from '../usage/usage-filter.ts';
 import { UsageReport } from '../usage/usage-report.tsx';
 import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
-import { COMPARED_DAYS, Figures } from './figures.tsx';
+import { COMPARED_DAYS, Figures, LAST_DAYS } from './figures.tsx';
 import classes from './home.module.css';
-
-/** The report of all apps whose usage the user may see. */
-const LAST_DAYS = reportOf({ interval: 'day', periods: COMPARED_DAYS });
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 

@@ -6,6 +6,7 @@ import { LineChart } from '../charts/line-chart.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { isWholePeriod } from '../usage/previous-period.ts';
 import type { UsageDay } from '../usage/usage-by-day.tsx';
 
 /** Four weeks, so that the same weekdays are compared. */
@@ -107,6 +108,8 @@ const summaryOf = ({ now, before }: Usage): string => {
       ? `none in the ${DAYS} days before`
       : actions === earlier
         ? `as many as in the ${DAYS} days before`
-        : `${percent.format((actions - earlier) / earlier)} against the ${DAYS} days before`;
+        : !isWholePeriod(actionsOf(before), 'day')
+          ? `${earlier.toLocaleString()} in the ${DAYS} days before`
+          : `${percent.format((actions - earlier) / earlier)} against the ${DAYS} days before`;
   return `${counted(actions, 'action')} on ${counted(active, 'day')} · ${compared}`;
 };

@@ -6,8 +6,9 @@ import { Trend } from '../charts/trend.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { queryOf } from '../components/search-params.ts';
 import { periodLabel, shortPeriodLabel } from './period-label.ts';
+import { isWholePeriod } from './previous-period.ts';
 import type { Interval, Report } from './usage-filter.ts';
-import { type UsagePeriod, useReport } from './use-report.ts';
+import { previousActions, type UsagePeriod, useReport } from './use-report.ts';
 
 /** Loaded when it is opened. */
 const ReportTable = lazy(async () => ({ default: (await import('./report-table.tsx')).ReportTable }));
@@ -37,7 +38,7 @@ export const UsageReport = (props: Props) => {
           <Title order={order} size="h3">
             {title}
           </Title>
-          {hasTotal && data && <Total rows={data} />}
+          {hasTotal && data && <Total rows={data} interval={interval} />}
         </Group>
         <Group>{actions}</Group>
       </Group>
@@ -75,12 +76,17 @@ const sum = (rows: readonly UsagePeriod[], field: 'actions' | 'previous_actions'
   rows.reduce((total, row) => total + row[field], 0);
 
 /** The total number of actions, compared with the period before. */
-const Total = ({ rows }: { rows: readonly UsagePeriod[] }) => {
+const Total = ({ rows, interval }: { rows: readonly UsagePeriod[]; interval: Interval }) => {
   const [actions, before] = [sum(rows, 'actions'), sum(rows, 'previous_actions')];
   return (
     <Group gap={6}>
       <Text size="sm">{actions.toLocaleString()} actions</Text>
-      <Trend value={actions} before={before} title={`${before.toLocaleString()} in the previous period`} />
+      <Trend
+        value={actions}
+        before={before}
+        isWhole={isWholePeriod(previousActions(rows), interval)}
+        title={`${before.toLocaleString()} in the previous period`}
+      />
     </Group>
   );
 };

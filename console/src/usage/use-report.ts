@@ -7,3 +7,7 @@ export type UsagePeriod = Outputs['usage']['report'][number];
 
 export const useReport = (report: Report) =>
   useQuery(trpc.usage.report.queryOptions(report, { placeholderData: keepPreviousData }));
+
+/** By interval, oldest first. */
+export const previousActions = (rows: readonly UsagePeriod[]): number[] =>
+  rows.map(({ previous_actions }) => previous_actions).toReversed();
