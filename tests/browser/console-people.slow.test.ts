@@ -135,4 +135,18 @@ people('rows name apps and groups and who opens all apps, and fit a phone', asyn
   await rowOf('Ada Lovelace').getByText('ada@acme.test').waitFor();
 });
 
+people('a client without people says so, and offers to invite them', async ({ app, page }) => {
+  const site = await app.as(ROOT).sites.create({ domain: 'initech.example.com', name: 'Initech' });
+  const { id } = await app.as(ROOT).clients.create({ name: 'Initech', site: site.id });
+  await openConsole(page, `/console/people?client=${id}&search=nobody`, ROOT);
+  await page.getByText('No one matches').waitFor();
+  await page.getByRole('searchbox', { name: 'Search people' }).fill('');
+  await page.getByText('No people yet').waitFor();
+  await assertLooksGood(page, 'console-people-none');
+  await page.getByRole('link', { name: 'Invite the first people' }).click();
+  await page.waitForURL(`**/console/invite?client=${id}`);
+  await goTo(page, `/console/access?client=${id}`);
+  await page.getByText('No people yet').waitFor();
+});
+
 people.run();

@@ -11,6 +11,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { notify } from '../components/toasts.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { useSession } from '../layout/use-session.ts';
+import { NoPeopleYet } from '../people/no-people-yet.tsx';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
 import { accessQuery, clientToShow } from './access-query.ts';
@@ -108,8 +109,11 @@ const ClientAccess = ({ client }: { client: Client }) => {
       <SaveBar clientId={client.id} cells={cells} isReview={reviews} onReview={setReview} />
       <ProblemAlert error={matrix.error} />
       {matrix.isPending && <Skeleton height={400} />}
-      {matrix.isSuccess && loaded.length === 0 && (
+      {matrix.isSuccess && loaded.length === 0 && filter.search !== undefined && (
         <EmptyState title="No one matches">Change the search, or invite someone.</EmptyState>
+      )}
+      {matrix.isSuccess && loaded.length === 0 && filter.search === undefined && (
+        <NoPeopleYet client={client.id} />
       )}
       {users.length > 0 && (
         <AccessMatrix

@@ -13,6 +13,7 @@ import { useSession } from '../layout/use-session.ts';
 import { ColumnMenu, useColumns } from './column-menu.tsx';
 import { CsvItem } from './csv-item.tsx';
 import { InvitedNotice } from './invited-notice.tsx';
+import { NoPeopleYet } from './no-people-yet.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { peopleQuery } from './people-query.ts';
@@ -75,7 +76,11 @@ export const PeopleScreen = () => {
       {people.isPending && <PeopleSkeleton shown={columns.shown} />}
       {people.isSuccess && rows.length === 0 && (
         <>
-          <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
+          {isNarrowed(list) ? (
+            <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
+          ) : (
+            <NoPeopleYet client={filter.client} />
+          )}
           {filter.search !== undefined && <InvitedNotice search={filter.search} />}
         </>
       )}
@@ -96,3 +101,7 @@ export const PeopleScreen = () => {
     </>
   );
 };
+
+/** Whether the filter is about more than a client. */
+const isNarrowed = ({ client: _client, ...conditions }: PeopleFilter): boolean =>
+  Object.values(conditions).some((value) => value !== undefined);
