@@ -18,11 +18,12 @@ import { keyOf, requireStorable } from './person-facts.ts';
 import {
   type ListQuery,
   type ListResult,
+  lockStored,
+  markRemoved,
   type Owned,
   type Precondition,
   readListed,
   requireOwn,
-  requireVersion,
   rethrowAsNotUnique,
   type StoredResource,
 } from './stored.ts';
@@ -51,12 +52,11 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
   ): Promise<StoredGroup> =>
     changeAs(em, directory, async (tx) => {
       const { mode } = await shareSettings(tx, directory.client);
-      const before = await lockGroup(tx, directory, id);
-      requireVersion(precondition, before.version);
-      const { resource, steps } = edit(before.resource);
+      const before = await lockStored(tx, 'directory_groups', directory, id, precondition);
+      const { resource, steps } = edit(before);
       const facts = groupFacts(resource);
       const people = await changeMembers(tx, directory, id, steps);
-      const isChanged = JSON.stringify(facts.resource) !== JSON.stringify(before.resource);
+      const isChanged = JSON.stringify(facts.resource) !== JSON.stringify(before);
       if (isChanged || people.length > 0)
         await kysely(tx)
           .updateTable('directory_groups')
@@ -131,13 +131,8 @@ export const createDirectoryGroups = (unit: UnitOfWork) => {
     remove: (directory: ActingDirectory, id: string, precondition: Precondition): Promise<void> =>
       changeAs(em, directory, async (tx) => {
         const { mode } = await shareSettings(tx, directory.client);
-        const { version } = await lockGroup(tx, directory, id);
-        requireVersion(precondition, version);
-        await kysely(tx)
-          .updateTable('directory_groups')
-          .set({ is_removed: true, modified_at: clock.now(), stated_by: directory.actor.id })
-          .where('id', '=', id)
-          .execute();
+        await lockStored(tx, 'directory_groups', directory, id, precondition);
+        await markRemoved(tx, 'directory_groups', directory, id, clock.now());
         if (mode === 'apply') await apply(tx, directory, id);
       }),
   };
@@ -163,17 +158,6 @@ const columnsOf = ({ resource, ...columns }: ReturnType<typeof groupFacts>) => (
   ...columns,
   resource: sql<Resource>`${JSON.stringify(resource)}::json`,
 });
-
-const lockGroup = async (tx: Em, { client }: ActingDirectory, id: string) =>
-  requireOwn(
-    await kysely(tx)
-      .selectFrom('directory_groups')
-      .select(['resource', 'version', 'client_id', 'is_removed'])
-      .where('id', '=', id)
-      .forUpdate()
-      .executeTakeFirst(),
-    client,
-  );
 
 /** Returns the ids of the people who were added and removed. @throws ScimProblem `invalidValue` */
 const changeMembers = async (

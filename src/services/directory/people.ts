@@ -12,11 +12,12 @@ import { type PersonFacts, personFacts } from './person-facts.ts';
 import {
   type ListQuery,
   type ListResult,
+  lockStored,
+  markRemoved,
   type Owned,
   type Precondition,
   readListed,
   requireOwn,
-  requireVersion,
   rethrowAsNotUnique,
   type StoredResource,
 } from './stored.ts';
@@ -53,10 +54,9 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
   ): Promise<StoredPerson> =>
     run(directory, async (tx) => {
       const { mode, attributes } = await shareSettings(tx, directory.client);
-      const before = await lockPerson(tx, directory, id);
-      requireVersion(precondition, before.version);
-      const facts = personFacts(edit(before.resource), attributes);
-      const isChanged = JSON.stringify(facts.resource) !== JSON.stringify(before.resource);
+      const before = await lockStored(tx, 'directory_people', directory, id, precondition);
+      const facts = personFacts(edit(before), attributes);
+      const isChanged = JSON.stringify(facts.resource) !== JSON.stringify(before);
       if (isChanged) await update(tx, directory, id, facts, clock.now());
       if (mode === 'apply') await apply(tx, directory, id);
       return readPerson(tx, directory.client, id);
@@ -108,28 +108,12 @@ export const createDirectoryPeople = (unit: UnitOfWork) => {
     remove: (directory: ActingDirectory, id: string, precondition: Precondition): Promise<void> =>
       run(directory, async (tx) => {
         const { mode } = await shareSettings(tx, directory.client);
-        const { version } = await lockPerson(tx, directory, id);
-        requireVersion(precondition, version);
-        await kysely(tx)
-          .updateTable('directory_people')
-          .set({ is_removed: true, modified_at: clock.now(), stated_by: directory.actor.id })
-          .where('id', '=', id)
-          .execute();
+        await lockStored(tx, 'directory_people', directory, id, precondition);
+        await markRemoved(tx, 'directory_people', directory, id, clock.now());
         if (mode === 'apply') await apply(tx, directory, id);
       }),
   };
 };
-
-const lockPerson = async (tx: Em, { client }: ActingDirectory, id: string) =>
-  requireOwn(
-    await kysely(tx)
-      .selectFrom('directory_people')
-      .select(['resource', 'version', 'client_id', 'is_removed'])
-      .where('id', '=', id)
-      .forUpdate()
-      .executeTakeFirst(),
-    client,
-  );
 
 const columnsOf = ({ extra, resource, ...columns }: PersonFacts) => ({
   ...columns,

@@ -6,6 +6,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import type { Resource } from '../../lib/scim/attributes.ts';
 import { parseFilter } from '../../lib/scim/filters.ts';
 import { ScimProblem } from '../../lib/scim/scim-problem.ts';
+import type { ActingDirectory } from './directory-rows.ts';
 import type { Columns } from './filter-sql.ts';
 import { filterCondition, sortExpression } from './filter-sql.ts';
 
@@ -63,11 +64,6 @@ export const readListed = async <T>(
 /** What `If-Match` requires; null: nothing. */
 export type Precondition = ((version: number) => boolean) | null;
 
-/** @throws Problem `precondition-failed` */
-export const requireVersion = (isMet: Precondition, version: number): void => {
-  if (isMet !== null && !isMet(version)) throw new Problem('precondition-failed');
-};
-
 export type Owned = { client_id: number; is_removed: boolean };
 
 /**
@@ -80,7 +76,38 @@ export const requireOwn = <Row extends Owned>(row: Row | undefined, client: numb
   return row;
 };
 
-export const noSuchResource = (): Problem => notFound('resource in this directory');
+/** The tables of resources. */
+type StoredTable = 'directory_people' | 'directory_groups';
+
+/**
+ * Locks a resource of the directory.
+ * @throws Problem `not-found`, `precondition-failed`
+ */
+export const lockStored = async (
+  tx: Em,
+  table: StoredTable,
+  { client }: ActingDirectory,
+  id: string,
+  isMet: Precondition,
+): Promise<Resource> => {
+  const found = kysely(tx).selectFrom(table).select(['resource', 'version', 'client_id', 'is_removed']);
+  const { resource, version } = requireOwn(
+    await found.where('id', '=', id).forUpdate().executeTakeFirst(),
+    client,
+  );
+  if (isMet !== null && !isMet(version)) throw new Problem('precondition-failed');
+  return resource;
+};
+
+/** Says that a locked resource is removed. What it has become is removed when that is applied. */
+export const markRemoved = (tx: Em, table: StoredTable, { actor }: ActingDirectory, id: string, now: Date) =>
+  kysely(tx)
+    .updateTable(table)
+    .set({ is_removed: true, modified_at: now, stated_by: actor.id })
+    .where('id', '=', id)
+    .execute();
+
+const noSuchResource = (): Problem => notFound('resource in this directory');
 
 const UNIQUE: Readonly<Record<string, string>> = {
   directory_people_user_name: 'userName: another user of this directory has this name.',
