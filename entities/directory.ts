@@ -106,7 +106,7 @@ export const DirectoryGroup = defineEntity({
   properties: {
     id: key().primary(),
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
-    displayName: p.string().length(255),
+    displayName: p.string().length(100),
     ...stated(),
     /** Whether the group existed before: it then outlives this row. */
     isAdopted: p.boolean().default(false),

@@ -13,7 +13,7 @@ export const Group = defineEntity({
   properties: {
     id: p.integer().primary().autoincrement(),
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
-    name: p.string().length(255).check(`name <> ''`),
+    name: p.string().length(100).check(`name <> ''`),
     /** Data permissions of its members; null: none. */
     attributes: p.json<Record<string, unknown>>().columnType('json').nullable(),
     /** Among several groups of a person, the value of the one with the lowest rank counts, then of the oldest. */

@@ -7,12 +7,11 @@ export class Directories extends Migration {
     clients: 'SHARE ROW EXCLUSIVE',
     memberships: 'SHARE ROW EXCLUSIVE',
     invitations: 'SHARE ROW EXCLUSIVE',
-    groups: 'ACCESS EXCLUSIVE',
+    groups: 'SHARE ROW EXCLUSIVE',
     outbox_mails: 'ACCESS EXCLUSIVE',
   };
 
   override up(): void {
-    this.addSql('alter table groups alter column name type varchar(255)');
     this.addSql(`
       create table directories (
         client_id int primary key,
@@ -72,7 +71,7 @@ export class Directories extends Migration {
       create table directory_groups (
         id varchar(36) primary key,
         client_id int not null,
-        display_name varchar(255) not null,
+        display_name varchar(100) not null,
         external_id varchar(255) null,
         resource json not null default '{}',
         version int not null default 1,

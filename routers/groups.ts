@@ -49,7 +49,7 @@ const given = {
   app_roles: z.record(AppKey, distinct(Text(64), MAX_APP_ROLES)).optional(),
 };
 
-const fields = { name: Name(255), members: Members.default([]), apps: AppIds.default([]), ...given };
+const fields = { name: Name(100), members: Members.default([]), apps: AppIds.default([]), ...given };
 
 const ByGroup = ById.extend({ group_id: IdKey });
 

@@ -33,7 +33,7 @@ export const GroupForm = ({ group, isReadOnly }: Props) => {
           <AppNames apps={group.apps} />
         ) : (
           <>
-            <TextInput label="Name" required maxLength={255} {...form.getInputProps('name')} />
+            <TextInput label="Name" required maxLength={100} {...form.getInputProps('name')} />
             <GroupApps client={group.client} {...form.getInputProps('apps')} />
             <Losses group={group} apps={form.getValues().apps} />
             <FormButtons {...buttons} />

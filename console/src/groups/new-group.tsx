@@ -38,7 +38,7 @@ export const NewGroup = ({ client, onClose }: Props) => {
             label="Name"
             placeholder="Finance"
             required
-            maxLength={255}
+            maxLength={100}
             data-autofocus
             {...form.getInputProps('name')}
           />

@@ -31,7 +31,7 @@ import {
 /** `members`: null if they were not asked for. */
 export type StoredGroup = StoredResource & { members: { value: string; display: string }[] | null };
 
-const MAX_NAME = 255;
+const MAX_NAME = 100;
 
 /** `isWhole`: the members are replaced. */
 type Edit = { resource: Resource; steps: MemberStep[]; isWhole: boolean };

@@ -821,14 +821,14 @@ requests('Get Group by displayName, Update Group [Non-member attributes], Delete
   assertRefused(await directory.request('GET', path), 404);
 });
 
-requests('long names: 255 characters of a group and of a user', async ({ app }) => {
+requests('long names: 100 characters of a group', async ({ app }) => {
   const directory = await connectDirectory(app);
-  const displayName = 'All people of the branch office-'.repeat(8).slice(1);
+  const displayName = 'All people of the branch office-'.repeat(8).slice(0, 100);
   const { id } = await addUser(directory, 'long', { displayName });
 
   const { status, body } = await directory.request('POST', '/Groups', { schemas: [GROUP], displayName });
 
-  assert.is(displayName.length, 255);
+  assert.is(displayName.length, 100);
   assert.is(status, 201, JSON.stringify(body));
   assert.is(body.displayName, displayName);
   assert.equal(await found(directory, '/Groups', `displayName eq "${displayName}"`), [body.id]);
