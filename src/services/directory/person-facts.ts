@@ -56,7 +56,7 @@ export const keyOf = (value: unknown, name: string, max = MAX_KEY): string | nul
   if (typeof value !== 'string' || value.trim() === '') return null;
   if (value.length > max)
     throw new ScimProblem('invalidValue', `${name} must have at most ${max} characters.`);
-  return value.trim();
+  return value;
 };
 
 const elementsOf = (value: unknown): Resource[] => (Array.isArray(value) ? value.filter(isObject) : []);
