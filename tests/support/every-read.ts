@@ -53,7 +53,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await root.webhooks.replay({ id: 1, from: new Date(0) });
   await addIdentities(app);
   const expires_at = new Date(app.clock.now().getTime() + 7 * DAY_MS);
-  await root.grants.update({ app_id: SALES, email: ADA, expires_at });
+  await root.grants.update({ app_id: CHURN, email: ADA, expires_at });
   await addAccessRequests(app);
   await addUsedViews(app);
   await addLooks(app);
