@@ -44,29 +44,20 @@ export const readSettings = async (em: Em, client: number): Promise<DirectorySet
     .where('client_id', '=', client)
     .executeTakeFirst()) ?? DEFAULTS;
 
-/** Keeps the settings as they are until the transaction ends. */
+/** Keeps the settings as they are until the transaction ends. A lock of the row would make each request of a directory write it. */
 export const shareSettings = async (tx: Em, client: number): Promise<DirectorySettings> => {
-  const row = await kysely(tx)
-    .selectFrom('directories')
-    .select(['mode', 'attributes'])
-    .where('client_id', '=', client)
-    .forShare()
-    .executeTakeFirst();
-  if (row) return row;
-  await addDirectory(tx, client);
-  return shareSettings(tx, client);
+  await sql`select pg_advisory_xact_lock_shared(${settingsKey(client)})`.execute(kysely(tx));
+  return readSettings(tx, client);
 };
 
 /** Locks the settings of a directory against other changes, and against requests of the directory. */
 export const lockSettings = async (tx: Em, client: number): Promise<DirectorySettings> => {
+  await sql`select pg_advisory_xact_lock(${settingsKey(client)})`.execute(kysely(tx));
   await addDirectory(tx, client);
-  return kysely(tx)
-    .selectFrom('directories')
-    .select(['mode', 'attributes'])
-    .where('client_id', '=', client)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
+  return readSettings(tx, client);
 };
+
+const settingsKey = (client: number) => sql`hashtextextended(${`settings of the directory of ${client}`}, 0)`;
 
 const addDirectory = (tx: Em, client: number) =>
   sql`insert into directories (client_id) values (${client}) on conflict do nothing`.execute(kysely(tx));
