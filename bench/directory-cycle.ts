@@ -59,7 +59,7 @@ const userOf = (n: number) => ({
   'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { department: `Department ${n % 20}` },
 });
 
-/** Does the work for each number below the count, by so many connections. */
+/** Does the work for each number below the count, with this number of connections. */
 const forEach = async (count: number, width: number, work: (n: number) => Promise<void>): Promise<void> => {
   let next = 0;
   const takeTurns = async (): Promise<void> => {

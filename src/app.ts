@@ -29,7 +29,7 @@ import { createAudit, EVENT_CHANNEL, NO_ORIGIN, WEBHOOK_CHANNEL } from './servic
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { recheckDomains } from './services/clients/domains.ts';
 import { finishErasures } from './services/data-rights/erasure.ts';
-import { createDirectoryWorker } from './services/directory/directory-worker.ts';
+import { createDirectoryWorker } from './services/directory/apply-due.ts';
 import { pruneDirectories } from './services/directory/request-log.ts';
 import { createEventHub } from './services/events/event-hub.ts';
 import { maintainEvents } from './services/events/event-rows.ts';

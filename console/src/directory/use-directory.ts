@@ -9,7 +9,7 @@ export type GroupRow = Outputs['directory']['listGroups'][number];
 export type PersonChange = NonNullable<PersonRow['change']>;
 export type GroupChange = NonNullable<GroupRow['change']>;
 
-/** No event tells of requests that change nothing here. */
+/** Requests that change nothing here cause no event. */
 const REFRESH_MS = 10_000;
 /** While an admin waits. */
 const REFRESH_SOON_MS = 2_000;

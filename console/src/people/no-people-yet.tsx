@@ -4,7 +4,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
-/** In place of the people of a client, or of all clients, that has none. */
+/** Shown instead of the people of a client, or of all clients, that has none. */
 export const NoPeopleYet = ({ client }: { client: number | undefined }) => {
   const { roles } = useSession();
   if (!mayDo(roles, 'manage-people', client))

@@ -3,7 +3,7 @@ import type { Interval } from './usage-filter.ts';
 const WEEK_DAYS = 7;
 
 /**
- * Whether usage reaches back to the beginning of the previous period: a percentage of less would show growth that is none. Days without
+ * Whether usage reaches back to the start of the previous period: a percentage of less would show growth that is none. Days without
  * use, such as weekends, are no gap until they are a week.
  * @param actions of the intervals of the previous period, oldest first
  */

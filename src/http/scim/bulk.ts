@@ -4,7 +4,7 @@ import { ScimProblem } from '../../lib/scim/scim-problem.ts';
 import { problemOfHttpError } from '../rest/problem-document.ts';
 import { MAX_BULK_OPERATIONS } from './discovery.ts';
 import { errorBody } from './messages.ts';
-import { type Answer, RESOURCE_PATH } from './resources.ts';
+import { type Answer, RESOURCE_PATH, type ResourceRequest } from './resources.ts';
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const REFERENCE = /^bulkId:(.+)$/;
@@ -17,14 +17,7 @@ type Operation = {
   data: unknown;
 };
 
-type Run = (request: {
-  method: string;
-  path: string;
-  body: unknown;
-  query: unknown;
-  ifMatch: string | null;
-  ifNoneMatch: string | null;
-}) => Promise<Answer>;
+type Run = (request: Omit<ResourceRequest, 'base' | 'directory'>) => Promise<Answer>;
 
 /**
  * Carries out the operations of a bulk request one after the other, each in a transaction of its own (RFC 7644, 3.7). An operation refers to
@@ -44,7 +37,7 @@ export const answerBulk = async (body: unknown, base: string, run: Run): Promise
     const result = await carryOut(element, base, ids, run);
     results.push(result);
     if (Number(result.status) >= 400) failures += 1;
-    // After a fault, the others would fail too; what is done must be told.
+    // After a fault, the others would fail too; the response lists what was done.
     if (failures >= allowed || Number(result.status) >= 500) break;
   }
   const schemas = ['urn:ietf:params:scim:api:messages:2.0:BulkResponse'];

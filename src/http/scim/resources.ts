@@ -23,7 +23,7 @@ export type Answer = { status: number; headers?: Record<string, string>; body?: 
 
 export const RESOURCE_PATH = /^\/(Users|Groups)(?:\/([^/]+))?$/;
 
-type ResourceRequest = {
+export type ResourceRequest = {
   /** The address of the directory. */
   base: string;
   directory: ActingDirectory;

@@ -8,7 +8,7 @@ import { problemOfHttpError } from '../rest/problem-document.ts';
 import { answerBulk } from './bulk.ts';
 import { MAX_BODY_BYTES, resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
 import { listResponse, SCIM_JSON, sendScimError } from './messages.ts';
-import { type Answer, answerResource, RESOURCE_PATH } from './resources.ts';
+import { type Answer, answerResource, RESOURCE_PATH, type ResourceRequest } from './resources.ts';
 
 const PREFIX = '/scim/v2/:client';
 
@@ -123,7 +123,7 @@ const answerRequest = async (
   const path = `/${paramsOf(request)['*'].replace(/\/$/, '')}`;
   const base = `${deps.baseUrl}/scim/v2/${directory.client}`;
   const { method, body } = request;
-  const run = (one: Omit<Parameters<typeof answerResource>[1], 'base' | 'directory'>) =>
+  const run = (one: Omit<ResourceRequest, 'base' | 'directory'>) =>
     answerWithin(request, deps, directory, { ...one, base });
   if (path === '/Bulk') {
     if (method !== 'POST') throw new Problem('method-not-allowed');
@@ -148,14 +148,14 @@ const answerWithin = (
   request: FastifyRequest,
   deps: ContextDeps,
   directory: ActingDirectory,
-  one: Omit<Parameters<typeof answerResource>[1], 'directory'>,
+  one: Omit<ResourceRequest, 'directory'>,
 ): Promise<Answer> => {
   const limit = createTimeLimit(deps.timeLimitMs);
   const services = contextOf(request, deps).openServices(async () => limit.requireTime());
   return limit.run(() => answerResource(services, { ...one, directory }));
 };
 
-const NOT_IMPLEMENTED = 'A directory is nobody: there is no /Me.';
+const NOT_IMPLEMENTED = 'A directory is not a person, so there is no /Me.';
 
 const answerAbout = (base: string, method: string, path: string, reply: FastifyReply): Answer => {
   if (path.toLowerCase() === '/me')

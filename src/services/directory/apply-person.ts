@@ -18,7 +18,7 @@ import {
   IS_INVITATION_STALE,
   personChange,
 } from './directory-rows.ts';
-import { requireEndingAllowed } from './endings.ts';
+import { requireEndingAllowed } from './holds.ts';
 import { syncMembers } from './members.ts';
 
 /**

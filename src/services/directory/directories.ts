@@ -145,9 +145,9 @@ const MORE_ENDS = {
 const requireKnownPaths = (attributes: Record<string, string> | undefined): void => {
   const unknown = Object.values(attributes ?? {}).filter((path) => {
     const found = findAttribute(USER_TYPE, path);
-    return (
-      found === null || found.attribute.returned === 'never' || found.attribute.mutability === 'readOnly'
-    );
+    const { attribute, sub } = found ?? {};
+    const isStated = [attribute, sub].every((each) => each?.mutability !== 'readOnly');
+    return !attribute || attribute.returned === 'never' || !isStated;
   });
   if (unknown.length > 0)
     throw invalid({ attributes: unknown.map((path) => `Users have no attribute ${path}.`) });

@@ -234,6 +234,11 @@ directories('refuses to map an attribute that users do not have', async ({ app }
 
   const { fields } = await rejectsWith(update, 'invalid-input');
   assert.equal(fields?.attributes, ['Users have no attribute departmint.']);
+  // The service never gets it from a directory.
+  const readOnly = app
+    .as(ROOT)
+    .directory.update({ id: 1, attributes: { boss: `${ENTERPRISE}:manager.displayName` } });
+  await rejectsWith(readOnly, 'invalid-input');
 });
 
 directories('asks the new mailbox before the address of a member changes', async ({ app }) => {

@@ -176,7 +176,7 @@ protection(
     await app.as(ROOT).roles.setClientAdmin({ id: client, email: last, is_admin: true });
     const { id } = await directory.createUser({ userName: directory.address('harmless') });
 
-    // The user of another person is taken over by a replacement, and by a new user.
+    // A replacement of another user, and a new user, name the last admin.
     for (const [method, path] of [
       ['PUT', `/Users/${id}`],
       ['POST', '/Users'],
