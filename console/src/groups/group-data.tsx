@@ -4,7 +4,7 @@ import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useMemo } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
-import { trpc } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { FactList } from '../components/fact-list.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
@@ -14,8 +14,8 @@ import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AppRoleChips } from '../data-permissions/app-role-chips.tsx';
 import { AttributeFields, faultsIn } from '../data-permissions/attribute-fields.tsx';
 import { type Declared, useDeclared } from '../data-permissions/declared.ts';
-import type { GroupScreenData } from './group-screen.tsx';
 
+type GroupScreenData = Outputs['groups']['screen'];
 type Props = { group: GroupScreenData; isReadOnly: boolean };
 
 /** What a group gives its members in its apps. Nothing if the client and its apps declare nothing, and the group has no values. */

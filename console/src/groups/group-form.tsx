@@ -1,18 +1,17 @@
-import { Stack, Text, TextInput, Title } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { MultiSelect, type MultiSelectProps, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
-import { steward, trpc } from '../api.ts';
+import { type Outputs, steward, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { useRecordForm } from '../components/use-record-form.tsx';
-import { GroupApps } from './group-apps.tsx';
-import type { GroupScreenData } from './group-screen.tsx';
 
 const LABELS = [
   ['name', 'Name'],
   ['apps', 'Apps'],
 ] as const;
 
+type GroupScreenData = Outputs['groups']['screen'];
 type Fields = Pick<GroupScreenData, 'name' | 'apps'>;
 type Props = { group: GroupScreenData; isReadOnly: boolean };
 
@@ -80,4 +79,28 @@ const Losses = ({ group: { losses }, apps }: { group: GroupScreenData; apps: rea
         {appLabels.get(app) ?? app}: only this group gives it to them.
       </Text>
     ));
+};
+
+type AppsProps = MultiSelectProps & { client: number; value?: string[]; onChange?: (apps: string[]) => void };
+
+/** Chooses apps of a client by name. Keeps them in the order of the list, so that removing and adding an app is no change. */
+const GroupApps = ({ client, value = [], onChange, ...props }: AppsProps) => {
+  const apps = useQuery(trpc.apps.list.queryOptions({ client })).data;
+  const inOrder = (ids: string[]): string[] =>
+    apps ? apps.flatMap(({ id }) => (ids.includes(id) ? id : [])) : ids;
+  return (
+    <MultiSelect
+      {...props}
+      label="Apps"
+      description="What all members may open."
+      {...(value.length === 0 && { placeholder: 'Choose apps' })}
+      searchable
+      hidePickedOptions
+      // The ids, until the apps are loaded.
+      data={apps?.map(({ id, label }) => ({ value: id, label })) ?? value}
+      value={value}
+      onChange={(ids) => onChange?.(inOrder(ids))}
+      clearButtonProps={{ 'aria-label': 'Remove all apps' }}
+    />
+  );
 };

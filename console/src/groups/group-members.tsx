@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
-import { trpc } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
 import { ActionDialog } from '../components/action-dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { PersonInput } from '../components/person-input.tsx';
@@ -16,8 +16,8 @@ import { notify } from '../components/toasts.ts';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { parseAddresses } from '../invite/parse-addresses.ts';
 import { nameOf } from '../people/name-of.ts';
-import type { GroupScreenData } from './group-screen.tsx';
 
+type GroupScreenData = Outputs['groups']['screen'];
 type Member = GroupScreenData['members'][number];
 type Props = {
   group: GroupScreenData;

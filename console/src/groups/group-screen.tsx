@@ -1,11 +1,13 @@
-import { Button, Group, Menu, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Button, Group, List, Menu, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
+import { useAppLabels } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -18,11 +20,10 @@ import { useBulkUpdate } from '../people/use-bulk-update.ts';
 import { GroupData } from './group-data.tsx';
 import { GroupForm } from './group-form.tsx';
 import { GroupMembers } from './group-members.tsx';
-import { RemoveGroupModal } from './remove-group-modal.tsx';
 
 const route = getRouteApi('/groups/$client/$group');
 
-export type GroupScreenData = Outputs['groups']['screen'];
+type GroupScreenData = Outputs['groups']['screen'];
 
 const GRANT_HINT = 'Only for the members of today.';
 
@@ -137,5 +138,49 @@ const useRemoval = (client: number) => {
         notify('Group removed.');
       },
     }),
+  );
+};
+
+type RemoveProps = {
+  group: GroupScreenData;
+  isOpen: boolean;
+  onConfirm: () => void;
+  onClose: () => void;
+};
+
+/** Asks before a group is removed, and shows who would lose which apps. */
+const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: RemoveProps) => (
+  <Dialog isOpen={isOpen} onClose={onClose} title={`Remove the group ${group.name}?`}>
+    <Stack>
+      <Losses losses={group.losses} />
+      <Text>The people themselves, their own grants and other groups stay as they are.</Text>
+      <DialogButtons
+        action="Remove group"
+        isDanger
+        onAction={() => {
+          onClose();
+          onConfirm();
+        }}
+        onClose={onClose}
+      />
+    </Stack>
+  </Dialog>
+);
+
+const Losses = ({ losses }: Pick<GroupScreenData, 'losses'>) => {
+  const appLabels = useAppLabels();
+  if (losses.length === 0)
+    return <Text>No one loses an app: all members also have the apps in other ways.</Text>;
+  return (
+    <div>
+      <Text>These apps close at once for those who have them only through this group:</Text>
+      <List>
+        {losses.map(({ app, people }) => (
+          <List.Item key={app}>
+            {appLabels.get(app) ?? app}: {people === 1 ? '1 person' : `${people.toLocaleString()} people`}
+          </List.Item>
+        ))}
+      </List>
+    </div>
   );
 };

@@ -1,19 +1,25 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { fieldErrors } from '@steward/client';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { useClients } from '../components/client-select.tsx';
 import { dateOf, exactTimeOf } from '../components/date-text.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { joined } from '../components/form-fields.ts';
 import { PagedTable } from '../components/paged-table.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { Tags } from '../components/tags.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { NewGroup } from './new-group.tsx';
+import { AppChecklist } from '../people/app-checklist.tsx';
 
 const route = getRouteApi('/groups');
 
@@ -128,3 +134,48 @@ const columnsOf = (appLabels: ReadonlyMap<string, string>): Column<GroupRow>[] =
     cell: ({ created_at: date }) => <span title={exactTimeOf(date)}>{dateOf(date)}</span>,
   },
 ];
+
+type NewProps = { client: number; onClose: () => void };
+
+/** Creates a group with its apps, and opens it, so that the user can add members. */
+const NewGroup = ({ client, onClose }: NewProps) => {
+  const refresh = useAccessRefresh();
+  const navigate = useNavigate();
+  const form = useForm({ initialValues: { name: '', apps: [] as string[] } });
+  const create = useMutation(
+    trpc.groups.create.mutationOptions({
+      onSuccess: async ({ id }) => {
+        void refresh();
+        onClose();
+        const params = { client: String(client), group: String(id) };
+        await navigate({ to: '/groups/$client/$group', params });
+      },
+      onError: (error) => form.setErrors(joined(fieldErrors(error))),
+    }),
+  );
+  const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
+  return (
+    <Dialog isOpen onClose={onClose} title="New group">
+      <form onSubmit={form.onSubmit((values) => create.mutate({ id: client, ...values }))}>
+        <Stack>
+          {!isFieldError && <ProblemAlert error={create.error} />}
+          <TextInput
+            label="Name"
+            placeholder="Finance"
+            required
+            maxLength={100}
+            data-autofocus
+            {...form.getInputProps('name')}
+          />
+          <AppChecklist
+            client={client}
+            description="What all members may open. You can choose them later, too."
+            value={form.getValues().apps}
+            onChange={(apps) => form.setFieldValue('apps', apps)}
+          />
+          <DialogButtons action="Create" isPending={create.isPending} onClose={onClose} />
+        </Stack>
+      </form>
+    </Dialog>
+  );
+};
