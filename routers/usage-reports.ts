@@ -56,7 +56,18 @@ const UsageSummaryOutput = Output('UsageSummary', {
   previous_used_apps: z.int(),
 });
 
-const TopAppOutput = Output('TopApp', { ...appIdentity, actions: z.int() });
+/** The use of an app in a window, and in the days before. */
+const AppFiguresOutput = Output('AppFigures', {
+  ...appIdentity,
+  actions: z.int(),
+  previous_actions: z.int(),
+  /** Distinct people, also without an account. */
+  users: z.int(),
+  /** Active people who were given the app, alone or by a group. */
+  seats: z.int(),
+  /** Of these, the ones who did not use it. */
+  unused_seats: z.int(),
+});
 
 const DailyAppUsageOutput = Output('DailyAppUsage', {
   ...appIdentity,
@@ -82,6 +93,9 @@ const IdleUserOutput = Output('IdleUser', {
 });
 
 const route = routesOf('Apps');
+
+/** Apps that one chart can show so that the lines can be told apart. */
+const MAX_COMPARED = 5;
 
 /** Bounds the charts of all apps in a list. */
 const MAX_DAILY = 90;
@@ -122,18 +136,20 @@ export const usageReportProcedures = {
       ctx.services.usageReports.summarize(ctx.actor, client, window),
     ),
 
-  /** The most used apps of a client, or of all apps whose usage the caller sees. Has no REST path: for screens. */
-  topApps: viewerProcedure
+  /** The figures of the apps of a client, of these apps, or of all apps whose usage the caller sees. Has no REST path: for screens. */
+  byApp: viewerProcedure
     .input(
       OptionalInput({
         client: Id.optional(),
+        app_ids: z.array(AppKey).min(1).max(MAX_COMPARED).optional(),
         window: UsageWindow,
+        sort: z.enum(['actions', 'unused_seats']).default('actions'),
         limit: z.int().min(1).max(100).default(10),
       }),
     )
-    .output(z.object({ apps: z.array(TopAppOutput) }))
-    .query(async ({ ctx, input: { client, window, limit } }) => ({
-      apps: await ctx.services.usageStats.topApps(ctx.actor, client, window, limit),
+    .output(z.object({ apps: z.array(AppFiguresOutput) }))
+    .query(async ({ ctx, input: { app_ids: ids, window, ...input } }) => ({
+      apps: await ctx.services.usageStats.byApp(ctx.actor, { ...input, ids }, window),
     })),
 
   /** The daily actions of apps; the last day is today. Has no REST path: for screens. */

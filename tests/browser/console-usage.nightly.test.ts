@@ -28,6 +28,9 @@ usage.before(async ({ app }) => {
     await db.deleteFrom(table).where('app_id', '=', FLEET).execute();
 });
 
+/** Eleven weeks and this one, until the Saturday of the clock. */
+const DAYS_OF_12_WEEKS = 11 * 7 + 6;
+
 /** Waits until the address has exactly these parameters. */
 const waitForSearch = (page: Page, expected: Record<string, string>): Promise<void> =>
   page.waitForURL(
@@ -35,9 +38,15 @@ const waitForSearch = (page: Page, expected: Record<string, string>): Promise<vo
       JSON.stringify([...searchParams].toSorted()) === JSON.stringify(Object.entries(expected).toSorted()),
   );
 
+const choosePeriod = (page: Page, label: string) =>
+  page.getByRole('radiogroup', { name: 'Period' }).getByText(label, { exact: true }).click();
+
 /** Downloads a file, as lines of text. */
 const download = async (page: Page, name: RegExp): Promise<string[]> => {
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name }).click(),
+  ]);
   return (await readFile(await file.path(), 'utf8')).trimEnd().split('\r\n');
 };
 
@@ -49,15 +58,16 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   await chart.waitFor();
   await page.getByRole('link', { name: 'All usage' }).click();
   await chooseClient(page, 'Acme Analytics');
-  await page.getByText('Month', { exact: true }).click();
-  await waitForSearch(page, { client: '1', interval: 'month' });
+  await choosePeriod(page, '12 months');
+  await waitForSearch(page, { client: '1', period: '12m' });
   await waitForData(page);
   await assertLooksGood(page, 'console-usage');
   await page.getByRole('button', { name: 'Show as a table' }).click();
-  await rows('month').nth(6).waitFor();
-  const report = await app.as(ROOT).usage.report({ client: 1, interval: 'month', periods: 6 });
+  await rows('month').nth(12).waitFor();
+  const report = await app.as(ROOT).usage.report({ client: 1, interval: 'month', periods: 12 });
 
-  const csv = await download(page, /^Download this table/);
+  await page.getByRole('button', { name: 'Download' }).click();
+  const csv = await download(page, /^All apps by month/);
   assert.equal(
     csv.slice(1),
     report.map((row) => Object.values(row).join(',')),
@@ -65,11 +75,10 @@ usage('a client, its app, a stack and a person are compared by week and month', 
 
   await page.getByRole('button', { name: 'Sales' }).click();
   await chooseFilter(page, 'Page group', 'Overview');
-  await waitForSearch(page, { client: '1', app: SALES, stack: 'a0a91e46', interval: 'month' });
+  await waitForSearch(page, { client: '1', app: SALES, stack: 'a0a91e46', period: '12m' });
   await searchFilter(page, 'Person', 'hop', 'Grace Hopper');
-  await page.getByText('Week', { exact: true }).click();
-  await page.getByText('26 weeks', { exact: true }).click();
-  await waitForSearch(page, { client: '1', app: SALES, email: GRACE, interval: 'week', periods: '26' });
+  await choosePeriod(page, '26 weeks');
+  await waitForSearch(page, { client: '1', app: SALES, email: GRACE, period: '26w' });
   await page.reload();
   await page.getByRole('button', { name: 'Show as a table' }).click();
   await rows('week').nth(26).waitFor();
@@ -93,11 +102,32 @@ usage('entries continue while scrolling, and are downloaded as CSV', async ({ ap
   assert.match(newest, items[0]?.action_description ?? 'no entry');
 
   await goTo(page, '/console/apps');
-  await goTo(page, `/console/usage?app=${SALES}&email=${GRACE}&periods=84`);
-  const entries = await download(page, /^Download the entries of 84 days/);
-  const days = await app.as(ACME).usage.series({ app_id: SALES, email: GRACE, window: 84 });
+  await goTo(page, `/console/usage?app=${SALES}&email=${GRACE}&interval=week`);
+  await page.getByRole('button', { name: 'Download' }).click();
+  const entries = await download(page, /^Entries of Sales/);
+  const days = await app.as(ACME).usage.series({ app_id: SALES, email: GRACE, window: DAYS_OF_12_WEEKS });
   const actions = days.reduce((sum, day) => sum + day.actions, 0);
   assert.is(entries.filter((line) => line.includes(GRACE)).length, actions);
+});
+
+usage('two apps are compared in one chart, with their unused seats', async ({ page }) => {
+  await openConsole(page, '/console/usage', ROOT);
+  await chooseFilter(page, 'App', 'Sales');
+  await page.getByRole('option', { name: 'Fleet' }).click();
+  await page.keyboard.press('Escape');
+  await waitForSearch(page, { app: `${SALES},${FLEET}` });
+  await page.getByRole('img', { name: /with a line for each app/ }).waitFor();
+  const apps = page.getByRole('table', { name: 'Apps' });
+  await apps.getByRole('button', { name: 'Fleet' }).waitFor();
+  await assertLooksGood(page, 'console-usage-compared');
+  await page.getByRole('button', { name: 'Show as a table' }).click();
+  const table = page.getByRole('table', { name: 'Actions by day and app' });
+
+  assert.equal(await table.getByRole('columnheader').allInnerTexts(), ['Day', 'Sales', 'Fleet']);
+  assert.is(await apps.getByRole('row').count(), 3, 'with the headings');
+
+  await page.getByRole('link', { name: /people have Fleet and did not use it/ }).click();
+  await page.getByRole('heading', { name: /Fleet/ }).first().waitFor();
 });
 
 usage('idle apps and people are listed, and selected in People to deactivate them', async ({ app, page }) => {

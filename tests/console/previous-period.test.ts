@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isWholePeriod } from '../../console/src/usage/previous-period.ts';
+import { isWholePeriod } from '../../console/src/usage/usage-filter.ts';
 
 const previous = suite('the previous period of a report');
 

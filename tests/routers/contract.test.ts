@@ -25,7 +25,7 @@ const WITHOUT_REST_PATH = [
   'users.viewableApps',
   'usage.series',
   'usage.top',
-  'usage.topApps',
+  'usage.byApp',
   'usage.dailyByApp',
   'usage.idleApps',
   'usage.idleUsers',

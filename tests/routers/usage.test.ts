@@ -80,10 +80,10 @@ usage('dailyByApp have the pages and filters of apps.list', async ({ app }) => {
   assert.equal(ids(await usage.dailyByApp({ client: 2 })), [FLEET]);
 });
 
-usage('dailyByApp are ranked by their actions in the window', async ({ app }) => {
-  const top = async (as: string, input: object) =>
-    (await app.as(as).usage.topApps(input)).apps.map(({ id, actions }) => ({ id, actions }));
-  const all = await top(STAFF, { window: 90 });
+usage('byApp ranks apps by their actions in the window', async ({ app }) => {
+  const figures = async (as: string, input: object) =>
+    (await app.as(as).usage.byApp({ window: 90, ...input })).apps.map(({ id, actions }) => ({ id, actions }));
+  const all = await figures(STAFF, {});
   const counts = all.map(({ actions }) => actions);
   const sumOf = async ({ id }: { id: string }) => {
     const series = await app.as(STAFF).usage.series({ app_id: id, window: 90 });
@@ -96,16 +96,41 @@ usage('dailyByApp are ranked by their actions in the window', async ({ app }) =>
     counts,
     counts.toSorted((a, b) => b - a),
   );
-  assert.equal(await top(STAFF, { window: 90, limit: 2 }), all.slice(0, 2));
+  assert.equal(await figures(STAFF, { limit: 2 }), all.slice(0, 2));
   const [fleet, others] = [all.filter(({ id }) => id === FLEET), all.filter(({ id }) => id !== FLEET)];
-  assert.equal(await top(GLOBEX, { window: 90 }), fleet);
-  assert.equal(await top(STAFF, { window: 90, client: 1 }), others);
+  assert.equal(await figures(GLOBEX, {}), fleet);
+  assert.equal(await figures(STAFF, { client: 1 }), others);
+  assert.equal(await figures(STAFF, { app_ids: [FLEET] }), fleet);
+  assert.equal(await figures(ACME, { app_ids: [FLEET] }), [], 'an app of another client');
+});
+
+usage('byApp counts the seats of an app: people who were given it and may open it', async ({ app }) => {
+  const figures = async () => {
+    const { apps } = await app.as(ACME).usage.byApp({ app_ids: [CHURN], window: 30, sort: 'unused_seats' });
+    return apps.map(({ users, seats, unused_seats }) => ({ users, seats, unused_seats }))[0];
+  };
+  const { users = 0, seats = 0, unused_seats = 0 } = (await figures()) ?? {};
+  const person = { email: 'seat@acme.test', apps: [CHURN] };
+  await app.as(ACME).users.create({ ...person, client: 1 });
+
+  assert.equal(await figures(), { users, seats: seats + 1, unused_seats: unused_seats + 1 });
+
+  await app.as(STAFF).usage.record({
+    app_id: CHURN,
+    entries: [{ email: person.email, action: 'STACK_ACCESS' }],
+  });
+
+  assert.equal(await figures(), { users: users + 1, seats: seats + 1, unused_seats });
+
+  await app.as(ACME).users.update({ email: person.email, is_active: false });
+
+  assert.equal(await figures(), { users: users + 1, seats, unused_seats }, 'inactive people have no seat');
 });
 
 usage('dailyByApp are refused to members, and for clients of others', async ({ app }) => {
-  await rejectsWith(app.as(ADA).usage.topApps({}), 'forbidden');
+  await rejectsWith(app.as(ADA).usage.byApp({}), 'forbidden');
   await rejectsWith(app.as(ADA).usage.dailyByApp({}), 'forbidden');
-  await rejectsWith(app.as(ACME).usage.topApps({ client: 2 }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.byApp({ client: 2 }), 'not-found');
   assert.equal(await app.as(ACME).usage.dailyByApp({ client: 2 }), []);
 });
 

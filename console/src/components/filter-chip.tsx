@@ -20,6 +20,8 @@ type Props = {
   /** The text of the chip for the value; default: the label of its choice. */
   text?: string | undefined;
   onChange: (value: string | undefined) => void;
+  /** For several values: those that are chosen. The list stays open, and `onChange` gets the value that was added or removed. */
+  chosen?: readonly string[];
   /** For choices that are loaded on demand. */
   onOpen?: () => void;
   /** For choices that the service finds: called with the typed text, at first empty. */
@@ -35,6 +37,7 @@ export const FilterChip = ({
   value,
   text,
   onChange,
+  chosen,
   onOpen,
   onSearch,
   none = 'Nothing matches.',
@@ -63,15 +66,23 @@ export const FilterChip = ({
   useEffect(() => {
     if (search !== '' && found) combobox.selectFirstOption();
   }, [search, found]);
+  const isOn = (choice: Choice): boolean => (chosen ?? [value]).includes(choice.value);
   const hasSearch = onSearch !== undefined || (choices?.length ?? 0) > MAX_WITHOUT_SEARCH;
+  const isOff = value === undefined;
+  // The first and the last of several values replace the button that had the focus.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another object after each rendering
+  useEffect(() => {
+    if (chosen && combobox.dropdownOpened && !hasSearch) combobox.focusTarget();
+  }, [isOff]);
   return (
     <Combobox
       store={combobox}
       keepMounted={false}
       width={onSearch || choices?.some(isLong) ? 320 : 240}
       position="bottom-start"
-      onOptionSubmit={(chosen) => {
-        onChange(chosen === value ? undefined : chosen);
+      onOptionSubmit={(option) => {
+        if (chosen) return onChange(option);
+        onChange(option === value ? undefined : option);
         combobox.closeDropdown();
         combobox.focusTarget();
       }}
@@ -93,9 +104,9 @@ export const FilterChip = ({
         )}
         <Combobox.Options aria-label={label} mah="16rem" className="scrolls">
           {matches?.map((choice) => (
-            <Combobox.Option key={choice.value} value={choice.value} active={choice.value === value}>
+            <Combobox.Option key={choice.value} value={choice.value} active={isOn(choice)}>
               {choice.label}
-              {choice.value === value && <span aria-hidden> ✓</span>}
+              {isOn(choice) && <span aria-hidden> ✓</span>}
             </Combobox.Option>
           ))}
           {matches?.length === 0 && <Combobox.Empty>{none}</Combobox.Empty>}

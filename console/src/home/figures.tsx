@@ -2,15 +2,14 @@ import { Group, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { Trend } from '../charts/trend.tsx';
-import { isWholePeriod } from '../usage/previous-period.ts';
-import { reportOf } from '../usage/usage-filter.ts';
-import { previousActions, useReport } from '../usage/use-report.ts';
-
-/** Whole weeks, so that the same weekdays are compared. */
-export const COMPARED_DAYS = 28;
+import { previousActions, useReport } from '../usage/usage-data.ts';
+import { isWholePeriod, reportOf } from '../usage/usage-filter.ts';
 
 /** The report of all apps whose usage the user may see. */
-export const LAST_DAYS = reportOf({ interval: 'day', periods: COMPARED_DAYS });
+export const LAST_DAYS = reportOf({});
+
+/** Whole weeks, so that the same weekdays are compared. */
+export const COMPARED_DAYS = LAST_DAYS.periods;
 
 /** Usage in the last four weeks, compared with the four weeks before. */
 export const Figures = () => {

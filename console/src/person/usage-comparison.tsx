@@ -6,8 +6,8 @@ import { LineChart } from '../charts/line-chart.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { isWholePeriod } from '../usage/previous-period.ts';
 import type { UsageDay } from '../usage/usage-by-day.tsx';
+import { isWholePeriod } from '../usage/usage-filter.ts';
 
 /** Four weeks, so that the same weekdays are compared. */
 const DAYS = 28;

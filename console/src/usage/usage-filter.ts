@@ -1,25 +1,54 @@
 import { idOf, oneOf, textOf } from '../components/search-params.ts';
 
-export const INTERVALS = ['day', 'week', 'month'] as const;
+const INTERVALS = ['day', 'week', 'month'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** How many periods of each interval can be shown. Days are whole weeks, so that each is compared with the same weekday. */
-export const PERIODS = {
-  day: [28, 84, 364],
-  week: [12, 26, 52],
-  month: [6, 12, 24],
-} as const satisfies Record<Interval, readonly [number, ...number[]]>;
+type PeriodChoice = { value: string; label: string; interval: Interval; periods: number };
+
+/** The periods of all charts of usage. Days are whole weeks, so that each is compared with the same weekday. */
+export const PERIODS = [
+  { value: '28d', label: '28 days', interval: 'day', periods: 28 },
+  { value: '12w', label: '12 weeks', interval: 'week', periods: 12 },
+  { value: '26w', label: '26 weeks', interval: 'week', periods: 26 },
+  { value: '12m', label: '12 months', interval: 'month', periods: 12 },
+  { value: '24m', label: '24 months', interval: 'month', periods: 24 },
+] as const satisfies readonly [PeriodChoice, ...PeriodChoice[]];
+
+const PERIOD_VALUES = PERIODS.map(({ value }) => value);
+export type Period = (typeof PERIODS)[number]['value'];
+
+/** The period in an address, also in one of earlier versions, which had an interval. */
+export const periodIn = ({ period, interval }: Record<string, unknown>): Period | undefined =>
+  oneOf(period, PERIOD_VALUES) ?? PERIODS.find((one) => one.interval === interval)?.value;
+
+/** The interval and the number of intervals of a period. */
+export const spanOf = (period: Period | undefined) => {
+  const { interval, periods } = PERIODS.find(({ value }) => value === period) ?? PERIODS[0];
+  return { interval, periods };
+};
+
+const WEEK_DAYS = 7;
+
+/**
+ * Whether usage reaches back to the start of the previous period: a percentage of less would show growth that is none. Days without
+ * use, such as weekends, are no gap until they are a week.
+ * @param actions of the intervals of the previous period, oldest first
+ */
+export const isWholePeriod = (actions: readonly number[], interval: Interval): boolean =>
+  actions.slice(0, interval === 'day' ? WEEK_DAYS : 1).some((count) => count > 0);
+
+/** The most lines of a chart that can be told apart. */
+export const MAX_COMPARED = 5;
 
 /** Whose usage is shown, from the address. */
 export type UsageFilter = {
   client?: number | undefined;
-  /** Id of an app. */
+  /** Ids of apps, separated by commas; two to five are compared. */
   app?: string | undefined;
   /** Id of a stack of the app. */
   stack?: string | undefined;
   email?: string | undefined;
-  interval?: Interval | undefined;
-  periods?: number | undefined;
+  period?: Period | undefined;
 };
 
 /** Reads the filter from the address. A value of another type counts as none; the service checks the rest. */
@@ -28,15 +57,15 @@ export const usageFilter = (address: Record<string, unknown>): UsageFilter => ({
   app: textOf(address.app),
   stack: textOf(address.stack),
   email: textOf(address.email),
-  interval: oneOf(address.interval, INTERVALS),
-  periods: idOf(address.periods),
+  period: periodIn(address),
 });
 
-/** The query of the service. An app belongs to one client, so the client would not limit it further. */
-export const reportOf = ({ client, app, stack, email, interval = 'day', periods }: UsageFilter) => ({
-  interval,
-  periods: PERIODS[interval].find((count) => count === periods) ?? PERIODS[interval][0],
-  ...(app === undefined ? { client, email } : { app_id: app, stack, email }),
-});
+export const appsIn = ({ app }: UsageFilter): string[] => app?.split(',').slice(0, MAX_COMPARED) ?? [];
+
+/** The query of the service. An app belongs to one client, so the client would not limit it further. Of several apps, the first. */
+export const reportOf = ({ client, stack, email, period, ...filter }: UsageFilter) => {
+  const [app] = appsIn(filter);
+  return { ...spanOf(period), ...(app === undefined ? { client, email } : { app_id: app, stack, email }) };
+};
 
 export type Report = ReturnType<typeof reportOf>;

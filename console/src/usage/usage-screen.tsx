@@ -1,65 +1,199 @@
-import { SimpleGrid } from '@mantine/core';
+import { Button, Menu, SimpleGrid } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { IconDownload } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { HeaderLink } from '../components/header-link.tsx';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { showsUsage } from '../apps/app-of.ts';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip } from '../components/filter-chip.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { ReportControls } from './report-controls.tsx';
-import { TopApps } from './top-apps.tsx';
-import { TopStacks, TopUsers } from './top-lists.tsx';
-import { UsageEntries } from './usage-entries.tsx';
-import { reportOf, type UsageFilter } from './usage-filter.ts';
-import { UsageFilters } from './usage-filters.tsx';
-import { UsageReport } from './usage-report.tsx';
-import { type UsagePeriod, useReport } from './use-report.ts';
+import { queryOf } from '../components/search-params.ts';
+import { nameOf } from '../people/name-of.ts';
+import { daysOf, useReport } from './usage-data.ts';
+import { appsIn, MAX_COMPARED, reportOf, type UsageFilter } from './usage-filter.ts';
+import { PeriodChoice, UsageComparison, UsageReport } from './usage-report.tsx';
+import { AppFigures, TopStacks, TopUsers, UsageEntries } from './usage-tables.tsx';
 
 const route = getRouteApi('/usage');
 
-/** Usage of all apps, or of a client, an app, a stack or a person. The choice is part of the address. */
+/** Usage of all apps, or of a client, an app, some apps side by side, a stack or a person. The choice is part of the address. */
 export const UsageScreen = () => {
   const filter = route.useSearch();
-  const { client, app, email } = filter;
+  const { client, email, period } = filter;
+  const ids = appsIn(filter);
   const navigate = route.useNavigate();
   const change = (changes: Partial<UsageFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true, resetScroll: false });
   };
+  const apps = useQuery(trpc.apps.list.queryOptions({ client })).data?.filter(showsUsage);
+  const [app] = ids;
   const report = reportOf(filter);
   const days = daysOf(useReport(report).data ?? []);
+  const choice = <PeriodChoice period={period} onChange={(chosen) => change({ period: chosen })} />;
+  const compared = ids.map((id) => ({ id, label: apps?.find((one) => one.id === id)?.label ?? id }));
   return (
     <>
       <ScreenHeader
         title="Usage"
-        lead="Actions of people in apps, compared with the period before."
-        actions={
-          <HeaderLink to="/idle" search={{ client }}>
-            Inactive people and apps
-          </HeaderLink>
-        }
+        lead="What people do in apps, compared with the period before."
+        actions={<Downloads filter={filter} apps={compared} days={days} />}
       />
-      <UsageFilters filter={filter} onChange={change} />
-      <UsageReport
-        title={`Usage by ${report.interval}`}
-        report={report}
-        hasTotal
-        actions={<ReportControls report={report} onChange={change} />}
-      />
-      {app === undefined
-        ? email === undefined && <TopApps client={client} days={days} onApp={(id) => change({ app: id })} />
-        : days > 0 && (
-            <>
-              <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
-                <TopUsers appId={app} days={days} />
-                <TopStacks appId={app} days={days} />
-              </SimpleGrid>
-              <UsageEntries appId={app} email={email} days={days} />
-            </>
-          )}
+      <UsageFilters filter={filter} apps={apps} onChange={change} />
+      {compared.length > 1 ? (
+        <UsageComparison apps={compared} period={period} actions={choice} />
+      ) : (
+        <UsageReport title={`Usage by ${report.interval}`} report={report} hasTotal actions={choice} />
+      )}
+      {ids.length !== 1 && email === undefined && (
+        <AppFigures
+          client={client}
+          {...(ids.length > 1 && { apps: ids })}
+          days={days}
+          onApp={(id) => change({ app: id })}
+        />
+      )}
+      {ids.length === 1 && app !== undefined && (
+        <>
+          <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
+            <TopUsers appId={app} days={days} />
+            <TopStacks appId={app} days={days} />
+          </SimpleGrid>
+          <UsageEntries appId={app} email={email} />
+        </>
+      )}
     </>
   );
 };
 
-const DAY_MS = 24 * 3600 * 1000;
+type DownloadsProps = { filter: UsageFilter; apps: { id: string; label: string }[]; days: number };
 
-/** The number of days in a report, until today; 0 while it is loading. */
-const daysOf = (rows: UsagePeriod[]): number => {
-  const [newest, oldest] = [rows[0], rows.at(-1)];
-  return newest && oldest ? (Date.parse(newest.end) - Date.parse(oldest.start)) / DAY_MS + 1 : 0;
+/** The numbers of the chart, and the entries of each app in the same time. */
+const Downloads = ({ filter, apps, days }: DownloadsProps) => {
+  const { interval } = reportOf(filter);
+  const reports = apps.length === 0 ? [{ id: undefined, label: 'All apps' }] : apps;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" leftSection={<IconDownload size={16} stroke={1.75} aria-hidden />}>
+          Download
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {reports.map(({ id, label }) => (
+          <Menu.Item
+            key={label}
+            component="a"
+            href={`/api/v1/jb/usage/report/?${queryOf({ ...reportOf({ ...filter, app: id }), format: 'csv' })}`}
+            download={`usage-by-${interval}.csv`}
+          >
+            {label} by {interval} (CSV)
+          </Menu.Item>
+        ))}
+        {days > 0 &&
+          apps.map(({ id, label }) => (
+            <Menu.Item
+              key={id}
+              component="a"
+              href={`/api/v1/jb/${entriesPath(id, filter.email)}?window=${days}&format=csv`}
+              download="usage.csv"
+            >
+              Entries of {label}, {days.toLocaleString()} days (CSV)
+            </Menu.Item>
+          ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+};
+
+const entriesPath = (appId: string, email: string | undefined): string =>
+  email === undefined
+    ? `apps/${encodeURIComponent(appId)}/usage/`
+    : `users/${encodeURIComponent(email)}/usage/${encodeURIComponent(appId)}/`;
+
+const TYPING_MS = 120;
+const FOUND_PEOPLE = 20;
+
+type FiltersProps = {
+  filter: UsageFilter;
+  apps: { id: string; label: string }[] | undefined;
+  onChange: (changes: Partial<UsageFilter>) => void;
+};
+
+/** At most as many as a chart shows: another one replaces the last. */
+const toggled = (ids: readonly string[], id: string): string[] =>
+  ids.includes(id) ? ids.filter((one) => one !== id) : [...ids.slice(0, MAX_COMPARED - 1), id];
+
+/** A person and a stack exclude each other: the totals by stack contain no people. Several apps exclude both. */
+const UsageFilters = ({ filter, apps, onChange }: FiltersProps) => {
+  const { stack, email } = filter;
+  const ids = appsIn(filter);
+  const [app] = ids;
+  const stacks = useQuery(
+    trpc.apps.stacks.queryOptions({ app_id: app ?? '' }, { enabled: ids.length === 1 }),
+  );
+  return (
+    <FilterBar>
+      <FilterChip
+        label="App"
+        choices={apps?.map(({ id, label }) => ({ value: id, label }))}
+        value={filter.app}
+        text={ids.map((id) => apps?.find((one) => one.id === id)?.label ?? id).join(', ') || undefined}
+        chosen={ids}
+        onChange={(id) => {
+          const chosen = id === undefined ? [] : toggled(ids, id);
+          onChange({
+            app: chosen.join(',') || undefined,
+            stack: undefined,
+            ...(chosen.length > 1 && { email: undefined }),
+          });
+        }}
+      />
+      {ids.length === 1 && (
+        <FilterChip
+          label="Page group"
+          choices={stacks.data?.map(({ id, label }) => ({ value: id, label }))}
+          value={stack}
+          onChange={(chosen) => onChange({ stack: chosen, email: undefined })}
+        />
+      )}
+      {ids.length < 2 && (
+        <PersonChip email={email} onChange={(chosen) => onChange({ email: chosen, stack: undefined })} />
+      )}
+    </FilterBar>
+  );
+};
+
+type PersonProps = { email: string | undefined; onChange: (email: string | undefined) => void };
+
+/** The service searches, because there may be more people than a browser can hold. */
+const PersonChip = ({ email, onChange }: PersonProps) => {
+  const [isOpened, setOpened] = useState(false);
+  const [text, setText] = useState('');
+  const [search] = useDebouncedValue(text.trim(), TYPING_MS);
+  const people = useQuery(
+    trpc.users.list.queryOptions(
+      { search, limit: FOUND_PEOPLE },
+      { enabled: isOpened, placeholderData: keepPreviousData },
+    ),
+  );
+  const chosen = useQuery(
+    trpc.users.get.queryOptions({ email: email ?? '' }, { enabled: email !== undefined, retry: false }),
+  );
+  const choices = people.data?.map((person) => ({ value: person.email, label: nameOf(person) }));
+  const isFound = email === undefined || choices?.some(({ value }) => value === email);
+  const label = chosen.data?.email === email && chosen.data ? nameOf(chosen.data) : (email ?? '');
+  return (
+    <FilterChip
+      label="Person"
+      choices={choices}
+      value={email}
+      text={isFound ? undefined : label}
+      onChange={onChange}
+      onOpen={() => setOpened(true)}
+      onSearch={setText}
+      none="No one matches."
+    />
+  );
 };

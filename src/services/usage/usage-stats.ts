@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { kysely } from '../../db/kysely.ts';
+import { condition, kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { appAccess, clientVisibleTo, isNotSuspended, userVisibleTo } from '../access/visibility.ts';
 import { readUserId } from '../accounts/addresses.ts';
 import { fullName } from '../accounts/user-rows.ts';
 import {
@@ -18,7 +18,25 @@ import { dayOf } from '../apps/usage-windows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-type TopApp = { id: string; client: number; slug: string; label: string; actions: number };
+type AppFigures = {
+  id: string;
+  client: number;
+  slug: string;
+  label: string;
+  actions: number;
+  previous_actions: number;
+  users: number;
+  seats: number;
+  unused_seats: number;
+};
+
+/** Which apps to count; without ids, all of a client, or all whose usage the actor may see. */
+type FiguresRequest = {
+  client?: number | undefined;
+  ids?: readonly string[] | undefined;
+  sort: 'actions' | 'unused_seats';
+  limit: number;
+};
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
@@ -26,6 +44,8 @@ type Subject = { appId?: string | undefined; email?: string | undefined };
 export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
   const today = () => dayOf(clock.now());
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
+  const isBefore = (days: number) =>
+    sql`day <= ${today()}::date - ${days}::int and day > ${today()}::date - 2 * ${days}::int`;
 
   const matchingApps = async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
     const rows = (await appsAfter(em, actor, clock.now(), page.cursor))
@@ -72,19 +92,14 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
     },
 
     /**
-     * The most used apps of one client or of all, among the apps whose usage the actor may see.
+     * The apps whose usage the actor may see, with their use in the last days: the most used, or those with the most unused seats, first.
+     * A seat is a person who was given the app and may open it; it is unused if that person did not use it in these days.
      * @throws Problem `not-found`
      */
-    topApps: async (actor: Actor, client: number | undefined, windowDays: number, limit: number) => {
-      if (client !== undefined) await readClient(em, actor, client);
-      const { rows } = await sql<TopApp>`
-        select apps.id, client_id as client, slug, label, actions
-        from (
-          select app_id, sum(actions)::bigint as actions from usage_app_days
-          where ${usageVisibleTo(actor, { client })} and ${inWindow(windowDays)} group by app_id
-        ) as used join apps on apps.id = used.app_id where actions > 0
-        order by actions desc, label, apps.id limit ${limit}`.execute(kysely(em));
-      return rows;
+    byApp: async (actor: Actor, request: FiguresRequest, windowDays: number) => {
+      if (request.client !== undefined) await readClient(em, actor, request.client);
+      const of = { ...request, isInWindow: inWindow(windowDays), isBefore: isBefore(windowDays) };
+      return (await figuresByApp(actor, clock.now(), of).execute(kysely(em))).rows;
     },
 
     /**
@@ -127,6 +142,42 @@ const ofApp = (appId: string) => sql`
 const ofUser = (actor: Actor, userId: number, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days
   where user_id = ${userId} and ${usageVisibleTo(actor, { appId })}`;
+
+type Windows = { isInWindow: RawBuilder<unknown>; isBefore: RawBuilder<unknown> };
+
+/** Each table is read once and grouped by app, so that the cost grows with the rows and not with rows times apps. */
+const figuresByApp = (
+  actor: Actor,
+  now: Date,
+  { client, ids, sort, limit, isInWindow, isBefore }: FiguresRequest & Windows,
+) => sql<AppFigures>`
+  with shown as materialized (
+    select id, client_id, slug, label from apps where ${clientVisibleTo(actor, sql`client_id`)}
+      and ${condition`(${client ?? null}::int is null or client_id = ${client ?? null}::int)`}
+      and ${condition`(${ids ?? null}::text[] is null or id = any(${ids ?? null}::text[]))`}
+  ),
+  totals as (
+    select app_id, coalesce(sum(actions) filter (where ${isInWindow}), 0)::bigint as actions,
+      coalesce(sum(actions) filter (where ${isBefore}), 0)::bigint as previous_actions
+    from usage_app_days where app_id in (select id from shown) and (${isInWindow} or ${isBefore}) group by app_id
+  ),
+  seen as materialized (
+    select distinct app_id, user_id, email from usage_days where app_id in (select id from shown) and ${isInWindow}
+  ),
+  people as (select app_id, count(*)::int as users from seen group by app_id),
+  given as (
+    select g.app_id, count(*)::int as seats, count(*) filter (where seen.app_id is null)::int as unused_seats
+    from ${appAccess(now)} g join shown on shown.id = g.app_id
+      join users on users.id = g.user_id and users.is_active
+      left join seen on seen.app_id = g.app_id and seen.user_id = g.user_id
+    where ${isNotSuspended(sql`g.user_id`, sql`shown.client_id`)} group by g.app_id
+  )
+  select shown.id, client_id as client, slug, label, coalesce(actions, 0)::bigint as actions,
+    coalesce(previous_actions, 0)::bigint as previous_actions, coalesce(users, 0) as users, coalesce(seats, 0) as seats,
+    coalesce(unused_seats, 0) as unused_seats
+  from shown left join totals on totals.app_id = shown.id left join people on people.app_id = shown.id
+    left join given on given.app_id = shown.id
+  order by ${sql.ref(sort)} desc, label, shown.id limit ${limit}`;
 
 type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 

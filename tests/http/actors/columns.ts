@@ -65,7 +65,7 @@ export const COLUMNS = {
     invitations: 'search get list pending',
     apps: 'versions compare',
     usage:
-      'listByApp listByUser listByUserInAllApps list series top report summary topApps dailyByApp idleApps idleUsers',
+      'listByApp listByUser listByUserInAllApps list series top report summary byApp dailyByApp idleApps idleUsers',
     mail: 'list timeline get',
     access: 'matrix grid listByUser ofPerson effective',
     attention: 'get',

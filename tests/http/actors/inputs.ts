@@ -287,7 +287,7 @@ export const INPUTS: Record<string, InputOf> = {
   'usage.top': ofApp,
   'usage.report': inClient,
   'usage.summary': inClient,
-  'usage.topApps': inClient,
+  'usage.byApp': inClient,
   'usage.dailyByApp': inClient,
   'usage.idleApps': withMore(inClient, { days: 30 }),
   'usage.idleUsers': withMore(inClient, { days: 30 }),
