@@ -1,4 +1,4 @@
-import { Anchor, Group, SegmentedControl, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Box, Group, SegmentedControl, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -88,12 +88,14 @@ export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
       </Anchor>,
       <Group key="actions" gap={6} justify="flex-end" wrap="nowrap">
         {app.actions.toLocaleString()}
-        <Trend
-          value={app.actions}
-          before={app.previous_actions}
-          isWhole={app.previous_actions > 0}
-          title={`${app.previous_actions.toLocaleString()} in the ${days} days before`}
-        />
+        <Box visibleFrom="sm" className="nowrap">
+          <Trend
+            value={app.actions}
+            before={app.previous_actions}
+            isWhole={app.previous_actions > 0}
+            title={`${app.previous_actions.toLocaleString()} in the ${days} days before`}
+          />
+        </Box>
       </Group>,
       app.users.toLocaleString(),
       app.seats.toLocaleString(),
@@ -114,7 +116,7 @@ export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
       {!figures.isError && (
         <Ranking
           title="Apps"
-          headings={['App', 'Actions', 'People', 'Seats', 'Unused seats']}
+          headings={['App', 'Actions', 'People', 'Seats', 'Unused']}
           rows={rows}
           actions={
             apps === undefined && (
