@@ -4,7 +4,8 @@ import type { Attention } from '../src/services/attention/attention.ts';
 import { appIdentity } from './apps.ts';
 import { MailOutput, mailOutput } from './mail.ts';
 import { routesOf } from './procedure-meta.ts';
-import { NoInput } from './schemas/fields.ts';
+import { OptionalInput } from './schemas/fields.ts';
+import { Id } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { router, viewerProcedure } from './trpc.ts';
@@ -29,7 +30,7 @@ const AttentionInvitation = Output('AttentionInvitation', {
   expires_at: Instant,
 });
 
-/** Part of the filter for admins of a single client. */
+/** Part of the filter for a client, and for admins of a single one. */
 const OnlyClient = z.int().optional();
 
 const HeldDirectory = Output('HeldDirectory', {
@@ -43,17 +44,22 @@ const AttentionOutput = Output('Attention', {
   /** The directories that wait for an approval. */
   held_directories: z.array(HeldDirectory),
   /** Failed mails; with the filter for `mail.list`. */
-  failed_mails: Section(MailOutput, { status: z.literal('failed') }),
+  failed_mails: Section(MailOutput, { status: z.literal('failed'), client: OnlyClient }),
   /** Pending invitations that expire within three days; with the filter for `invitations.search`. */
   expiring_invitations: Section(AttentionInvitation, {
     status: z.literal('pending'),
     expires_before: Instant,
+    client: OnlyClient,
   }),
   /** Apps without use in the last `UNUSED_DAYS`; with the filter for `apps.list`. */
-  unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
+  unused_apps: Section(AttentionApp, { is_unused: z.boolean(), client: OnlyClient }),
   /** Apps that were added in the last `UNUSED_DAYS` and have no use yet; with the filter for `apps.list`. */
-  new_apps: Section(AttentionApp, { never_used: z.boolean(), is_unused: z.boolean() }),
-  apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
+  new_apps: Section(AttentionApp, {
+    never_used: z.boolean(),
+    is_unused: z.boolean(),
+    client: OnlyClient,
+  }),
+  apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean(), client: OnlyClient }),
   /** Active users without a login for 90 whole UTC days, longest absent first; with the filter for `users.list`. */
   idle_users: Section(AttentionUser, {
     is_active: z.boolean(),
@@ -82,9 +88,12 @@ const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> 
 export const attentionRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/attention/', {
     summary: 'Get what needs your attention',
-    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, new apps without use, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.`,
+    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, new apps without use, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them. Of a client, or of all that you can see.`,
+    problems: ['not-found'],
   })
-    .input(NoInput)
+    .input(OptionalInput({ client: Id.optional() }))
     .output(AttentionOutput)
-    .query(async ({ ctx }) => attentionOutput(await ctx.services.attention.read(ctx.actor))),
+    .query(async ({ ctx, input }) =>
+      attentionOutput(await ctx.services.attention.read(ctx.actor, input.client)),
+    ),
 });

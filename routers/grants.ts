@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Expiry, Extra, InstantKey, OptionalInput, Reason, Text } from './schemas/fields.ts';
-import { AppKey, distinct, EmailKey } from './schemas/keys.ts';
+import { AppKey, distinct, EmailKey, Id } from './schemas/keys.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
@@ -60,10 +60,11 @@ export const grantsRouter = router({
   listEnding: route(viewerProcedure, 'GET', '/jb/grants/', {
     summary: 'List grants that end soon',
     description:
-      'Of active people in the clients that you can see, the first to end first: up to `limit` grants that end before `ends_before`, by default within 14 days. Without apps that a role or a group also gives.',
+      'Of active people in a client, or in all that you can see, the first to end first: up to `limit` grants that end before `ends_before`, by default within 14 days. Without apps that a role or a group also gives.',
   })
     .input(
       OptionalInput({
+        client: Id.optional(),
         ends_before: InstantKey.optional(),
         limit: z.int().min(1).max(MAX_EXTENDED).default(50),
       }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { changesOf, Extra, Name, Text } from './schemas/fields.ts';
 import { AppIds, AppKey, ById, distinct, EmailKey, IdCursor, IdKey } from './schemas/keys.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
+import { limitedPagingFields, Search, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
 import { peopleProcedure, router, viewerProcedure } from './trpc.ts';
@@ -97,6 +97,12 @@ export const groupsRouter = router({
     .input(ByGroup)
     .output(GroupScreenOutput)
     .query(({ ctx, input }) => ctx.services.screens.group(ctx.actor, input.id, input.group_id)),
+
+  /** The groups of all clients that the caller sees, by name. Has no REST path: for the search of the console. */
+  search: viewerProcedure
+    .input(z.object({ search: Search, limit: z.int().min(1).max(50).default(10) }))
+    .output(z.array(z.object({ id: z.int(), client: z.int(), name: z.string(), client_name: z.string() })))
+    .query(({ ctx, input }) => ctx.services.groups.search(ctx.actor, input.search, input.limit)),
 
   /** Adds and removes single members, so that it does not overwrite changes of others. For screens, which may be open for long. */
   edit: peopleProcedure

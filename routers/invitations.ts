@@ -5,7 +5,7 @@ import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operat
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { startUrl } from '../src/services/sso/connections.ts';
 import { fieldErrors } from './middleware/errors.ts';
-import { InvitationsBulkResultOutput } from './operations.ts';
+import { InvitationsBulkResultOutput, RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { changesOf, InstantKey, NewEmail, NewPassword, OptionalInput } from './schemas/fields.ts';
 import {
@@ -21,7 +21,7 @@ import {
 } from './schemas/invitations.ts';
 import { ById, EmailKey, Id, IdCursor, Slug } from './schemas/keys.ts';
 import { limitedPagingFields, listOf, Search, toPageRequest } from './schemas/lists.ts';
-import { Instant } from './schemas/outputs.ts';
+import { Instant, Output } from './schemas/outputs.ts';
 import { userOutput } from './schemas/users.ts';
 import { credentialProcedure, peopleProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -57,6 +57,15 @@ const MailedLink = z.object({
     .string()
     .max(256)
     .meta({ examples: ['aAUIAwQm-ava0n3CfbIEgG-6ouMt417mY_g-YR6s7-s'] }),
+});
+
+const InvitationLinkOutput = Output('InvitationLink', {
+  id: z.int(),
+  /** Null if the request for this invitation was refused, as `url` and `expires_at`. */
+  email: z.string().nullable(),
+  url: z.string().nullable(),
+  expires_at: Instant.nullable(),
+  problem: RowProblemOutput.nullable(),
 });
 
 export const invitationsRouter = router({
@@ -140,6 +149,20 @@ export const invitationsRouter = router({
     .mutation(async ({ ctx, input }) => {
       const { url, expiresAt } = await ctx.services.invitations.copyLink(ctx.actor, input.id);
       return { url, expires_at: expiresAt };
+    }),
+
+  copyLinks: route(peopleProcedure, 'POST', '/jb/invitations/links/', {
+    summary: 'Get the links of many invitations',
+    hasSecrets: true,
+    description:
+      'Up to 1,000 ids, each by the rules of the request for one; `results` has one entry for each. Each link is recorded in the audit trail.',
+    example: { ids: [17, 18] },
+  })
+    .input(z.object({ ids: z.array(Id).min(1).max(MAX_BULK_INVITATIONS) }))
+    .output(z.object({ results: z.array(InvitationLinkOutput) }))
+    .mutation(async ({ ctx, input }) => {
+      ctx.timeLimit.lift();
+      return { results: await ctx.services.bulkInvitations.copyLinks(ctx.actor, input.ids) };
     }),
 
   /** A POST, because the signature must not appear in a URL. */

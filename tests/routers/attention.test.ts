@@ -50,8 +50,8 @@ attention.before(async ({ app }) => {
   await app.as(ROOT).apps.update({ app_id: FLEET, in_maintenance: true });
 });
 
-const read = async (app: TestApp, as: string) => {
-  const found = await app.as(as).attention.get();
+const read = async (app: TestApp, as: string, client?: number) => {
+  const found = await app.as(as).attention.get({ client });
   return {
     failed_mails: fieldOf(found.failed_mails.items, 'recipient'),
     expiring_invitations: fieldOf(found.expiring_invitations.items, 'email').sort(),
@@ -78,10 +78,28 @@ attention('shows client admins what concerns their clients, and superusers every
   assert.equal((await read(app, GLOBEX)).expired_passwords, []);
 });
 
+attention(
+  'shows superusers what concerns a client that they choose, as its admins see it',
+  async ({ app }) => {
+    for (const [client, admin] of [
+      [1, ACME],
+      [2, GLOBEX],
+    ] as const)
+      assert.equal(await read(app, ROOT, client), await read(app, admin));
+    await rejectsWith(app.as(ACME).attention.get({ client: 2 }), 'not-found');
+  },
+);
+
 attention('gives the filters that list what it counts', async ({ app }) => {
-  for (const as of [ROOT, ACME, GLOBEX]) {
+  for (const [as, input] of [
+    [ROOT],
+    [ROOT, { client: 1 }],
+    [ROOT, { client: 2 }],
+    [ACME],
+    [GLOBEX],
+  ] as const) {
     const caller = app.as(as);
-    const found = await caller.attention.get();
+    const found = await caller.attention.get(input);
     const listed = {
       failed_mails: await caller.mail.list(found.failed_mails.filter),
       expiring_invitations: await caller.invitations.search(found.expiring_invitations.filter),

@@ -19,6 +19,7 @@ const WITHOUT_REST_PATH = [
   'accessViews.screen',
   'groups.edit',
   'groups.screen',
+  'groups.search',
   'users.activity',
   'users.people',
   'users.screen',

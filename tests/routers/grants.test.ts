@@ -166,13 +166,14 @@ grants('of an app that end soon are listed, and extended together', async ({ app
     { app_id: FLEET, email: two },
   ];
   await app.as(ROOT).grants.extend({ grants: named, expires_at: soon });
-  const listed = async (who: string) =>
-    (await app.as(who).grants.listEnding({}))
+  const listed = async (who: string, client?: number) =>
+    (await app.as(who).grants.listEnding({ client }))
       .map(({ app_id, email }) => ({ app_id, email }))
       .filter(({ email }) => [one, two].includes(email));
 
   assert.equal(await listed(ACME), named.slice(0, 2));
   assert.equal(await listed(GLOBEX), named.slice(2));
+  assert.equal([await listed(ROOT, 1), await listed(ROOT, 2)], [named.slice(0, 2), named.slice(2)]);
   const group = { id: 1, name: 'Kept', members: [one], apps: [SALES] };
   const { id: group_id } = await app.as(ACME).groups.create(group);
   assert.equal(await listed(ACME), named.slice(1, 2), 'a group gives the other on');

@@ -34,6 +34,18 @@ groups('give their apps to their members, in addition to grants', async ({ app }
   await rejectsWith(app.as(email).apps.openTicket({ app_id: CHURN }), 'not-found');
 });
 
+groups('are found by words of their name in all clients that the caller sees', async ({ app }) => {
+  await app.as(ACME).groups.create({ id: 1, name: 'Night shift North' });
+  await app.as(GLOBEX).groups.create({ id: 2, name: 'Night shift South' });
+  const found = async (as: string, search: string) =>
+    fieldOf(await app.as(as).groups.search({ search }), 'name');
+
+  assert.equal(await found(ROOT, 'shift night'), ['Night shift North', 'Night shift South']);
+  assert.equal(await found(ACME, 'night'), ['Night shift North']);
+  assert.equal(await found(ACME, 'south'), []);
+  await rejectsWith(app.as(ADA).groups.search({ search: 'night' }), 'forbidden');
+});
+
 groups('list a person once who also has a grant of the app', async ({ app }) => {
   const email = await addMember(app, [CHURN]);
   await addGroup(app, [email], [CHURN]);

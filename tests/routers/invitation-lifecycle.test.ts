@@ -61,6 +61,27 @@ care('copying the link is recorded in the audit trail', async ({ app }) => {
   assert.not.ok(JSON.stringify(entry).includes('signature'));
 });
 
+care('copying many links is recorded for each, and tells which invitations have none', async ({ app }) => {
+  const [open, closed, foreign] = [await invite(app), await invite(app), await invite(app, GLOBEX)];
+  await app.as(ACME).invitations.revoke({ id: closed.id });
+
+  const { results } = await app
+    .as(ACME)
+    .invitations.copyLinks({ ids: [open.id, closed.id, foreign.id, open.id] });
+
+  const [first, ...others] = results;
+  assert.equal([first?.email, first?.url], [open.email, app.links.invitation(open.key)]);
+  assert.equal(
+    others.map(({ id, url, problem }) => [id, url, problem?.code]),
+    [
+      [closed.id, null, 'invitation-closed'],
+      [foreign.id, null, 'not-found'],
+    ],
+  );
+  const [entry] = await app.as(ACME).audit.list({ target: open.email });
+  assert.is(entry?.action, 'invitation.copy-link');
+});
+
 care('lists pages of all, the newest first, and those of a client', async ({ app }) => {
   const ids: number[] = [];
   for (let n = 0; n < 5; n += 1) ids.push((await invite(app)).id);
@@ -146,6 +167,8 @@ mailed('returns the link only to superusers, because it proves access to a mailb
 
   await rejectsWith(app.as(ACME).invitations.copyLink({ id }), 'forbidden');
   assert.is((await app.as(ROOT).invitations.copyLink({ id })).url, app.links.invitation(key));
+  const { results } = await app.as(ACME).invitations.copyLinks({ ids: [id] });
+  assert.equal(fieldOf(results, 'url'), [null]);
 });
 
 const setAdmin = (app: TestApp, email: string, id: number, isAdmin: boolean) =>

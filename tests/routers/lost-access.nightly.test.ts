@@ -185,6 +185,7 @@ const INPUTS: Inputs = {
   'groups.remove': async (app, n) => ({ id: 1, group_id: await group(app, n) }),
   'invitations.bulkUpdate': async (app, n) => ({ ids: [(await invite(app, n)).id], action: 'revoke' }),
   'invitations.copyLink': invite,
+  'invitations.copyLinks': async (app, n) => ({ ids: [(await invite(app, n)).id] }),
   'invitations.create': (_app, n) => ({ items: [{ ...ITEM, email: `one${n}@lost.test` }] }),
   'invitations.resend': invite,
   'invitations.revoke': invite,

@@ -303,7 +303,7 @@ const NAMES_NO_PERSON = Object.entries({
   groups: 'remove',
   installationSso: 'addDomain create remove removeDomain test update',
   dataPermissions: 'setSchema',
-  invitations: 'accept bulkUpdate copyLink preview resend revoke',
+  invitations: 'accept bulkUpdate copyLink copyLinks preview resend revoke',
   mfa: 'addPasskey confirmTotp remove rename renewRecoveryCodes startPasskey startTotp',
   openid: 'addSecret remove update',
   passwords: 'change reset verifyToken',

@@ -2,6 +2,7 @@ import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS, midnightBefore } from '../../lib/clock.ts';
 import { type Actor, canViewAll, soleClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
+import { readClient } from '../clients/clients.ts';
 import { createDirectoryHolds } from '../directory/holds.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
@@ -15,21 +16,29 @@ const SHOWN_ITEMS = 5;
 
 /** Items that administrators should look at. Reads through the services of the lists, so that counts and lists agree. */
 export const createAttention = (unit: UnitOfWork) => ({
-  read: async (actor: Actor) => {
+  /**
+   * Of a client, or of all clients that the actor sees.
+   * @throws Problem `not-found`
+   */
+  read: async (actor: Actor, client: number | undefined) => {
+    if (client !== undefined) await readClient(unit.em, actor, client);
     const now = unit.clock.now();
-    const failed = { status: 'failed' as const };
+    const chosen = client === undefined ? {} : { client };
+    const failed = { status: 'failed' as const, ...chosen };
     const expiring = {
       status: 'pending' as const,
       expires_before: new Date(now.getTime() + EXPIRING_DAYS * DAY_MS),
+      ...chosen,
     };
-    const within = scopeOf(actor);
+    const within = { ...scopeOf(actor), ...chosen };
     // Days begin at midnight UTC, as in the lists, so that the numbers agree.
     const idleSince = midnightBefore(now, IDLE_DAYS);
     const idle = { is_active: true, last_login_before: idleSince, ...within };
     const expired = { password_expired: true, ...within };
-    const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];
+    const unused = { is_unused: true, ...chosen };
+    const inMaintenance = { in_maintenance: true, ...chosen };
     // Apps that are newer than the window of `is_unused`.
-    const fresh = { never_used: true, is_unused: false };
+    const fresh = { never_used: true, is_unused: false, ...chosen };
     const [users, apps] = [createUsers(unit), createApps(unit)];
     // A numbered page would check the conditions of all users again.
     const sectionOfUsers = async <F extends Listing>(filter: F, sort?: Listing['sort']) => ({
@@ -40,7 +49,7 @@ export const createAttention = (unit: UnitOfWork) => ({
     const mails = createMails(unit);
     const invitations = createInvitations(unit);
     return allOf({
-      held_directories: createDirectoryHolds(unit).listWaiting(actor),
+      held_directories: createDirectoryHolds(unit).listWaiting(actor, client),
       failed_mails: section(failed, (page) => mails.list(actor, failed, page)),
       expiring_invitations: section(expiring, (page) => invitations.search(actor, expiring, page)),
       unused_apps: section(unused, (page) => apps.list(actor, unused, page)),

@@ -162,8 +162,8 @@ export const createDirectoryHolds = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
       await audit.record(tx, [{ action: 'directory.approve', ...about, details: { people: held } }]);
     }),
 
-  /** The clients whose directories wait for an approval, of those that the actor configures. */
-  listWaiting: async (actor: Actor): Promise<WaitingRow[]> =>
+  /** The clients whose directories wait for an approval, of those that the actor configures; with a client, that one alone. */
+  listWaiting: async (actor: Actor, client?: number): Promise<WaitingRow[]> =>
     kysely(em)
       .selectFrom('directory_holds as h')
       .innerJoin('clients', 'clients.id', 'h.client_id')
@@ -171,6 +171,7 @@ export const createDirectoryHolds = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
       .select(({ fn }) => fn.countAll<number>().as('people'))
       .where(isHeld(clock.now()))
       .where(isAllowedIn(sql`h.client_id`, actor, 'configure'))
+      .where(condition`${client === undefined ? sql`true` : sql`h.client_id = ${client}`}`)
       .groupBy('clients.id')
       .orderBy('clients.id')
       .execute(),

@@ -191,7 +191,7 @@ export const createInvitations = (unit: UnitOfWork) => {
      * account for that address, so only superusers get it if a mail server is configured.
      * @throws Problem `not-found`, `forbidden`, `invitation-closed`
      */
-    copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
+    copyLink: (actor: Actor, id: number): Promise<{ email: string; url: string; expiresAt: Date }> =>
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
         if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
@@ -200,7 +200,8 @@ export const createInvitations = (unit: UnitOfWork) => {
         invitation.isLinkShown = true;
         await tx.flush();
         await record(tx, 'invitation.copy-link', actor, invitation);
-        return { url: links.invitation(invitation.key), expiresAt: invitation.expiresAt };
+        const { email, key, expiresAt } = invitation;
+        return { email, url: links.invitation(key), expiresAt };
       }),
   };
 };

@@ -12,9 +12,16 @@ export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
 export const MAX_BULK_INVITATIONS = 1_000;
 
 type InvitationsRequest = { ids: number[]; action: (typeof INVITATION_ACTIONS)[number] };
+type LinkRow = {
+  id: number;
+  email: string | null;
+  url: string | null;
+  expires_at: Date | null;
+  problem: RowProblem | null;
+};
 type RowResult = { id: number; status: 'ok' | 'failed'; problem: RowProblem | null };
 
-/** Resends or revokes many invitations, each in a separate transaction, like bulk changes of users. */
+/** Resends or revokes many invitations, or copies their links, each in a separate transaction, like bulk changes of users. */
 export const createBulkInvitations = (unit: UnitOfWork) => {
   const { em, clock, idempotency } = unit;
 
@@ -33,6 +40,21 @@ export const createBulkInvitations = (unit: UnitOfWork) => {
   };
 
   return {
+    /** The links of many invitations, each by the rules of the request for one. */
+    copyLinks: async (actor: Actor, ids: readonly number[]): Promise<LinkRow[]> => {
+      const results: LinkRow[] = [];
+      for await (const [current, id] of withCurrentActor(em, actor, [...new Set(ids)])) {
+        const copied = createInvitations({ ...unit, em: em.fork() }).copyLink(current, id);
+        results.push(
+          await copied.then(
+            ({ email, url, expiresAt }) => ({ id, email, url, expires_at: expiresAt, problem: null }),
+            (error) => ({ id, email: null, url: null, expires_at: null, problem: rowProblemOf(error) }),
+          ),
+        );
+      }
+      return results;
+    },
+
     /** With an idempotency key, a repeat after a crash continues, and sends no mail twice. */
     update: (actor: Actor, input: InvitationsRequest, idempotencyKey: IdempotencyKey | null) =>
       idempotency.runPlan(

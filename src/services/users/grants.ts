@@ -1,6 +1,6 @@
 import { type InferResult, type NotNull, sql } from 'kysely';
 import { AppGrant } from '../../../entities/app.ts';
-import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
+import { condition, type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
@@ -43,7 +43,7 @@ type NewGrant = {
   attributes?: Record<string, unknown> | null | undefined;
   app_roles?: string[] | undefined;
 };
-type Ending = { ends_before?: Date | undefined; limit: number };
+type Ending = { client?: number | undefined; ends_before?: Date | undefined; limit: number };
 type NamedGrant = { app_id: string; email: string };
 type GrantChanges = { [K in keyof NewGrant]?: NewGrant[K] | undefined };
 
@@ -105,10 +105,10 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     }),
 
   /**
-   * The grants of active people in the actor's clients that end before a time, ordered by end. Excludes apps that a role or a group also
+   * The grants of active people in a client, or in all of the actor's, that end before a time, ordered by end. Excludes apps that a role or a group also
    * gives.
    */
-  listEnding: (actor: Actor, { ends_before: before = soon(clock), limit }: Ending) =>
+  listEnding: (actor: Actor, { client, ends_before: before = soon(clock), limit }: Ending) =>
     kysely(em)
       .selectFrom(liveGrants(clock.now()).as('g'))
       .innerJoin('apps', 'apps.id', 'g.app_id')
@@ -126,6 +126,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       .where(sql<boolean>`not ${opensByRole()} and not exists (
         select from ${GROUP_ACCESS} b where b.user_id = users.id and b.app_id = apps.id)`)
       .where(clientVisibleTo(actor, sql`apps.client_id`))
+      .where(condition`${client === undefined ? sql`true` : sql`apps.client_id = ${client}`}`)
       .orderBy('g.expires_at')
       .orderBy('users.email')
       .limit(limit)

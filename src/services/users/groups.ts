@@ -3,13 +3,22 @@ import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysel
 import { Client } from '../../../entities/client.ts';
 import { Group } from '../../../entities/group.ts';
 import type { Database } from '../../../entities/index.ts';
-import { arrayOf, condition, countIn, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
+import {
+  arrayOf,
+  condition,
+  countIn,
+  type Em,
+  hasWords,
+  isAnyOf,
+  kysely,
+  pickDefined,
+} from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { isPerson, isWithinRights } from '../access/visibility.ts';
+import { clientVisibleTo, isPerson, isWithinRights } from '../access/visibility.ts';
 import { namesOf } from '../attributes/effective-values.ts';
 import { requireAppRoles, requireValidValues } from '../attributes/stated-values.ts';
 import {
@@ -93,6 +102,19 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       const groups = groupRows(em).where('groups.client_id', '=', clientId);
       return readPage(afterCursor(groups, 'groups.id', page.cursor), 'groups.id', page);
     },
+
+    /** The groups of all clients that the actor sees whose name has these words, by name. */
+    search: (actor: Actor, words: string, limit: number) =>
+      kysely(em)
+        .selectFrom('groups')
+        .innerJoin('clients', 'clients.id', 'groups.client_id')
+        .select(['groups.id', 'groups.client_id as client', 'groups.name', 'clients.name as client_name'])
+        .where(clientVisibleTo(actor, sql`groups.client_id`))
+        .where(hasWords(sql`lower(groups.name)`, words))
+        .orderBy('groups.name')
+        .orderBy('groups.id')
+        .limit(limit)
+        .execute(),
 
     /** @throws Problem `not-found` */
     get: async (actor: Actor, clientId: number, id: number): Promise<GroupDetail> => {

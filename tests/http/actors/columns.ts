@@ -61,7 +61,7 @@ export const COLUMNS = {
     users: 'list people count table screen activity viewableApps',
     roles: 'listInClient',
     grants: 'list listEnding',
-    groups: 'list get screen',
+    groups: 'list get screen search',
     invitations: 'search get list pending',
     apps: 'versions compare',
     usage:
@@ -86,7 +86,7 @@ export const COLUMNS = {
     dataPermissions: 'previewValue',
     memberships: 'update previewRemoval remove',
     groups: 'create update edit remove',
-    invitations: 'create update revoke bulkUpdate copyLink',
+    invitations: 'create update revoke bulkUpdate copyLink copyLinks',
   },
   grants: {
     grants: 'extend create update remove',

@@ -215,7 +215,7 @@ export const INPUTS: Record<string, InputOf> = {
   'memberships.remove': ofMember,
 
   'grants.list': ofApp,
-  'grants.listEnding': NOTHING,
+  'grants.listEnding': inClient,
   'grants.extend': (things) => ({ grants: [ofGrant(things)], expires_at: END }),
   'grants.create': ({ spare, email }) => ({ app_id: spare, email }),
   'grants.update': withMore(ofGrant, { expires_at: END }),
@@ -226,6 +226,7 @@ export const INPUTS: Record<string, InputOf> = {
   'groups.create': ({ id, email }) => ({ id, name: 'Sales team', members: [email] }),
   'groups.update': withMore(ofGroup, { name: 'New name' }),
   'groups.screen': ofGroup,
+  'groups.search': () => ({ search: 'team' }),
   'groups.edit': withMore(ofGroup, { name: 'New name' }),
   'groups.remove': ofGroup,
 
@@ -243,6 +244,7 @@ export const INPUTS: Record<string, InputOf> = {
   'invitations.revoke': ofInvitation,
   'invitations.bulkUpdate': ({ invitation }) => ({ ids: [invitation], action: 'revoke' }),
   'invitations.copyLink': ofInvitation,
+  'invitations.copyLinks': ({ invitation }) => ({ ids: [invitation] }),
   'invitations.preview': () => secret,
   'invitations.accept': () => ({ ...secret, password: NEW_PASSWORD }),
   'invitations.list': ({ slug }) => ({ app: slug }),
@@ -354,7 +356,7 @@ export const INPUTS: Record<string, InputOf> = {
   'accessViews.uses': ofView,
   'accessViews.embed': ({ app, email }) => ({ app, email }),
 
-  'attention.get': NOTHING,
+  'attention.get': inClient,
   'tickets.exchange': () => ({ code: 'unknown', app: 'sales' }),
   'tickets.introspect': () => ({ token: 'unknown' }),
   'tickets.revoke user': ({ email }) => ({ user: email }),

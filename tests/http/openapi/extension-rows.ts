@@ -409,6 +409,7 @@ const aboutInvitations = async (app: TestApp): Promise<Row[]> => {
     { line: `POST /jb/invitations/${kept?.id}/resend/`, as: ACME },
     { line: 'POST /jb/invitations/bulk/', as: ACME, body: { ids: [kept?.id], action: 'resend' } },
     { line: `POST /jb/invitations/${kept?.id}/link/`, as: ACME },
+    { line: 'POST /jb/invitations/links/', as: ACME, body: { ids: [kept?.id, closed?.id] } },
     { line: `POST /jb/invitations/${closed?.id}/revoke/`, as: ACME },
     { line: `POST /invitations/${taken?.key}/`, body: { signature } },
     { line: `POST /invitations/${taken?.key}/accept/`, body: { signature, password: NEW_PASSWORD } },
