@@ -17,10 +17,10 @@ export const accessQuery = (client: number, search: string | undefined) =>
 
 type Client = Outputs['clients']['list'][number];
 
-/** Among the clients whose matrix the user may change: the one in the address, or else the first. */
-export const clientToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
+/** Among the clients whose matrix the user may change: the one in the address, or the only one. */
+const clientToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
   const clients = all.filter(({ id }) => mayDo(roles, 'manage-grants', id));
-  return clients.find(({ id }) => id === filter.client) ?? clients[0];
+  return clients.find(({ id }) => id === filter.client) ?? (clients.length === 1 ? clients[0] : undefined);
 };
 
 /** How long a screen waits for its rows before it shows placeholders. */

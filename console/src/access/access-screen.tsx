@@ -1,20 +1,19 @@
 import { Group, Skeleton, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { notify } from '../components/toasts.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useOneClient } from '../layout/client-choice.ts';
 import { NoPeopleYet } from '../people/no-people-yet.tsx';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
-import { accessQuery, clientToShow } from './access-query.ts';
+import { accessQuery } from './access-query.ts';
 import { ColumnChoice } from './column-choice.tsx';
 import { useShownGroups } from './group-columns.tsx';
 import { SaveBar } from './save-bar.tsx';
@@ -27,10 +26,7 @@ const route = getRouteApi('/access');
 
 /** Who may open which app of a client: people as rows, apps as columns. */
 export const AccessScreen = () => {
-  const filter = route.useSearch();
-  const { roles } = useSession();
-  const all = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
-  const client = clientToShow(all, roles, filter);
+  const { client } = useOneClient();
   if (!client)
     return (
       <>

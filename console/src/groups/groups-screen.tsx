@@ -3,11 +3,10 @@ import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { fieldErrors } from '@steward/client';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
-import { useClients } from '../components/client-select.tsx';
 import { dateOf, exactTimeOf } from '../components/date-text.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -17,11 +16,10 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { Tags } from '../components/tags.tsx';
 import type { Column } from '../components/virtual-table.tsx';
+import { useOneClient } from '../layout/client-choice.ts';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { AppChecklist } from '../people/app-checklist.tsx';
-
-const route = getRouteApi('/groups');
 
 const PAGE_SIZE = 100;
 
@@ -29,11 +27,9 @@ type GroupRow = Outputs['groups']['list'][number];
 
 /** The teams of a client, with their apps. */
 export const GroupsScreen = () => {
-  const filter = route.useSearch();
   const { roles } = useSession();
-  const clients = useClients();
+  const { client } = useOneClient();
   const [isCreating, { open, close }] = useDisclosure();
-  const client = clients.find(({ id }) => id === filter.client) ?? clients[0];
   if (!client)
     return (
       <>

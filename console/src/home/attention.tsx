@@ -26,12 +26,12 @@ import classes from './home.module.css';
 
 type Attention = Outputs['attention']['get'];
 
-/** Items that superusers, staff and client admins should look at: one line per kind that has any. */
-export const AttentionList = () => {
-  const attention = useQuery(trpc.attention.get.queryOptions());
+/** Items of a client, or of all, that superusers, staff and client admins should look at: one line per kind that has any. */
+export const AttentionList = ({ client }: { client: number | undefined }) => {
+  const attention = useQuery(trpc.attention.get.queryOptions({ client }));
   if (attention.isPending) return <Skeleton height={140} />;
   if (!attention.data) return <ProblemAlert error={attention.error} />;
-  const topics = topicsOf(attention.data).filter(({ count }) => count > 0);
+  const topics = topicsOf(attention.data, client).filter(({ count }) => count > 0);
   if (topics.length === 0) {
     return (
       <Text className={`card ${classes.nothing}`} c="dimmed">
@@ -58,7 +58,7 @@ type Topic = {
   action: ReactNode;
 };
 
-const topicsOf = (attention: Attention): Topic[] => [
+const topicsOf = (attention: Attention, chosen: number | undefined): Topic[] => [
   ...attention.held_directories.map(({ client, client_name, people }) => ({
     count: people,
     title: `${people === 1 ? 'membership' : 'memberships'} that the directory of ${client_name} wants to end`,
@@ -87,7 +87,7 @@ const topicsOf = (attention: Attention): Topic[] => [
       </Link>
     )),
     action: (
-      <ReviewLink to="/mails" search={{ status: 'failed' }} aria-label="Review failed mails">
+      <ReviewLink to="/mails" search={{ client: chosen, status: 'failed' }} aria-label="Review failed mails">
         Review
       </ReviewLink>
     ),
@@ -101,7 +101,7 @@ const topicsOf = (attention: Attention): Topic[] => [
         {email}
       </Link>
     )),
-    action: <ResendInvitations invitations={attention.expiring_invitations} />,
+    action: <ResendInvitations invitations={attention.expiring_invitations} client={chosen} />,
   },
   {
     count: attention.apps_in_maintenance.count,
@@ -109,7 +109,11 @@ const topicsOf = (attention: Attention): Topic[] => [
     icon: IconTool,
     names: attention.apps_in_maintenance.items.map(appLink),
     action: (
-      <ReviewLink to="/apps" search={{ in_maintenance: true }} aria-label="Review apps in maintenance">
+      <ReviewLink
+        to="/apps"
+        search={{ client: chosen, in_maintenance: true }}
+        aria-label="Review apps in maintenance"
+      >
         Review
       </ReviewLink>
     ),
@@ -120,7 +124,11 @@ const topicsOf = (attention: Attention): Topic[] => [
     icon: IconAppWindow,
     names: attention.unused_apps.items.map(appLink),
     action: (
-      <ReviewLink to="/idle" search={{ kind: 'apps', days: DAYS_OF.apps }} aria-label="Review unused apps">
+      <ReviewLink
+        to="/idle"
+        search={{ client: chosen, kind: 'apps', days: DAYS_OF.apps }}
+        aria-label="Review unused apps"
+      >
         Review
       </ReviewLink>
     ),
@@ -133,7 +141,7 @@ const topicsOf = (attention: Attention): Topic[] => [
     action: (
       <ReviewLink
         to="/apps"
-        search={{ never_used: true, is_unused: false }}
+        search={{ client: chosen, never_used: true, is_unused: false }}
         aria-label="Review new apps without use"
       >
         Review
@@ -148,7 +156,7 @@ const topicsOf = (attention: Attention): Topic[] => [
     action: (
       <ReviewLink
         to="/people"
-        search={{ is_active: true, idle_days: DAYS_OF.people }}
+        search={{ client: chosen, is_active: true, idle_days: DAYS_OF.people }}
         aria-label="Review people without a login"
       >
         Review
@@ -161,7 +169,11 @@ const topicsOf = (attention: Attention): Topic[] => [
     icon: IconKey,
     names: attention.expired_passwords.items.map(personLink),
     action: (
-      <ReviewLink to="/people" search={{ password_expired: true }} aria-label="Review expired passwords">
+      <ReviewLink
+        to="/people"
+        search={{ client: chosen, password_expired: true }}
+        aria-label="Review expired passwords"
+      >
         Review
       </ReviewLink>
     ),
@@ -203,8 +215,10 @@ const TopicRow = ({ count, title, icon: TopicIcon, isUrgent = false, names, acti
   </Group>
 );
 
+type ResendProps = { invitations: Attention['expiring_invitations']; client: number | undefined };
+
 /** Resends all of them with one click. If there are more than shown, links to the list. */
-const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_invitations'] }) => {
+const ResendInvitations = ({ invitations, client }: ResendProps) => {
   const { roles } = useSession();
   const queryClient = useQueryClient();
   const { items, count } = invitations;
@@ -223,7 +237,11 @@ const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_i
     onError: (error) => notify(messageOf(error), { isFailure: true }),
   });
   return count > items.length || !mayDo(roles, 'manage-people') ? (
-    <ReviewLink to="/invitations" search={{ status: 'pending' }} aria-label="Review pending invitations">
+    <ReviewLink
+      to="/invitations"
+      search={{ client, status: 'pending' }}
+      aria-label="Review pending invitations"
+    >
       Review
     </ReviewLink>
   ) : (

@@ -44,10 +44,10 @@ const resultText = (
 const inTwoWeeks = (now = new Date()): Date =>
   new Date(now.getFullYear(), now.getMonth(), now.getDate() + 15);
 
-/** Access that ends within two weeks, with the choice to extend it. Renders nothing if there is none. */
-export const EndingGrants = () => {
+/** Access that ends within two weeks, in a client or in all, with the choice to extend it. Renders nothing if there is none. */
+export const EndingGrants = ({ client: chosen }: { client: number | undefined }) => {
   const { roles } = useSession();
-  const ending = useQuery(trpc.grants.listEnding.queryOptions({ ends_before: inTwoWeeks() }));
+  const ending = useQuery(trpc.grants.listEnding.queryOptions({ client: chosen, ends_before: inTwoWeeks() }));
   const { mutate, isPending, error } = useExtendGrants();
   if (!ending.data || ending.data.length === 0) return <ProblemAlert error={ending.error} />;
   const mine = ending.data.filter(({ client }) => mayDo(roles, 'manage-grants', client));

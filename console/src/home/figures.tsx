@@ -5,16 +5,17 @@ import { Trend } from '../charts/trend.tsx';
 import { previousActions, useReport } from '../usage/usage-data.ts';
 import { isWholePeriod, reportOf } from '../usage/usage-filter.ts';
 
-/** The report of all apps whose usage the user may see. */
-export const LAST_DAYS = reportOf({});
+/** The report of all apps of a client, or of all whose usage the user may see. */
+export const lastDaysOf = (client: number | undefined) => reportOf({ client });
 
 /** Whole weeks, so that the same weekdays are compared. */
-export const COMPARED_DAYS = LAST_DAYS.periods;
+export const COMPARED_DAYS = lastDaysOf(undefined).periods;
 
 /** Usage in the last four weeks, compared with the four weeks before. */
-export const Figures = () => {
-  const { data } = useQuery(trpc.usage.summary.queryOptions({ window: COMPARED_DAYS }));
-  const isWhole = isWholePeriod(previousActions(useReport(LAST_DAYS).data ?? []), LAST_DAYS.interval);
+export const Figures = ({ client }: { client: number | undefined }) => {
+  const { data } = useQuery(trpc.usage.summary.queryOptions({ client, window: COMPARED_DAYS }));
+  const report = lastDaysOf(client);
+  const isWhole = isWholePeriod(previousActions(useReport(report).data ?? []), report.interval);
   const figures = [
     { label: 'Actions', value: data?.actions, before: data?.previous_actions },
     { label: 'Active people', value: data?.users, before: data?.previous_users },

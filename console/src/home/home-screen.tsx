@@ -1,10 +1,11 @@
-import { Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { useClientChoice } from '../layout/client-choice.ts';
 import { canOperate, canView, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
@@ -13,7 +14,7 @@ import { PendingRequests } from '../requests/pending-requests.tsx';
 import { UsageReport } from '../usage/usage-report.tsx';
 import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
-import { COMPARED_DAYS, Figures, LAST_DAYS } from './figures.tsx';
+import { COMPARED_DAYS, Figures, lastDaysOf } from './figures.tsx';
 import classes from './home.module.css';
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
@@ -26,36 +27,45 @@ export const HomeScreen = () => {
   return (
     <>
       <ScreenHeader title={`Hello ${user.first_name}`.trim()} lead={`You are logged in as ${user.email}.`} />
-      {canView(roles) && (
-        <>
-          <Title order={2} mb="sm">
-            For your attention
-          </Title>
-          <MailNotice />
-          <Stack className={classes.attention ?? ''}>
-            {mayDo(roles, 'manage-grants') && <PendingRequests />}
-            <EndingGrants />
-            <AttentionList />
-          </Stack>
-          <Title order={2} mt="lg" mb="sm">
-            Last {COMPARED_DAYS} days
-          </Title>
-          <Figures />
-          <UsageReport
-            title="Actions by day"
-            order={3}
-            report={LAST_DAYS}
-            height={160}
-            actions={
-              <Link className="action-link" to="/usage">
-                All usage
-              </Link>
-            }
-          />
-        </>
-      )}
+      {canView(roles) && <Overview />}
       {(own.length > 0 || !canView(roles)) && <OwnApps apps={own} />}
       {!canView(roles) && <OwnRequests />}
+    </>
+  );
+};
+
+/** What needs attention and the usage, of the chosen client or of all. */
+const Overview = () => {
+  const { roles } = useSession();
+  const { client, isKnown } = useClientChoice();
+  if (!isKnown) return <Skeleton height={320} />;
+  const id = client?.id;
+  return (
+    <>
+      <Title order={2} mb="sm">
+        For your attention{client && ` in ${client.name}`}
+      </Title>
+      <MailNotice />
+      <Stack className={classes.attention ?? ''}>
+        {mayDo(roles, 'manage-grants') && <PendingRequests subject={{ client: id }} />}
+        <EndingGrants client={id} />
+        <AttentionList client={id} />
+      </Stack>
+      <Title order={2} mt="lg" mb="sm">
+        Last {COMPARED_DAYS} days
+      </Title>
+      <Figures client={id} />
+      <UsageReport
+        title="Actions by day"
+        order={3}
+        report={lastDaysOf(id)}
+        height={160}
+        actions={
+          <Link className="action-link" to="/usage" search={{ client: id }}>
+            All usage
+          </Link>
+        }
+      />
     </>
   );
 };

@@ -1,10 +1,8 @@
 import { Select } from '@mantine/core';
 import { getRouteApi, useRouterState } from '@tanstack/react-router';
-import { useClients } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useOneClient } from '../layout/client-choice.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { InviteForm } from './invite-form.tsx';
 import type { InviteRow } from './invite-rows.ts';
@@ -21,11 +19,10 @@ declare module '@tanstack/react-router' {
 
 /** Invites people: first the list, then the outcome of each invitation, which has its own address. */
 export const InviteScreen = () => {
-  const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => mayDo(roles, 'manage-people', id));
+  const { clients, client, choose } = useOneClient();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const clientId = (clients.find(({ id }) => id === search.client) ?? clients[0])?.id;
+  const clientId = client?.id;
   const kept = useRouterState({ select: ({ location }) => location.state.keptRows }) ?? [];
   if (clientId === undefined)
     return (
@@ -53,7 +50,7 @@ export const InviteScreen = () => {
                 searchable
                 data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
                 value={String(clientId)}
-                onChange={(id) => void navigate({ search: { client: Number(id) }, replace: true })}
+                onChange={(id) => choose(Number(id))}
               />
             )
           }

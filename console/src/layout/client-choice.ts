@@ -1,39 +1,29 @@
 import { useSessionStorage } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { canView, mayDo, type Roles } from './roles.ts';
+import { canView, mayDo } from './roles.ts';
 import { screenAt } from './screens.ts';
 import { useSession } from './use-session.ts';
 
 type Client = { id: number; name: string };
 
-/** The client that the user has chosen for lists, stored until the tab is closed; undefined: all clients. */
-const useRememberedClient = (clients: readonly Client[]) => {
-  const [stored, setStored] = useSessionStorage<number | null>({
-    key: 'client',
-    defaultValue: null,
-    getInitialValueInEffect: false,
-  });
-  // It may have been chosen by another user.
-  const client = clients.find(({ id }) => id === stored)?.id;
-  return [client, (id: number | undefined) => setStored(id ?? null)] as const;
-};
-
-/** The clients to choose from on a screen that shows one at a time. Access shows only clients that the user administers. */
-const clientsOf = (to: string | undefined, clients: readonly Client[], roles: Roles) =>
-  to === '/access' ? clients.filter(({ id }) => mayDo(roles, 'manage-grants', id)) : clients;
+/** The stored choice of the user, until the tab is closed; null: all clients. */
+const useStoredClient = () =>
+  useSessionStorage<number | null>({ key: 'client', defaultValue: null, getInitialValueInEffect: false });
 
 /**
- * The client whose data lists show. It is in their address, and is carried over to the next list. A list that was opened by a link shows
- * the client in the link.
+ * The client whose data lists and Home show. Lists have it in their address, and carry it over to the next one. A list that was opened by
+ * a link shows the client in the link. A screen for one client without one in its address shows the client that was chosen before, or the
+ * only one.
  */
 export const useClientChoice = () => {
   const { roles } = useSession();
   const enabled = canView(roles);
-  const all = useQuery(trpc.clients.list.queryOptions({}, { enabled })).data ?? [];
+  const query = useQuery(trpc.clients.list.queryOptions({}, { enabled }));
+  const all: readonly Client[] = query.data ?? [];
   const navigate = useNavigate();
-  const [remembered, remember] = useRememberedClient(all);
+  const [stored, store] = useStoredClient();
   const { route, named } = useRouterState({
     structuralSharing: true,
     select: ({ matches }) => {
@@ -43,18 +33,25 @@ export const useClientChoice = () => {
     },
   });
   const screen = route === undefined || route === '__root__' ? undefined : screenAt(route);
+  const { within } = screen ?? {};
+  const clients = within === undefined ? all : all.filter(({ id }) => mayDo(roles, within, id));
   const isOne = screen?.clients === 'one';
-  const clients = clientsOf(route, all, roles);
-  const shown = screen?.clients === undefined ? remembered : named;
-  const client = clients.find(({ id }) => id === shown) ?? (isOne ? clients[0] : undefined);
+  // It may have been chosen by another user.
+  const remembered = all.find(({ id }) => id === stored)?.id;
+  const find = (wanted: number | undefined) => clients.find(({ id }) => id === wanted);
+  const only = clients.length === 1 ? clients[0] : undefined;
   return {
     clients,
-    client,
+    client: isOne
+      ? (find(named) ?? find(remembered) ?? only)
+      : find(screen?.clients === undefined ? remembered : named),
     /** Whether the screen shows several clients together. */
     hasAll: !isOne,
     remembered,
+    /** Whether `remembered` is final: a stored choice is checked against the list of clients. */
+    isKnown: stored === null || !query.isPending,
     choose: (id: number | undefined): void => {
-      remember(id);
+      store(id ?? null);
       if (screen?.clients === undefined) return;
       // Apps and groups belong to one client, so they are dropped from the address.
       const search = (previous: object) => ({
@@ -67,4 +64,10 @@ export const useClientChoice = () => {
       void navigate({ to: '.', search, replace: true });
     },
   };
+};
+
+/** The choice on a screen for one client, which waits for the list of clients. */
+export const useOneClient = () => {
+  useSuspenseQuery(trpc.clients.list.queryOptions({}));
+  return useClientChoice();
 };

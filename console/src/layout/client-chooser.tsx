@@ -1,7 +1,16 @@
-import { Avatar, Combobox, Text, UnstyledButton, useCombobox, VisuallyHidden } from '@mantine/core';
-import { IconSelector } from '@tabler/icons-react';
+import {
+  Avatar,
+  Combobox,
+  Text,
+  TextInput,
+  UnstyledButton,
+  useCombobox,
+  VisuallyHidden,
+} from '@mantine/core';
+import { IconSearch, IconSelector } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useClientChoice } from './client-choice.ts';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { useClientChoice, useOneClient } from './client-choice.ts';
 import classes from './client-chooser.module.css';
 
 const MAX_WITHOUT_SEARCH = 8;
@@ -20,7 +29,7 @@ export const ClientChooser = () => {
   });
   if (clients.length < 2) return null;
   const matches = (name: string): boolean => name.toLowerCase().includes(search.trim().toLowerCase());
-  const name = client?.name ?? 'All clients';
+  const name = client?.name ?? (hasAll ? 'All clients' : 'Choose a client');
   return (
     <Combobox
       store={combobox}
@@ -72,5 +81,47 @@ export const ClientChooser = () => {
         </Combobox.Options>
       </Combobox.Dropdown>
     </Combobox>
+  );
+};
+
+/** In place of a screen for one client, as long as none of several is chosen. The arrow keys and Enter choose, too. */
+export const ClientQuestion = ({ title }: { title: string }) => {
+  const { clients, choose } = useOneClient();
+  const [search, setSearch] = useState('');
+  const combobox = useCombobox({ opened: true });
+  const words = search.trim().toLowerCase();
+  const found = clients.filter(({ name }) => name.toLowerCase().includes(words));
+  return (
+    <>
+      <ScreenHeader title={title} lead="This screen shows one client at a time." />
+      <section className={`card ${classes.question}`} aria-label="Which client?">
+        <Combobox store={combobox} onOptionSubmit={(value) => choose(Number(value))}>
+          <Combobox.EventsTarget>
+            <TextInput
+              label="Which client?"
+              placeholder="Search"
+              mb="xs"
+              leftSection={<IconSearch size={16} stroke={1.6} aria-hidden />}
+              value={search}
+              onChange={({ currentTarget }) => {
+                setSearch(currentTarget.value);
+                combobox.selectFirstOption();
+              }}
+            />
+          </Combobox.EventsTarget>
+          <Combobox.Options aria-label="Clients" mah="24rem" className="scrolls">
+            {found.map(({ id, name }) => (
+              <Combobox.Option key={id} value={String(id)} className={classes.option ?? ''}>
+                <Avatar size={24} color="green" aria-hidden>
+                  {name.charAt(0)}
+                </Avatar>
+                <span>{name}</span>
+              </Combobox.Option>
+            ))}
+            {found.length === 0 && <Combobox.Empty>No client matches.</Combobox.Empty>}
+          </Combobox.Options>
+        </Combobox>
+      </section>
+    </>
   );
 };

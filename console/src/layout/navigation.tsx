@@ -29,7 +29,7 @@ import { useSession } from './use-session.ts';
 
 type Entry = ReturnType<typeof screensFor>[number];
 
-const ICONS: Record<Entry['to'], Icon> = {
+export const ICONS: Record<Entry['to'], Icon> = {
   '/': IconHome,
   '/people': IconUsers,
   '/groups': IconUsersGroup,
@@ -53,8 +53,8 @@ type Props = { onNavigate: () => void };
 /** The screens by section. */
 export const Navigation = ({ onNavigate }: Props) => {
   const { roles } = useSession();
-  const failedMails = useFailedMails();
-  const { remembered } = useClientChoice();
+  const { remembered, isKnown } = useClientChoice();
+  const failedMails = useFailedMails(remembered, isKnown);
   const sections = Map.groupBy(screensFor(roles), ({ section }) => section);
   return [...sections].map(([section, screens]) => (
     <Box key={section} mb="sm">
@@ -122,11 +122,11 @@ const NavigationLink = memo(({ to, label, client, count, onClick }: LinkProps) =
 /** Counting takes longer than most requests, and the number may be a little old. */
 const COUNT_MS = 5 * 60_000;
 
-/** The number of failed mails, as on Home. */
-const useFailedMails = (): number => {
+/** The number of failed mails of the chosen client, or of all, as on Home. */
+const useFailedMails = (client: number | undefined, isKnown: boolean): number => {
   const { roles } = useSession();
   const attention = useQuery(
-    trpc.attention.get.queryOptions(undefined, { enabled: canView(roles), staleTime: COUNT_MS }),
+    trpc.attention.get.queryOptions({ client }, { enabled: canView(roles) && isKnown, staleTime: COUNT_MS }),
   );
   return attention.data?.failed_mails.count ?? 0;
 };

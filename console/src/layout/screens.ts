@@ -1,4 +1,13 @@
-import { canReadAudit, canView, canViewLinks, isSuperuser, KINDS, type Roles, whoMay } from './roles.ts';
+import {
+  type Action,
+  canReadAudit,
+  canView,
+  canViewLinks,
+  isSuperuser,
+  KINDS,
+  type Roles,
+  whoMay,
+} from './roles.ts';
 
 export type Screen = {
   /** The path in the router. */
@@ -7,6 +16,8 @@ export type Screen = {
   isFor: (roles: Roles) => boolean;
   /** For a screen with a client in its address: whether it shows one client at a time, or can also show all together. */
   clients?: 'one' | 'some';
+  /** On a screen for one client: what the user may do in each client to choose from. */
+  within?: Action;
 };
 
 const everyone = (): boolean => true;
@@ -16,9 +27,23 @@ const NAVIGATION = [
   { to: '/', section: '', label: 'Home', isFor: everyone },
   { to: '/people', section: 'People', label: 'People', isFor: canView, clients: 'some' },
   { to: '/groups', section: 'People', label: 'Groups', isFor: canView, clients: 'one' },
-  { to: '/invite', section: 'People', label: 'Invite', isFor: whoMay('manage-people'), clients: 'one' },
+  {
+    to: '/invite',
+    section: 'People',
+    label: 'Invite',
+    isFor: whoMay('manage-people'),
+    clients: 'one',
+    within: 'manage-people',
+  },
   { to: '/invitations', section: 'People', label: 'Invitations', isFor: canView, clients: 'some' },
-  { to: '/access', section: 'People', label: 'Access', isFor: whoMay('manage-grants'), clients: 'one' },
+  {
+    to: '/access',
+    section: 'People',
+    label: 'Access',
+    isFor: whoMay('manage-grants'),
+    clients: 'one',
+    within: 'manage-grants',
+  },
   { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView, clients: 'some' },
   { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView, clients: 'some' },
   { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView, clients: 'some' },

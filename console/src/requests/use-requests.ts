@@ -7,7 +7,7 @@ import { nameOf } from '../people/name-of.ts';
 export type AccessRequest = Outputs['requests']['list'][number];
 
 /** The app, client or person of the listed requests; empty: all requests. */
-export type Subject = Pick<Exclude<Inputs['requests']['list'], void>, 'app' | 'email'>;
+export type Subject = Pick<Exclude<Inputs['requests']['list'], void>, 'app' | 'client' | 'email'>;
 
 const PAGE_SIZE = 20;
 
