@@ -4,7 +4,7 @@ import classes from './floating-bar.module.css';
 
 /** A bar at the bottom of the window, over the end of the screen, with actions for selected or changed rows. */
 export const FloatingBar = ({ label, children }: { label: string; children: ReactNode }) => (
-  <section className={classes.region} aria-label={label}>
+  <section className={classes.region} aria-label={label} data-floating-bar>
     <div className={classes.bar}>{children}</div>
   </section>
 );

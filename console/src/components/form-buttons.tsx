@@ -21,7 +21,7 @@ type Props = FormButtonsProps & {
 
 /** The buttons at the end of a long card, visible before its end is reached. */
 export const StickyFormButtons = (props: Props) => (
-  <div className={classes.sticky}>
+  <div className={classes.sticky} data-floating-bar>
     <FormButtons {...props} />
   </div>
 );

@@ -11,7 +11,6 @@ import { Palette, PaletteButton } from './palette.tsx';
 import { ScreenOutlet } from './screen-outlet.tsx';
 import classes from './shell.module.css';
 import { Toaster } from './toaster.tsx';
-import { UndoBanner } from './undo-banner.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 /** The frame of every screen. */
@@ -58,16 +57,15 @@ const Frame = () => {
             <UserMenu isWide />
           </Box>
         </nav>
-        <Toaster />
       </div>
       <main id="content" className={`content ${classes.main}`}>
         <ConnectionBanner />
         <FactorBanner />
-        <UndoBanner />
         <Suspense fallback={<ScreenSkeleton />}>
           <ScreenOutlet />
         </Suspense>
       </main>
+      <Toaster />
       <Palette />
       <LeaveDialog />
     </div>

@@ -1,29 +1,13 @@
 import { useRouter } from '@tanstack/react-router';
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect } from 'react';
+import { notifyWithUndo, type Undoable } from '../components/toasts.ts';
 import { serverNow } from '../server-clock.ts';
 
 /** An operation that can be undone from every screen. */
-export type UndoOffer = { title: string; operation: string; until: Date };
+export type UndoOffer = Undoable & { title: string };
 
-let current: UndoOffer | null = null;
-const listeners = new Set<() => void>();
-
-const set = (offer: UndoOffer | null): void => {
-  current = offer;
-  for (const listener of listeners) listener();
-};
-
-/** Replaces an earlier offer. */
-export const offerUndo = (offer: UndoOffer): void => set(offer);
-
-export const endUndoOffer = (): void => set(null);
-
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
-export const useUndoOffer = (): UndoOffer | null => useSyncExternalStore(subscribe, () => current);
+/** Shows the message with an undo. Replaces an earlier offer. */
+export const offerUndo = ({ title, ...undo }: UndoOffer): void => notifyWithUndo(title, undo);
 
 /**
  * Offers the undo of an operation on other screens when the user leaves its own, until it expires.
