@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
-import { addAddresses, mailsTo, openConsole, pendingOf, send } from '../support/console.ts';
+import { addAddresses, goTo, mailsTo, openConsole, pendingOf, send } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ROOT } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
@@ -96,10 +96,20 @@ invitations('people without errors are sent, and the others are kept', async ({ 
     ['b@part.test', 'Bo', ''],
     ['c@part.test', '', ''],
   ]);
+});
 
+invitations('ask for the client first if there are several, and remember the answer', async ({ page }) => {
   await openConsole(page, '/console/invite', ROOT);
+  const question = page.getByRole('region', { name: 'Which client?' });
+  await question.getByRole('option', { name: 'Acme Analytics' }).waitFor();
+  await assertLooksGood(page, 'console-which-client');
+  await question.getByRole('textbox', { name: 'Which client?' }).fill('glo');
+  await page.keyboard.press('Enter');
   await waitForHeading(page, 'Invite people');
+  await page.getByRole('combobox', { name: 'Client' }).waitFor();
   await assertLooksGood(page, 'console-invite-several-clients');
+  await goTo(page, '/console/groups');
+  await page.getByText(/^Teams of Globex/).waitFor();
 });
 
 invitations('a corrected file replaces the first one unless its rows are kept', async ({ app, page }) => {
@@ -139,7 +149,9 @@ invitations('a corrected file replaces the first one unless its rows are kept', 
 
 invitations('pasted addresses are checked, and invited with apps', async ({ app, page }) => {
   await openConsole(page, '/console/invite');
-  await page.getByText('Ask the operator of this service to set one up.').waitFor();
+  await page.getByRole('button', { name: 'How to set it up' }).click();
+  await page.getByText('Ask the operator of this service to set up a mail server.').waitFor();
+  await page.keyboard.press('Escape');
 
   await page.getByRole('button', { name: 'Apps of everyone you add' }).click();
   await page.getByRole('checkbox', { name: 'Churn' }).click();
@@ -151,8 +163,13 @@ invitations('pasted addresses are checked, and invited with apps', async ({ app,
   assert.is((await pendingOf(app, 'paste.test')).length, 0);
   await send(page, '3 invitations').click();
   await isSent(page);
-  await page.getByText('Mails are not sent and stay queued').filter({ visible: true }).waitFor();
+  await page.getByText('Mails wait: no mail server is set up.').filter({ visible: true }).waitFor();
   assert.is(await page.getByText('SMTP_URL').count(), 0);
+  await page.evaluate('navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }');
+  await page.getByRole('button', { name: 'Copy all links' }).click();
+  await page.getByText('Copied 3 links with their addresses.').waitFor();
+  const copied = String(await page.evaluate('copied'));
+  assert.is(copied.match(/^\w+@paste\.test\thttp.*signature=/gm)?.length, 3, copied);
 
   assert.is((await mailsTo(app, '%@paste.test')).length, 3);
   const invited = (await pendingOf(app, 'paste.test')).map(({ email, last_name }) => [email, last_name]);

@@ -27,7 +27,7 @@ mails('failed ones are found by the filters of the address, and sent again', asy
   const { taken, refused } = await sendAndRefuse(app);
   await openConsole(page, '/console/mails');
   await page.getByRole('row', { name: taken }).waitFor();
-  await page.getByText('Mails are not sent').waitFor();
+  await page.getByText('Mails wait: no mail server is set up.').waitFor();
   await assertLooksGood(page, 'console-mails');
   await chooseFilter(page, 'Status', 'Failed');
   await page.waitForURL('**/console/mails?status=failed');
@@ -52,7 +52,7 @@ mails('one of a revoked invitation is shown in a sandbox, and not sent', async (
   const { id, invitation_id } = await mailTo(app, email);
   await app.as(ACME).invitations.revoke({ id: invitation_id ?? 0 });
   await openConsole(page, `/console/mails/${id}`);
-  await page.getByText('Mails are not sent').waitFor();
+  await page.getByText('Mails wait: no mail server is set up.').waitFor();
   const frame = page.locator('iframe');
   await frame.contentFrame().getByText('You have been invited to Acme Analytics.').waitFor();
   assert.is(await frame.getAttribute('sandbox'), '');

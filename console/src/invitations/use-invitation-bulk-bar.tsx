@@ -6,6 +6,7 @@ import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SelectionBar } from '../components/selection-bar.tsx';
+import { useCopyLinks } from './copy-links.tsx';
 import type { InvitationSelection } from './use-invitation-selection.ts';
 
 type Action = Inputs['invitations']['bulkUpdate']['action'];
@@ -40,6 +41,7 @@ const useBulkUpdate = () => {
 export const useInvitationBulkBar = (selection: InvitationSelection) => {
   const [action, setAction] = useState<Action | null>(null);
   const update = useBulkUpdate();
+  const { copy, isPending: isCopying, panel } = useCopyLinks();
   const { selected, clear } = selection;
   const count = selected.size === 1 ? '1 invitation' : `${selected.size.toLocaleString()} invitations`;
   const bar = (
@@ -49,13 +51,15 @@ export const useInvitationBulkBar = (selection: InvitationSelection) => {
       actions={[
         { label: 'Resend…', onClick: () => setAction('resend') },
         { label: 'Revoke…', onClick: () => setAction('revoke') },
+        ...(copy ? [{ label: 'Copy all links', onClick: () => copy([...selected.keys()]) }] : []),
       ]}
-      isBusy={update.isPending}
+      isBusy={update.isPending || isCopying}
       onClear={clear}
     />
   );
   const results = (
     <>
+      {panel}
       <ProblemAlert error={update.error} />
       <ConfirmModal
         isOpen={action !== null}

@@ -9,6 +9,7 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import type { Column } from '../components/virtual-table.tsx';
+import { useCopyLinks } from '../invitations/copy-links.tsx';
 import { useInvitationActions } from '../invitations/invitation-actions.tsx';
 import { InvitationStatus } from '../invitations/invitation-status.tsx';
 import { MailLink } from '../mails/mail-link.tsx';
@@ -36,7 +37,9 @@ const REFRESH_MS = 3_000;
 export const SentInvitations = ({ client, at, kept }: Props) => {
   const sent = useSent(client, at);
   const { menuOf, panels } = useInvitationActions();
+  const { copy, isPending, panel } = useCopyLinks();
   const invitations = sent.data?.pages.flat() ?? [];
+  const pending = invitations.filter(({ status }) => status === 'pending').map(({ id }) => id);
   const hasReasons = invitations.some(({ mail }) => reasonOf(mail) !== '');
   return (
     <>
@@ -57,11 +60,19 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
           </>
         }
         actions={
-          <Button renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}>
-            {kept.length === 0 ? 'Invite more people' : `Back to the other ${kept.length}`}
-          </Button>
+          <>
+            {copy && pending.length > 0 && (
+              <Button variant="default" loading={isPending} onClick={() => copy(pending)}>
+                Copy all links
+              </Button>
+            )}
+            <Button renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}>
+              {kept.length === 0 ? 'Invite more people' : `Back to the other ${kept.length}`}
+            </Button>
+          </>
         }
       />
+      {panel}
       {panels}
       {kept.length > 0 ? <Kept rows={kept} /> : <MailNotice />}
       <PagedTable

@@ -1,0 +1,78 @@
+import { Stack, Text, Textarea } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { steward, trpc } from '../api.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { messageOf } from '../components/screen-error.tsx';
+import { notify } from '../components/toasts.ts';
+import { mayDo } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { MAX_SELECTED } from './use-invitation-selection.ts';
+
+/**
+ * Copies the links of invitations as a table of addresses and links, which the audit trail records for each. Without access to the
+ * clipboard, a dialog shows the table. `copy` is null for users who do not see links, and if a mail server sends them.
+ */
+export const useCopyLinks = () => {
+  const { roles, sends_mail } = useSession();
+  const queryClient = useQueryClient();
+  const [shown, setShown] = useState<string | null>(null);
+  const { mutate, isPending } = useMutation({
+    mutationFn: async (ids: readonly number[]) => {
+      const links: string[] = [];
+      for (let sent = 0; sent < ids.length; sent += MAX_SELECTED) {
+        const request = { ids: ids.slice(sent, sent + MAX_SELECTED) };
+        const { results } = await steward.api.invitations.copyLinks.mutate(request);
+        for (const { email, url } of results) if (url !== null) links.push(`${email}\t${url}`);
+      }
+      return links;
+    },
+    onSuccess: async (links, { length }) => {
+      const table = links.join('\n');
+      const isCopied = await write(table);
+      if (!isCopied) setShown(table);
+      else notify(doneText(links.length, length - links.length));
+    },
+    onError: (error) => notify(messageOf(error), { isFailure: true }),
+    onSettled: () => queryClient.invalidateQueries(trpc.audit.pathFilter()),
+  });
+  const panel = (
+    <Dialog isOpen={shown !== null} onClose={() => setShown(null)} title="Links of the invitations" size="lg">
+      <Stack>
+        <Text>{WARNING}</Text>
+        <Textarea
+          label="Addresses and links"
+          value={shown ?? ''}
+          readOnly
+          autosize
+          minRows={4}
+          maxRows={16}
+          data-autofocus
+          onFocus={({ currentTarget }) => currentTarget.select()}
+        />
+      </Stack>
+    </Dialog>
+  );
+  return { copy: !sends_mail && mayDo(roles, 'manage-people') ? mutate : null, isPending, panel };
+};
+
+const WARNING = 'Give each link to its invitee only: who opens it can create the account.';
+
+const doneText = (copied: number, others: number): string =>
+  [
+    `Copied ${copied === 1 ? '1 link' : `${copied.toLocaleString()} links`} with ${copied === 1 ? 'its address' : 'their addresses'}.`,
+    others > 0 && `${others.toLocaleString()} had none, because they are closed.`,
+    WARNING,
+  ]
+    .filter(Boolean)
+    .join(' ');
+
+/** Whether the browser allowed it: it refuses on pages without TLS. */
+const write = async (text: string): Promise<boolean> => {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
