@@ -34,7 +34,7 @@ people('Ctrl K finds people, apps, clients, invitees and actions', async ({ app,
 
   await search('acme');
   const field = page.getByRole('combobox', { name: 'Find people' });
-  await page.getByRole('dialog').getByText('Acme Analytics').click();
+  await page.getByRole('option', { name: 'Acme Analytics', exact: true }).click();
   await waitForHeading(page, 'Acme Analytics');
 
   await search('nowhere');
@@ -50,6 +50,43 @@ people('Ctrl K finds people, apps, clients, invitees and actions', async ({ app,
   await page.keyboard.press('Enter');
   await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
 });
+
+people(
+  'Ctrl K knows other words, parts of screens, actions on people, and the last places',
+  async ({ app, page }) => {
+    await app.as(ACME).groups.create({ id: 1, name: 'Night shift' });
+    await openConsole(page, '/console/');
+    await waitForHeading(page, 'Hello Alex');
+    const option = (name: string) => page.getByRole('option', { name });
+    const search = async (text: string): Promise<void> => {
+      await page.keyboard.press('Control+K');
+      await page.keyboard.type(text);
+    };
+    await search('sso');
+    await page
+      .getByRole('status')
+      .getByText(/^\d+ results?$/)
+      .waitFor();
+    await assertLooksGood(page, 'console-palette');
+    await option('Sign-in of Acme Analytics').click();
+    await page.waitForURL('**/console/clients/1?tab=sign-in');
+    await search('night');
+    await option('Night shift').click();
+    await waitForHeading(page, 'Night shift');
+    await search('suspend');
+    await option('Suspend…').click();
+    await page.keyboard.type('grace');
+    await option('Suspend Grace Hopper').waitFor();
+    await page.keyboard.press('Enter');
+    await waitForHeading(page, 'Grace Hopper');
+
+    await page.keyboard.press('Control+K');
+    const recent = page.getByRole('group', { name: 'Recent' }).getByRole('option');
+    await recent.first().waitFor();
+    assert.equal(await recent.allInnerTexts(), ['Night shift', 'Acme Analytics', 'Hello Alex']);
+    await assertLooksGood(page, 'console-palette-start');
+  },
+);
 
 people('the list is filtered, sorted, and kept in the address', async ({ app, page }) => {
   await enroll(app, ADA);

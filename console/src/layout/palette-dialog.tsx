@@ -1,15 +1,16 @@
-import { Modal, Text } from '@mantine/core';
+import { Modal, Text, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
 import { FocusReturn } from '../components/focus-return.tsx';
 import classes from './palette.module.css';
+import { type Action, type ActionGroup, usePaletteActions } from './palette-actions.ts';
+import { partsOf, wordsOf } from './palette-match.ts';
 import { mayDo } from './roles.ts';
-import { type Action, type ActionGroup, usePaletteActions } from './use-palette-actions.ts';
 import { useSession } from './use-session.ts';
 
 const TYPING_MS = 120;
-const LABEL = 'Find people, apps, clients and actions';
+const LABEL = 'Find people, groups, apps, settings and actions';
 const RESULTS = 'palette-results';
 
 /** The search over everything. The focus stays in the field; arrow keys and the pointer choose a result, and Enter or a click opens it. */
@@ -23,6 +24,11 @@ export const PaletteDialog = ({ onClose }: { onClose: () => void }) => {
   const first = isCurrent && search !== '' ? actions[0] : undefined;
   const active = actions.find(({ id }) => id === chosenId) ?? first;
   const run = (action: Action): void => {
+    if (action.query !== undefined) {
+      setQuery(action.query);
+      choose(null);
+      return;
+    }
     onClose();
     action.onClick();
   };
@@ -72,8 +78,17 @@ export const PaletteDialog = ({ onClose }: { onClose: () => void }) => {
           }}
           onKeyDown={onKeyDown}
         />
-        <Results groups={groups} active={active} onChoose={choose} onRun={run} />
+        <Results
+          groups={groups}
+          words={search === '' ? [] : wordsOf(search)}
+          active={active}
+          onChoose={choose}
+          onRun={run}
+        />
         <div role="status">
+          {isCurrent && search !== '' && actions.length > 0 && (
+            <VisuallyHidden>{actions.length === 1 ? '1 result' : `${actions.length} results`}</VisuallyHidden>
+          )}
           {groups.length === 0 && (
             <div className={classes.empty}>
               {isCurrent ? <NothingFound search={search} onClose={onClose} /> : <Text>Searching…</Text>}
@@ -91,12 +106,14 @@ const optionId = ({ id }: Action): string => `palette ${id}`.replaceAll(' ', '-'
 
 type ResultsProps = {
   groups: readonly ActionGroup[];
+  /** To highlight. */
+  words: readonly string[];
   active: Action | undefined;
   onChoose: (id: string) => void;
   onRun: (action: Action) => void;
 };
 
-const Results = ({ groups, active, onChoose, onRun }: ResultsProps) => {
+const Results = ({ groups, words, active, onChoose, onRun }: ResultsProps) => {
   const activeId = active && optionId(active);
   useEffect(() => {
     if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' });
@@ -125,7 +142,10 @@ const Results = ({ groups, active, onChoose, onRun }: ResultsProps) => {
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => onRun(action)}
             >
-              <span className={classes.label}>{action.label}</span>
+              <action.icon className={classes.icon} size={16} stroke={1.6} aria-hidden />
+              <span className={classes.label}>
+                <Highlighted text={action.label} words={words} />
+              </span>
               {action.description !== undefined && (
                 <span className={classes.description}>{action.description}</span>
               )}
@@ -136,6 +156,18 @@ const Results = ({ groups, active, onChoose, onRun }: ResultsProps) => {
     </div>
   );
 };
+
+const Highlighted = ({ text, words }: { text: string; words: readonly string[] }) =>
+  partsOf(text, words).map(({ text: part, isMatch }, index) =>
+    isMatch ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts are replaced together
+      <mark key={index} className={classes.match}>
+        {part}
+      </mark>
+    ) : (
+      part
+    ),
+  );
 
 /** What else the user can do, if they may. */
 const NothingFound = ({ search, onClose }: { search: string; onClose: () => void }) => {

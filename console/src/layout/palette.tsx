@@ -3,6 +3,8 @@ import { useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useSyncExternalStore } from 'react';
 import { PaletteDialog } from './palette-dialog.tsx';
+import { useRememberedPlaces } from './recent-places.ts';
+import { useSession } from './use-session.ts';
 
 let isOpen = false;
 const listeners = new Set<() => void>();
@@ -48,8 +50,9 @@ export const PaletteButton = ({ isWide = false }: { isWide?: boolean }) => (
   </Button>
 );
 
-/** ⌘K or `/`: finds people, apps and clients, leads to every screen, and runs actions. */
+/** ⌘K or `/`: finds people, groups, apps and clients, leads to every screen and its parts, and runs actions. */
 export const Palette = () => {
+  useRememberedPlaces(useSession().user.email);
   useHotkeys([['/', open]]);
   // Also works while a field has the focus.
   useHotkeys([['mod + K', open]], []);

@@ -1,0 +1,102 @@
+import type { AppSearch } from '../app/app-search.ts';
+import type { Tab as ClientTab } from '../clients/client-search.ts';
+import type { Tab as PersonTab } from '../person/person-search.ts';
+import { canReadAudit, canViewLinks, isSuperuser, mayDo, type Roles, whoMay } from './roles.ts';
+import type { screensFor } from './screens.ts';
+
+/** What the palette knows beside names: other words for screens, for parts of screens, and for actions. */
+
+export const SCREEN_WORDS: Partial<Record<ReturnType<typeof screensFor>[number]['to'], string>> = {
+  '/': 'dashboard start overview',
+  '/people': 'users members accounts export csv',
+  '/groups': 'teams',
+  '/invite': 'add user create person onboard import csv',
+  '/invitations': 'pending resend link',
+  '/access': 'permissions grants matrix rights',
+  '/apps': 'applications',
+  '/usage': 'analytics statistics report export csv',
+  '/idle': 'idle unused dormant',
+  '/audit': 'log history events changes export csv',
+  '/clients': 'tenants organizations customers',
+  '/mails': 'email outbox smtp delivery',
+  '/webhooks': 'hooks events integrations',
+  '/service-accounts': 'api token robot bot machine scripts',
+  '/keys': 'jwks jwt tickets rotate',
+  '/account': 'profile password mfa 2fa totp passkey api token sessions',
+};
+
+export type { ClientTab };
+export type AppTab = NonNullable<AppSearch['tab']>;
+
+/** A part of the screen of a client or an app: `words` are other words for it. For an app, its client is not known. */
+type Part = { label: string; words: string; isFor?: (roles: Roles, client?: number) => boolean };
+
+const configures = (roles: Roles, client?: number): boolean => mayDo(roles, 'configure', client);
+
+export const CLIENT_PARTS: Partial<Record<ClientTab, Part>> = {
+  texts: { label: 'General', words: 'name branding logo mail texts brand' },
+  passwords: { label: 'Passwords', words: 'policy expiry rules strength' },
+  'sign-in': {
+    label: 'Sign-in',
+    words: 'signin login sso saml oidc openid identity provider idp mfa 2fa second factor domains',
+  },
+  directory: { label: 'Directory', words: 'scim provisioning sync okta entra azure', isFor: configures },
+  reminders: { label: 'Reminders', words: 'inactive mails suspend' },
+  roles: { label: 'Roles', words: 'admins delegated permissions' },
+  data: { label: 'Data permissions', words: 'attributes row level security' },
+  gate: { label: 'Opening apps', words: 'embed frames csp view as impersonate' },
+  webhooks: { label: 'Webhooks', words: 'hooks events', isFor: configures },
+  close: { label: 'Close or remove', words: 'delete archive', isFor: isSuperuser },
+};
+
+export const APP_PARTS: Partial<Record<AppTab, Part>> = {
+  texts: { label: 'General', words: 'name description' },
+  data: { label: 'Who sees what', words: 'data permissions attributes' },
+  versions: { label: 'Versions', words: 'packages releases deploy rollback upload' },
+  openid: { label: 'OpenID', words: 'oidc sso oauth client secret login', isFor: whoMay('manage-apps') },
+  remove: { label: 'Remove', words: 'delete', isFor: isSuperuser },
+};
+
+/** Screens of an app. */
+export const APP_SCREENS = [
+  { to: '/apps/$id/access', label: 'People with access', words: 'who can open grants', isFor: undefined },
+  {
+    to: '/apps/$id/views',
+    label: 'Share links',
+    words: 'public link embed anonymous',
+    isFor: canViewLinks,
+  },
+] as const;
+
+/** `Suspend Grace Hopper` leads to the part of the screen with the action. */
+type PersonAction = {
+  /** Before the name. */
+  label: string;
+  words: string;
+  tab?: PersonTab;
+  isFor: (roles: Roles) => boolean;
+};
+
+export const PERSON_ACTIONS: readonly PersonAction[] = [
+  { label: 'Suspend', words: 'deactivate lock block disable', isFor: whoMay('manage-people') },
+  { label: 'Reactivate', words: 'activate unlock unblock enable restore', isFor: whoMay('manage-people') },
+  { label: 'Offboard', words: 'remove leave terminate', isFor: whoMay('manage-people') },
+  { label: 'Erase', words: 'delete gdpr forget', isFor: isSuperuser },
+  { label: 'Rename', words: 'edit profile', tab: 'profile', isFor: whoMay('manage-people') },
+  { label: 'Reset the password of', words: 'forgot', tab: 'security', isFor: whoMay('manage-credentials') },
+  {
+    label: 'Reset the second factor of',
+    words: 'mfa 2fa totp passkey',
+    tab: 'security',
+    isFor: whoMay('manage-credentials'),
+  },
+  {
+    label: 'End sessions of',
+    words: 'log out logout sign tokens revoke',
+    tab: 'security',
+    isFor: whoMay('manage-credentials'),
+  },
+  { label: 'Mails to', words: 'email invitation', tab: 'mails', isFor: whoMay('view') },
+  { label: 'Activity of', words: 'usage logins', tab: 'activity', isFor: whoMay('view') },
+  { label: 'History of', words: 'audit changes log', tab: 'history', isFor: canReadAudit },
+];
