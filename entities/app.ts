@@ -45,6 +45,8 @@ export const App = defineEntity({
     appRoles: p.json<AppRole[]>().columnType('json').defaultRaw(`'[]'`),
     packageInfo: p.json<PackageInfo>().columnType('json').defaultRaw(`'{}'`),
     createdAt: instant(),
+    /** When a member first opened it from Steward; null before, and in rows from before this was recorded. */
+    firstOpenedAt: instant().nullable(),
   },
 });
 

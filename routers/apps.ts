@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/html.ts';
 import { proofOf } from '../src/services/access/actor.ts';
 import { can } from '../src/services/access/permissions.ts';
+import { isLaunchUrl } from '../src/services/packages/package-manifest.ts';
 import { AppVersionInput, MessageOutput } from './app-packages.ts';
 import { appRemovalProcedures } from './apps-removal.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AccessExplanationOutput } from './schemas/access.ts';
 import { Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
-import { AppKey, ByApp, EmailKey, Id, LongIdKey } from './schemas/keys.ts';
+import { AppKey, ByApp, EmailKey, Id, LongIdKey, Slug } from './schemas/keys.ts';
 import {
   limitedPagingFields,
   listOf,
@@ -142,7 +143,33 @@ const StackSlug = Text(255)
   .nullish()
   .transform((slug) => slug || null);
 
+const LaunchUrl = Text(2048).refine(
+  (text) => isLaunchUrl(URL.parse(text)),
+  'Must be an http(s) URL without a password and without #.',
+);
+
 export const appsRouter = router({
+  create: packageRoute(staffProcedure, 'POST', '/jb/apps/', {
+    summary: 'Create an app that has only an address',
+    description:
+      'For an app without a package. `launch_url` receives one-time codes that identify users. A package with the same `slug` can be loaded later, and then sets the texts and the address.',
+    example: { client: 1, slug: 'wiki', label: 'Wiki', launch_url: 'https://wiki.example.com/' },
+  })
+    .input(
+      z.object({
+        client: Id,
+        slug: Slug,
+        label: Name(255),
+        description: Text(10_000).default(''),
+        launch_url: LaunchUrl,
+      }),
+    )
+    .output(AppOutput)
+    .mutation(async ({ ctx, input: { launch_url: launchUrl, ...input } }) => {
+      const id = await ctx.services.appPackages.createLinked(ctx.actor, { ...input, launchUrl });
+      return ctx.services.apps.get(ctx.actor, id);
+    }),
+
   list: route(memberProcedure, 'GET', '/jb/apps/', {
     summary: 'List apps',
     description:

@@ -8,7 +8,7 @@ import { OptionalInput } from './schemas/fields.ts';
 import { Id } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { personIdentity } from './schemas/users.ts';
-import { router, viewerProcedure } from './trpc.ts';
+import { peopleProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
@@ -85,6 +85,22 @@ const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> 
   apps_in_maintenance: mapItems(attention.apps_in_maintenance, withClient),
 });
 
+/** Which steps of the first minutes are done. */
+const SetupOutput = Output('Setup', {
+  /** A client has an active admin. */
+  admin: z.boolean(),
+  app: z.boolean(),
+  /** Someone was given an app, alone or by a group. */
+  access: z.boolean(),
+  /** The service has a mail server. */
+  mail: z.boolean(),
+  /** A client has a second factor policy or an active provider. */
+  sign_in: z.boolean(),
+  invitation: z.boolean(),
+  /** A member opened an app. */
+  visit: z.boolean(),
+});
+
 export const attentionRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/attention/', {
     summary: 'Get what needs your attention',
@@ -96,4 +112,13 @@ export const attentionRouter = router({
     .query(async ({ ctx, input }) =>
       attentionOutput(await ctx.services.attention.read(ctx.actor, input.client)),
     ),
+
+  setup: route(peopleProcedure, 'GET', '/jb/attention/setup/', {
+    summary: 'Get what a new client still needs',
+    description:
+      'The steps until someone opens an app, of a client or of all clients whose people you manage. Each is read from what exists.',
+  })
+    .input(OptionalInput({ client: Id.optional() }))
+    .output(SetupOutput)
+    .query(({ ctx, input }) => ctx.services.setup.read(ctx.actor, input.client)),
 });

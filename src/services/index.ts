@@ -4,6 +4,7 @@ import { createFilterSharing } from './apps/filter-sharing.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
 import { createSharedFilters } from './apps/shared-filters.ts';
 import { createAttention } from './attention/attention.ts';
+import { createSetup } from './attention/setup.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
@@ -170,6 +171,7 @@ const factories = {
   refusals: createRefusals,
   mails: createMails,
   attention: createAttention,
+  setup: createSetup,
   bulkUpdates: createBulkUpdates,
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,

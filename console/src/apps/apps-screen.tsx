@@ -7,8 +7,11 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { canOperate } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { type AppsFilter, USES } from './apps-filter.ts';
 import { appColumns } from './apps-table.tsx';
+import { NewApp } from './new-app.tsx';
 import { useDailyUsage } from './use-daily-usage.ts';
 
 const PAGE_SIZE = 100;
@@ -38,7 +41,11 @@ export const AppsScreen = () => {
   const daily = useDailyUsage(filter, apps.data?.pages ?? [], PAGE_SIZE);
   return (
     <>
-      <ScreenHeader title="Apps" lead="Texts, maintenance, versions and usage of each app." />
+      <ScreenHeader
+        title="Apps"
+        lead="Texts, maintenance, versions and usage of each app."
+        actions={canOperate(useSession().roles) && <NewApp client={filter.client} />}
+      />
       <FilterBar
         search={{
           label: 'Search apps',

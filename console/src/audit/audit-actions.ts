@@ -16,6 +16,7 @@ const ACTIONS: Record<Action, [type: EventType, label: string]> = {
   'access-view.use': ['access_view.used', 'Opened a share link'],
   'app.add-openid-secret': ['app.openid_secret_added', 'Made a secret for the OpenID logins of an app'],
   'app.clear-cache': ['app.cache_cleared', 'Cleared the cache of an app'],
+  'app.create': ['app.created', 'Created an app'],
   'app.fetch-package': ['app.package_fetched', 'Fetched a package'],
   'app.load-package': ['app.loaded', 'Loaded an app version'],
   'app.remove': ['app.removed', 'Removed an app'],

@@ -16,6 +16,7 @@ import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
 import { COMPARED_DAYS, Figures, lastDaysOf } from './figures.tsx';
 import classes from './home.module.css';
+import { SetupSteps } from './setup.tsx';
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
@@ -42,6 +43,7 @@ const Overview = () => {
   const id = client?.id;
   return (
     <>
+      <SetupSteps client={id} />
       <Title order={2} mb="sm">
         For your attention{client && ` in ${client.name}`}
       </Title>

@@ -81,6 +81,7 @@ const EVENTS = {
   'access-view.use': event('access_view.used', AccessView),
   'app.add-openid-secret': event('app.openid_secret_added', Nothing),
   'app.clear-cache': event('app.cache_cleared', z.object({ app_id: AppId })),
+  'app.create': event('app.created', z.object({ label: z.string(), launch_url: z.string() })),
   'app.fetch-package': event('app.package_fetched', z.object({ version: z.string(), sha256: z.string() })),
   'app.load-package': event('app.loaded', Package),
   'app.remove': event('app.removed', z.looseObject({ id: AppId })),

@@ -4,6 +4,7 @@ import { isSecret, newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
@@ -34,6 +35,7 @@ export const createLaunches = (unit: UnitOfWork) => {
       const opening = await tickets.requireOpening(subject);
       const createCode = () => em.transactional((tx) => createLaunchCode(tx, subject, clock.now()));
       const url = appUrlOf(opening, appUrl);
+      if (!can(actor, 'view', found.client_id)) await noteFirstOpening(em, found.id, clock.now());
       return (await usesOpenid(em, found.id)) ? url : withLaunchCode(url, createCode, state);
     },
 
@@ -54,6 +56,14 @@ export const createLaunches = (unit: UnitOfWork) => {
     },
   };
 };
+
+const noteFirstOpening = (em: Em, appId: string, now: Date) =>
+  kysely(em)
+    .updateTable('apps')
+    .set({ first_opened_at: now })
+    .where('id', '=', appId)
+    .where('first_opened_at', 'is', null)
+    .execute();
 
 /**
  * A code that the app exchanges for a ticket, once, within 60 seconds. Only its digest is stored. The caller must have checked that the

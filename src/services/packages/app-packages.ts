@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
 import semver from 'semver';
-import { FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
+import { App, FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
+import { Client } from '../../../entities/client.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
+import { newAppId } from '../../lib/ids.ts';
 import type { PackageName } from '../../lib/package-name.ts';
-import { notFound, Problem } from '../../lib/problems.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { ofApp } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InspectedPackage } from './package-inspection.ts';
@@ -18,7 +21,28 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'store' | 'audit' | 'origin' | 'id
 /** Loaded on the first fetch: the parsers of tar and YAML take 40 ms and 6 MB that most instances never need. */
 const loadInspection = () => import('./package-inspection.ts');
 
+/** An app without a package. */
+type LinkedApp = { slug: string; label: string; description: string; client: number; launchUrl: string };
+
 export const createAppPackages = ({ em, clock, store, audit, logger, idempotency, origin }: Deps) => ({
+  /**
+   * Creates an app that only has an address. A package with its slug can be loaded into it later.
+   * @throws Problem `invalid-input` on `client`, `slug`
+   */
+  createLinked: (actor: Actor, { client, ...input }: LinkedApp): Promise<string> =>
+    em.transactional(async (tx) => {
+      await lockPackages(tx, input.slug);
+      if (await lockApp(tx, input.slug)) throw invalid({ slug: ['There is an app with this name in URLs.'] });
+      if (!(await tx.findOne(Client, client))) throw invalid({ client: ['There is no such client.'] });
+      const app = tx.create(App, { id: newAppId(), ...input, client, createdAt: clock.now() });
+      await tx.flush();
+      const details = { label: input.label, launch_url: input.launchUrl };
+      await audit.record(tx, [
+        { action: 'app.create', actor, target: ofApp(app), clients: [client], details },
+      ]);
+      return app.id;
+    }),
+
   /**
    * Downloads a version from the store, validates it and stages it for the next load. Without a version, or for `latest`, takes the highest
    * version that is not a prerelease. A package that fails leaves no trace.

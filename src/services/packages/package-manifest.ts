@@ -61,7 +61,7 @@ const LaunchUrl = Text(MAX_URL_CHARACTERS).refine(
   'must be an http(s) URL without a password and without #',
 );
 
-const isLaunchUrl = (url: URL | null): boolean =>
+export const isLaunchUrl = (url: URL | null): boolean =>
   url !== null &&
   /^https?:$/.test(url.protocol) &&
   url.username === '' &&

@@ -134,7 +134,7 @@ export const COLUMNS = {
   /** Staff read the events to which platforms react. */
   audit: { audit: 'list', events: 'list position stream' },
   /** Data of all clients. */
-  operate: { appPackages: 'fetch load', apps: 'rollback' },
+  operate: { appPackages: 'fetch load', apps: 'create rollback' },
   administer: {
     domains: 'vouch',
     installationSso: 'list create domains addDomain removeDomain update test remove',

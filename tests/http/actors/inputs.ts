@@ -262,6 +262,7 @@ export const INPUTS: Record<string, InputOf> = {
   'apps.launch': ofSlug,
   'apps.previewMaintenance': withMore(ofApp, { maintenance_message: 'Soon.' }),
   'apps.rollback': withMore(ofSlug, { app_version: '1.0.0' }),
+  'apps.create': ({ id }) => ({ client: id, slug: 'wiki', label: 'Wiki', launch_url: 'https://wiki.test/' }),
   'apps.update': withMore(ofApp, { description: 'Better.' }),
   'apps.clearCache': ofApp,
   'apps.previewRemoval': ofApp,
@@ -357,6 +358,7 @@ export const INPUTS: Record<string, InputOf> = {
   'accessViews.embed': ({ app, email }) => ({ app, email }),
 
   'attention.get': inClient,
+  'attention.setup': inClient,
   'tickets.exchange': () => ({ code: 'unknown', app: 'sales' }),
   'tickets.introspect': () => ({ token: 'unknown' }),
   'tickets.revoke user': ({ email }) => ({ user: email }),

@@ -460,6 +460,7 @@ const aboutManyUsers = async (app: TestApp): Promise<Row[]> => {
     { line: 'GET /jb/users/count/?role=member', as: ROOT },
     { line: 'GET /jb/users/table/?columns=email,apps', as: ROOT, accept: 'text/csv' },
     { line: 'GET /jb/attention/', as: ACME },
+    { line: 'GET /jb/attention/setup/', as: ACME },
     { line: `POST /jb/operations/${operation}/undo/`, as: ROOT },
     { line: 'POST /jb/users/bulk/', as: ROOT, body },
     { line: 'GET /jb/clients/1/access/?sort=name', as: ACME },
@@ -481,6 +482,11 @@ const aboutErasures = async (app: TestApp): Promise<Row[]> => {
 };
 
 const aboutApps: Row[] = [
+  {
+    line: 'POST /jb/apps/',
+    as: ROOT,
+    body: { client: 1, slug: 'wiki', label: 'Wiki', launch_url: 'https://wiki.example.com/' },
+  },
   { line: `DELETE /jb/apps/${SALES}/clear_cache/`, as: ACME },
   { line: `PUT /jb/apps/${SALES}/`, as: ACME, body: { label: 'Sales' } },
   { line: `GET /jb/apps/${SALES}/stacks/`, as: ADA },
