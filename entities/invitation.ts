@@ -36,6 +36,10 @@ export const InvitationSchema = defineEntity({
     expiresAt: instant(),
     /** When the grants of its apps end; null if they have no end. */
     appsExpireAt: instant().nullable(),
+    /** Names of the roles that the invitee gets in the client. */
+    roles: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    /** The account that gives them: it must still be allowed to when the invitation is accepted. */
+    rolesBy: p.integer().nullable(),
     /** When the invitee was reminded, which happens once. */
     remindedAt: instant().nullable(),
     /** Time of acceptance or revocation. */

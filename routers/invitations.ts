@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { personWith } from '../src/services/access/permissions.ts';
 import { MINUTES } from '../src/services/auth/login-challenges.ts';
 import type { InvitationElement } from '../src/services/invitations/invite.ts';
 import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
@@ -182,6 +183,7 @@ export const invitationsRouter = router({
         ...invitation,
         inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
         apps: invitation.app_labels,
+        invited_as: personWith(invitation.roles),
         needs,
         sso: connection ? { ...connection, url: startUrl(ctx.baseUrl, connection.id) } : null,
         rules: passwordRules(policy),
@@ -239,8 +241,8 @@ export const invitationsRouter = router({
   create: route(peopleProcedure, 'POST', '/jb/users/invitations/', {
     summary: 'Invite one or more users',
     description:
-      'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. The invitee joins the `groups`, and the grants of `initial_apps` end at `apps_expire_at`. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
-    problems: ['throttled'],
+      'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. The invitee joins the `groups`, and gets the `roles`, which you must be allowed to give now and at the acceptance. The grants of `initial_apps` end at `apps_expire_at`. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
+    problems: ['throttled', 'reauthentication-required'],
     many: 'items',
     query: ['dry_run'],
     maxBodyBytes: MAX_BULK_BYTES,
@@ -281,7 +283,7 @@ export const invitationsRouter = router({
     summary: 'Update a pending invitation',
     description:
       'By the invited email address. If several clients have invited it, `client` selects the invitation.',
-    problems: ['ambiguous-invitation'],
+    problems: ['ambiguous-invitation', 'reauthentication-required'],
     query: ['client'],
     resourceQuery: 'invitations.pending',
     example: { initial_apps: ['zylTKNVx', 'Qm3vR8pa'] },

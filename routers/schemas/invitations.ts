@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { CLIENT_ROLE_NAMES } from '../../src/services/access/permissions.ts';
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/outbox/mail-status.ts';
 import type { Context } from '../context.ts';
 import { Expiry, Extra, PersonName } from './fields.ts';
-import { AppIds, GroupIds, IdCursor } from './keys.ts';
+import { AppIds, distinct, GroupIds, IdCursor } from './keys.ts';
 import { pagingFields, Search } from './lists.ts';
 import { AnyObject, Instant, Output } from './outputs.ts';
 import { UserOutput, userOutput } from './users.ts';
@@ -22,6 +23,8 @@ export const invitationOffer = {
   initial_apps: AppIds.default([]),
   groups: GroupIds.default([]),
   apps_expire_at: Expiry.default(null),
+  /** Names of the roles that the invitee gets in the client. */
+  roles: distinct(z.enum(CLIENT_ROLE_NAMES), CLIENT_ROLE_NAMES.length).default([]),
 };
 
 /** Filters of invitation lists. `cursor` is the id of the last invitation of the previous page. */
@@ -80,6 +83,8 @@ export const InvitationDetailsOutput = Output('InvitationDetails', {
   groups: z.array(z.int()),
   /** When the grants of `initial_apps` end; null if they do not. */
   apps_expire_at: Instant.nullable(),
+  /** Names of the roles that the invitee gets in the client. */
+  roles: z.array(z.string()).meta({ examples: [['client-admin']] }),
   /** Time of acceptance or revocation. */
   closed_at: Instant.nullable(),
   /** The newest mail; null after its retention. */
@@ -99,6 +104,8 @@ export const InvitationPageOutput = Output('InvitationPage', {
   inviter_name: z.string().meta({ examples: ['Alex Acme'] }),
   /** Labels of the apps. */
   apps: z.array(z.string()),
+  /** Who the invitee will be by the roles in the client: `an admin`; empty without roles. */
+  invited_as: z.string().meta({ examples: ['an admin'] }),
   expires_at: Instant,
   closed_at: Instant.nullable(),
   /** What the invitee must provide to accept: a password (new users), a login, or the activation of the account. */

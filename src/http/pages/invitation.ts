@@ -60,11 +60,11 @@ const sendInvitation = async (context: PageContext, problem: Problem | null = nu
 
 /** A pending invitation: who invites to which apps, and how to accept. */
 const sendPending = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
-  const { client_name, support_email, inviter_name, invitation_body, apps } = invitation;
+  const { client_name, support_email, inviter_name, invitation_body, apps, invited_as } = invitation;
   const title = `You are invited to ${client_name}`;
   const content = html`
 <h1>${title}</h1>
-<p class="lead">${inviter_name || client_name} invited ${invitation.email}. This invitation expires on
+<p class="lead">${inviter_name || client_name} invited ${invitation.email}${invited_as !== '' && html` as <strong>${invited_as}</strong>`}. This invitation expires on
 ${formatDateTime(invitation.expires_at)}.</p>
 ${invitation_body !== '' && html`<blockquote class="letter">${invitation_body}</blockquote>`}
 ${apps.length > 0 && html`<h2>Included apps</h2><ul class="chips">${apps.map((app) => html`<li>${app}</li>`)}</ul>`}

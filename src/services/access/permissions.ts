@@ -49,30 +49,41 @@ export const GLOBAL_ROLES = [
 /** The role in a single client that only superusers give. `Membership.isAdmin` stores it. */
 export const CLIENT_ADMIN = 'client-admin';
 
-/** Roles in single clients that its admins give. `Membership.roles` stores their names. */
+/** Roles in single clients that its admins give. `Membership.roles` stores their names. `person`: who has the role. */
 export const DELEGATED_ROLES = [
   {
     name: 'people-manager',
     plural: 'people managers',
+    person: 'a people manager',
     actions: ['view', 'manage-people', 'manage-grants', 'manage-credentials', 'read-audit'],
   },
   {
     name: 'app-manager',
     plural: 'app managers',
+    person: 'an app manager',
     actions: ['view', 'manage-grants', 'manage-apps', 'read-audit'],
   },
-  { name: 'help-desk', plural: 'help desks', actions: ['view', 'manage-credentials'] },
-  { name: 'auditor', plural: 'auditors', actions: ['view', 'read-audit'] },
-] as const satisfies readonly RoleTerms[];
+  {
+    name: 'help-desk',
+    plural: 'help desks',
+    person: 'a member of the help desk',
+    actions: ['view', 'manage-credentials'],
+  },
+  { name: 'auditor', plural: 'auditors', person: 'an auditor', actions: ['view', 'read-audit'] },
+] as const satisfies readonly ClientRoleTerms[];
 
 /** All roles in single clients, the strongest first. */
 export const CLIENT_ROLES = [
-  { name: CLIENT_ADMIN, plural: 'client admins', actions: ALL_IN_CLIENT },
+  { name: CLIENT_ADMIN, plural: 'client admins', person: 'an admin', actions: ALL_IN_CLIENT },
   ...DELEGATED_ROLES,
-] as const satisfies readonly RoleTerms[];
+] as const satisfies readonly ClientRoleTerms[];
+
+export type ClientRoleName = ClientRole['name'];
+export const CLIENT_ROLE_NAMES = CLIENT_ROLES.map(({ name }) => name);
 
 /** `name`: as in the API; messages contain it with spaces. `plural`: all users with the role. */
 type RoleTerms = { name: string; plural: string; actions: readonly Action[] };
+type ClientRoleTerms = RoleTerms & { person: string };
 
 type GlobalRole = (typeof GLOBAL_ROLES)[number];
 export type ClientRole = (typeof CLIENT_ROLES)[number];
@@ -186,6 +197,11 @@ export const canAllOf = (user: Roles, other: Roles): boolean =>
     names.every((name) => IN_CLIENT.get(name)?.every((action) => can(user, action, Number(id)))),
   );
 
+/** Whether the user may give and end roles with these names in a client. Only superusers make admins. */
+export const mayGiveRoles = (user: Roles, names: readonly string[], clientId: number): boolean =>
+  can(user, names.includes(CLIENT_ADMIN) ? 'administer' : 'configure', clientId) &&
+  canAllOf(user, namedRoles(names, clientId));
+
 /** The names of the roles in a client that allow nothing which roles with these names do not allow. */
 export const rolesWithin = (names: readonly string[]): string[] =>
   CLIENT_ROLES.flatMap(({ name, actions }) =>
@@ -193,6 +209,12 @@ export const rolesWithin = (names: readonly string[]): string[] =>
   );
 
 const LIST = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+const ALL_OF = new Intl.ListFormat('en-GB');
+
+/** Who has these roles in a client: `an admin and an auditor`; empty without roles. */
+export const personWith = (names: readonly string[]): string =>
+  ALL_OF.format(CLIENT_ROLES.flatMap(({ name, person }) => (names.includes(name) ? person : [])));
 
 /** The roles that allow one of the actions, for messages: `client admin, people manager or superuser`. */
 export const rolesThatMay = (...actions: readonly Action[]): string =>

@@ -42,7 +42,13 @@ const Group = z.object({
   apps: AddedOrRemoved(AppId).optional(),
 });
 const Grants = z.object({ granted: z.array(AppId), revoked: z.array(AppId) });
-const Invited = z.object({ id: Id, apps: z.array(z.string()), groups: z.array(Id).readonly().optional() });
+const Invited = z.object({
+  id: Id,
+  apps: z.array(z.string()),
+  groups: z.array(Id).readonly().optional(),
+  /** Names of roles in the client. */
+  roles: z.array(z.string()).readonly().optional(),
+});
 const Mail = z.object({ id: Id, kind: z.string() });
 const Factor = z.object({ id: Id, kind: z.string() });
 const Refusal = z.object({ request: z.string(), problem: z.string() });

@@ -322,4 +322,4 @@ const invitations = (em: Em, now: Date) =>
     .select(['invitations.first_name', 'invitations.last_name'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
     .select(['invitations.extra', appsInvitedTo('slug').as('apps')])
-    .select(['invitations.apps_expire_at', GROUPS.as('groups')]);
+    .select(['invitations.apps_expire_at', 'invitations.roles', GROUPS.as('groups')]);

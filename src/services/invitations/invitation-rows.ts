@@ -5,7 +5,7 @@ import { Invitation, type InvitationStatus } from '../../../entities/invitation.
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireIn } from '../access/actor.ts';
-import { type Action, can } from '../access/permissions.ts';
+import { type Action, can, canAllOf, namedRoles } from '../access/permissions.ts';
 import { clientVisibleTo, hasGlobalRole, isServiceAccount, userVisibleTo } from '../access/visibility.ts';
 import { addressKnownTo } from '../accounts/addresses.ts';
 import { type UserRow, userRows } from '../accounts/user-rows.ts';
@@ -40,8 +40,13 @@ export const groupsInvitedTo = arrayOf(
     .orderBy('group_id'),
 );
 
-/** The part of an audit entry that names groups; empty without groups. */
-export const namedGroups = (groups: readonly number[] = []) => (groups.length > 0 ? { groups } : {});
+type Offer = { groups?: readonly number[] | undefined; roles?: readonly string[] | undefined };
+
+/** The part of an audit entry that names groups and roles, each only if there are any. */
+export const namedOffer = ({ groups = [], roles = [] }: Offer) => ({
+  ...(groups.length > 0 && { groups }),
+  ...(roles.length > 0 && { roles }),
+});
 
 /** Invitations with the ids of their apps. */
 export const invitationRows = (em: Em) =>
@@ -201,7 +206,13 @@ export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promis
 
 /**
  * Whether the actor may see the link of an invitation. The link proves access to the mailbox: an inviter who has it could create the
- * account themselves and wait until others trust it.
+ * account themselves and wait until others trust it, or take the roles that the invitation gives.
  */
-export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
-  hasServer ? can(actor, 'administer') : can(actor, 'manage-people', clientId);
+export const showsInvitationLink = (
+  actor: Actor,
+  { clientId, roles }: { clientId: number; roles: readonly string[] },
+  { hasServer }: MailRoute,
+): boolean =>
+  hasServer
+    ? can(actor, 'administer')
+    : can(actor, 'manage-people', clientId) && canAllOf(actor, namedRoles(roles, clientId));

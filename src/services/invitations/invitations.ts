@@ -4,7 +4,8 @@ import type { Invitation, InvitationStatus } from '../../../entities/invitation.
 import { condition, type Em, hasWords, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
+import { mayGiveRoles } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import { ofInvitation } from '../audit/audit.ts';
@@ -28,6 +29,7 @@ export { INVITATION_STATUSES } from '../../../entities/invitation.ts';
 
 import { mailStatus } from '../outbox/mail-status.ts';
 import {
+  cannotGiveRoles,
   type InvitationElement,
   type InvitationInput,
   invite,
@@ -57,6 +59,8 @@ type InvitationChanges = {
   initial_apps?: string[] | undefined;
   groups?: number[] | undefined;
   apps_expire_at?: Date | null | undefined;
+  /** Replaces the names of the roles. */
+  roles?: string[] | undefined;
 };
 
 type DetailedRow = InferResult<ReturnType<typeof detailedInvitations>>[number];
@@ -128,13 +132,14 @@ export const createInvitations = (unit: UnitOfWork) => {
 
     /**
      * Changes a pending invitation without sending mail.
-     * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`, `groups`, `apps_expire_at`
+     * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`, `groups`,
+     * `apps_expire_at`, `roles`, `reauthentication-required` to give a role
      */
     update: (
       actor: Actor,
       email: string,
       client: number | undefined,
-      { extra, initial_apps: apps, groups, apps_expire_at: end, ...names }: InvitationChanges,
+      { extra, initial_apps: apps, groups, apps_expire_at: end, roles, ...names }: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
@@ -145,6 +150,7 @@ export const createInvitations = (unit: UnitOfWork) => {
           invitation.appsExpireAt = end;
         }
         if (extra) invitation.extra = extra;
+        if (roles) giveRoles(actor, invitation, roles, clock.now());
         invitation.firstName = names.first_name ?? invitation.firstName;
         invitation.lastName = names.last_name ?? invitation.lastName;
         await tx.flush();
@@ -152,6 +158,7 @@ export const createInvitations = (unit: UnitOfWork) => {
         const changed = pickDefined({
           apps,
           groups,
+          roles,
           apps_expire_at: end ? end.toISOString() : end,
           extra: extra && CHANGED,
           name: isRenamed ? CHANGED : undefined,
@@ -195,7 +202,9 @@ export const createInvitations = (unit: UnitOfWork) => {
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
         if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
-        if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
+        if (
+          !showsInvitationLink(actor, { clientId: invitation.client.id, roles: invitation.roles }, mailRoute)
+        )
           throw roleRequired('superuser: the invitee receives the link by email');
         invitation.isLinkShown = true;
         await tx.flush();
@@ -204,6 +213,17 @@ export const createInvitations = (unit: UnitOfWork) => {
         return { email, url: links.invitation(key), expiresAt };
       }),
   };
+};
+
+/** Replaces the roles of an invitation. Who may change it may also take them away. */
+const giveRoles = (actor: Actor, invitation: Invitation, roles: string[], now: Date): void => {
+  const client = invitation.client.id;
+  if (roles.length > 0) {
+    if (!mayGiveRoles(actor, roles, client)) throw invalid({ roles: [cannotGiveRoles(client)] });
+    requireConfirmedSession(actor, now);
+  }
+  invitation.roles = roles;
+  invitation.rolesBy = roles.length > 0 ? actor.id : null;
 };
 
 /** Recorded instead of personal data. */
@@ -229,7 +249,7 @@ const isInvitedAt = (time: Date) => condition`(date_invited = ${time} or exists 
 export const detailedInvitations = (em: Em, actor: Actor, now: Date) =>
   invitationRows(em)
     .select(['first_name', 'last_name', 'expires_at', 'closed_at', statusAt(now).as('status')])
-    .select(['apps_expire_at', groupsInvitedTo.as('groups')])
+    .select(['apps_expire_at', 'roles', groupsInvitedTo.as('groups')])
     .select(({ selectFrom }) =>
       jsonObjectFrom(
         selectFrom('outbox_mails as mail')

@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, soleClient } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession, soleClient } from '../access/actor.ts';
+import { mayGiveRoles } from '../access/permissions.ts';
 import { isAllowedIn } from '../access/visibility.ts';
 import { type AuditEvent, ofInvitation } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
@@ -12,7 +13,7 @@ import {
   type InvitationRow,
   invitationEnd,
   lockInvitation,
-  namedGroups,
+  namedOffer,
   readInvitations,
 } from './invitation-rows.ts';
 
@@ -28,6 +29,8 @@ export type InvitationInput = {
   /** When the grants of `initial_apps` end. */
   apps_expire_at?: Date | null | undefined;
   is_demo_user?: boolean | undefined;
+  /** Names of the roles that the invitee gets in the client. */
+  roles?: string[] | undefined;
 };
 /** One element of the input: its value, or null, and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
@@ -42,7 +45,7 @@ type Options = { dryRun?: boolean; fieldPath?: (index: number, field: string) =>
 /**
  * Creates all invitations or none, and enqueues their mails. Returns one invitation per element, in the same order; pending invitations are
  * renewed. A dry run does the same work and rolls it back.
- * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`, `throttled`
+ * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`, `throttled`, `reauthentication-required` to give a role
  */
 export const invite = async (
   { em, clock, audit, invitationMs }: Deps,
@@ -51,14 +54,16 @@ export const invite = async (
   { dryRun = false, fieldPath = (index, field) => `items.${index}.${field}` }: Options = {},
 ): Promise<InvitationRow[]> => {
   const checked = await checkInvitations({ em, clock }, actor, elements, fieldPath);
+  if (!dryRun && checked.some(({ roles = [] }) => roles.length > 0))
+    requireConfirmedSession(actor, clock.now());
   let rows: InvitationRow[] = [];
   const rollback = new Error('dry run');
   // Nested in an outer transaction, if any: a separate one would need a second connection.
   const done = em.transactional(async (tx) => {
     const now = clock.now();
     const written = await writeInvitations(tx, checked, { inviterId: actor.id, now, invitationMs });
-    const events = written.map(({ id, isNew, email, client, initial_apps: apps, groups }): AuditEvent => {
-      const details = { id, apps, ...namedGroups(groups) };
+    const events = written.map(({ id, isNew, email, client, initial_apps: apps, ...offer }): AuditEvent => {
+      const details = { id, apps, ...namedOffer(offer) };
       const about = { actor, target: ofInvitation({ id, email }), clients: [client], details };
       return { action: isNew ? 'invitation.create' : 'invitation.renew', ...about };
     });
@@ -154,7 +159,7 @@ const checkInvitations = async (
 
   for (const [index, { faults }] of elements.entries()) {
     const value = named[index];
-    const all = value ? { ...faults, ...faultsOf(value, index, known, now) } : faults;
+    const all = value ? { ...faults, ...faultsOf(actor, value, index, known, now) } : faults;
     if (value?.client !== undefined) checked.push({ ...value, client: value.client, key: keys[index] ?? '' });
     for (const [field, messages] of Object.entries(all)) fields.set(fieldPath(index, field), messages);
     if (fields.size >= MAX_FAULTS) break;
@@ -165,8 +170,11 @@ const checkInvitations = async (
 
 type Known = { clientOfApp: Map<string, number> } & Awaited<ReturnType<typeof readKnown>>;
 
+export const cannotGiveRoles = (client: number): string => `You cannot give these roles in client ${client}.`;
+
 const faultsOf = (
-  { client, email, initial_apps, groups = [], apps_expire_at: end }: InvitationInput,
+  actor: Actor,
+  { client, email, initial_apps, groups = [], apps_expire_at: end, roles = [] }: InvitationInput,
   index: number,
   { clientOfApp, clientOfGroup, clients, members, firstOf }: Known,
   now: Date,
@@ -187,6 +195,7 @@ const faultsOf = (
   }
   const unknown = groups.filter((id) => clientOfGroup.get(id) !== client);
   if (unknown.length > 0) faults.groups = unknown.slice(0, 10).map((id) => `This client has no group ${id}.`);
+  if (roles.length > 0 && !mayGiveRoles(actor, roles, client)) faults.roles = [cannotGiveRoles(client)];
   if (end && end <= now) faults.apps_expire_at = ['Must be in the future.'];
   return faults;
 };
@@ -254,7 +263,7 @@ const writeInvitations = async (tx: Em, items: readonly CheckedInvitation[], wri
   const asked = asRows(items);
   await replaceExpired(tx, items, writing.now);
   const rows = await upsert(tx, items, asked, writing);
-  if (rows.some(({ isNew }) => !isNew)) await renew(tx, asked);
+  if (rows.some(({ isNew }) => !isNew)) await renew(tx, asked, writing.inviterId);
   const written = rows.flatMap(({ n, ...row }) => {
     const item = items[n];
     return item ? { ...item, ...row } : [];
@@ -270,13 +279,18 @@ type Asked = RawBuilder<unknown>;
 
 /** SQL: a table of the elements. `extra` is text: if PostgreSQL parsed it with its row, it would reject the escapes of lone surrogates. */
 const asRows = (items: readonly CheckedInvitation[]): Asked => {
-  const column = (name: Exclude<keyof CheckedInvitation, 'extra'>) => items.map((item) => item[name] ?? null);
+  const column = (name: Exclude<keyof CheckedInvitation, 'extra' | 'roles'>) =>
+    items.map((item) => item[name] ?? null);
   const extras = items.map(({ extra }) => extra && JSON.stringify(extra));
+  const roles = items.map(({ roles: names = [] }) => (names.length > 0 ? JSON.stringify(names) : null));
   return sql`unnest(${column('client')}::int[], ${column('email')}::varchar[], ${column('first_name')}::varchar[],
       ${column('last_name')}::varchar[], ${column('key')}::varchar[], ${extras}::text[], ${column('is_demo_user')}::boolean[],
-      ${column('apps_expire_at')}::timestamptz[])
-    with ordinality as asked (client, email, first_name, last_name, key, extra, is_demo_user, apps_expire_at, n)`;
+      ${column('apps_expire_at')}::timestamptz[], ${roles}::json[])
+    with ordinality as asked (client, email, first_name, last_name, key, extra, is_demo_user, apps_expire_at, roles, n)`;
 };
+
+/** SQL: the names of the roles of an element; null without roles. */
+const ASKED_ROLES = sql`case when asked.roles is not null then array(select json_array_elements_text(asked.roles)) end`;
 
 /** SQL: the lists of the elements, such as apps, as rows with the ordinal number of the element. */
 const asPairs = (lists: readonly (readonly (number | string)[])[], type: 'int' | 'varchar') => {
@@ -314,10 +328,11 @@ const upsert = async (
     with asked as materialized (select * from ${asked}),
     written as (
       insert into invitations (client_id, email, first_name, last_name, key, extra, is_demo_user, inviter_id, date_invited, expires_at,
-        apps_expire_at)
+        apps_expire_at, roles, roles_by)
       select asked.client, email, coalesce(first_name, ''), coalesce(last_name, ''), key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
         ${inviterId}::int, ${now}::timestamptz,
-        ${invitationEnd(now, invitationMs)}::timestamptz, apps_expire_at
+        ${invitationEnd(now, invitationMs)}::timestamptz, apps_expire_at, coalesce(${ASKED_ROLES}, '{}'),
+        case when asked.roles is not null then ${inviterId}::int end
       from asked order by asked.client, email collate "C"
       on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
       returning id, key, client_id, email
@@ -343,11 +358,13 @@ const upsert = async (
 };
 
 /** Updates the given fields of pending invitations. Omitted fields keep their values, and the first inviter remains. */
-const renew = (tx: Em, asked: Asked) =>
+const renew = (tx: Em, asked: Asked, inviterId: number) =>
   sql`
     update invitations i
     set extra = coalesce(asked.extra::json, i.extra), is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user),
       apps_expire_at = coalesce(asked.apps_expire_at, i.apps_expire_at),
+      roles = coalesce(${ASKED_ROLES}, i.roles),
+      roles_by = case when asked.roles is not null then ${inviterId}::int else i.roles_by end,
       first_name = coalesce(asked.first_name, i.first_name), last_name = coalesce(asked.last_name, i.last_name)
     from ${asked} where i.client_id = asked.client and i.email = asked.email and i.status = 'pending'
       and i.key <> asked.key`.execute(kysely(tx));

@@ -24,10 +24,11 @@ import {
 import { setPassword } from '../auth/credentials.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import { changeAccess } from '../users/app-grants.ts';
+import { giveInvitedRoles } from '../users/client-roles.ts';
 import { addToGroups } from '../users/group-joining.ts';
 import { switchMemberships } from '../users/member-access.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
-import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
+import { appLabelsInvitedTo, groupsInvitedTo, namedOffer, statusAt } from './invitation-rows.ts';
 
 type ProviderAcceptance = {
   clientId: number;
@@ -88,7 +89,8 @@ export const invitationDetails = (em: Em, now: Date) =>
     ])
     .select(['invitations.first_name', 'invitations.last_name'])
     .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
-    .select(['invitations.apps_expire_at', groupsInvitedTo.as('groups')])
+    .select(['invitations.apps_expire_at', 'invitations.roles', 'invitations.roles_by'])
+    .select(groupsInvitedTo.as('groups'))
     .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
     .select(ifStillThere('first_name').as('inviter_first_name'))
     .select(ifStillThere('last_name').as('inviter_last_name'))
@@ -115,7 +117,7 @@ const acceptEvent = (invitation: InvitationDetails, actor: Person): AuditEvent =
   actor,
   target: ofInvitation(invitation),
   clients: [invitation.client_id],
-  details: { id: invitation.id, apps: invitation.app_labels, ...namedGroups(invitation.groups) },
+  details: { id: invitation.id, apps: invitation.app_labels, ...namedOffer(invitation) },
 });
 
 /** `hash`: the password hash; null for people who log in with their identity provider. */
@@ -142,9 +144,11 @@ export const createInvitee = async (
   await tx.flush();
   if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id, now);
+  const roleEvents = await giveInvitedRoles(tx, user, { ...invitation, clientId: client });
   await audit.record(tx, [
     { action: 'user.create', actor: user, target: ofUser(user), clients: [client] },
     acceptEvent(invitation, user),
+    ...roleEvents,
   ]);
   return user;
 };
@@ -194,6 +198,7 @@ export const extendInvitee = async (
   const events = [acceptEvent(invitation, actor)];
   const about = { actor, target: ofUser(user), clients: [clientId] };
   if (!isEmpty(details)) events.push({ action: 'membership.update', ...about, details });
+  events.push(...(await giveInvitedRoles(tx, actor, { ...invitation, clientId })));
   await audit.record(tx, events);
 };
 

@@ -54,7 +54,8 @@ export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
     .select([variablesOf(options).as('variables'), isAsWritten.as('is_as_sent')])
     .select([writtenAt(options.now).as('written_at'), 'mail.request_address', 'mail.traceparent'])
-    .select(['invitation.key as invitation_key', LINK.as('link'), CHANGE.as('change')]);
+    .select(['invitation.key as invitation_key', 'invitation.roles as invitation_roles'])
+    .select([LINK.as('link'), CHANGE.as('change')]);
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 

@@ -1,4 +1,5 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
+import { personWith } from '../access/permissions.ts';
 import { GUESS_WINDOW_MINUTES, MAX_GUESSES } from '../auth/login-limits.ts';
 import { REQUEST_MAIL_MINUTES } from '../outbox/enqueue-mails.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
@@ -87,7 +88,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
     const labels = (mail.app_labels ?? []).map(oneLine).filter((label) => label !== '');
     return {
       opening: [
-        `You have been invited to ${mail.sender}.`,
+        `You have been invited to ${mail.sender}${asPersonWith(mail.invited_roles ?? [])}.`,
         ...body.split(/\n{2,}/).filter((paragraph) => paragraph !== ''),
       ],
       list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : undefined,
@@ -268,6 +269,9 @@ const NOT_YOU = [
   IF_YOU,
   'If this was not you, someone else has access to your account. Set a new password now, which logs the account out everywhere: choose “Forgot your password?” on the login page. Also inform your administrator.',
 ];
+
+const asPersonWith = (roles: readonly string[]): string =>
+  roles.length > 0 ? ` as ${personWith(roles)}` : '';
 
 const expiryOf = (at: string): string => `This invitation expires on ${momentOf(at)}.`;
 

@@ -18,6 +18,8 @@ export type MailVariables = {
   invitation_subject?: string | null;
   invitation_body?: string | null;
   app_labels?: string[];
+  /** Names of the roles that an invitation gives. */
+  invited_roles?: string[] | null;
   password_expires_at?: string | null;
   /** When the person must have a second factor. */
   factor_due_at?: string | null;
@@ -108,7 +110,8 @@ const variablesToday = ({ now, invitationMs }: MailOptions) => sql`(jsonb_build_
     'needs_passkey', exists (select from clients c where c.id = mail.client_id and c.factor_policy = 'passkey'),
     'access_request', ${requestToday}, 'webhook', ${webhookToday}, 'look', ${lookToday}, 'reminder', ${reminderToday(now)})
   || case when mail.kind = 'invitation' then jsonb_build_object('invitation_subject', client.invitation_subject,
-    'invitation_body', client.invitation_body, 'app_labels', ${appLabelsInvitedTo(sql`mail.invitation_id`)}) else '{}' end)`;
+    'invitation_body', client.invitation_body, 'invited_roles', invitation.roles,
+    'app_labels', ${appLabelsInvitedTo(sql`mail.invitation_id`)}) else '{}' end)`;
 
 /** SQL: whether a mail is shown as it was written. */
 export const isAsWritten = condition`(mail.sent_at is not null and mail.variables is not null)`;

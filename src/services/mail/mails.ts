@@ -159,7 +159,10 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
 const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {
   const { kind, client_id, link, change } = mail;
   if (kind === 'invitation' || kind === 'invitation-reminder')
-    return client_id !== null && showsInvitationLink(actor, client_id, route);
+    return (
+      client_id !== null &&
+      showsInvitationLink(actor, { clientId: client_id, roles: mail.invitation_roles ?? [] }, route)
+    );
   // A link to set a password or to change the address gives access to the account.
   return (link ?? change) !== null && can(actor, 'administer') && !route.hasServer;
 };

@@ -3,13 +3,13 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession, requireRoleAdmin } from '../access/actor.ts';
-import { lockAccessChange } from '../access/locks.ts';
-import { CLIENT_ADMIN, can, canAllOf, namedRoles, rolesThatMay } from '../access/permissions.ts';
+import { lockAccess, lockAccessChange } from '../access/locks.ts';
+import { CLIENT_ADMIN, can, mayGiveRoles, rolesThatMay } from '../access/permissions.ts';
 import { hasRoles, isPerson } from '../access/visibility.ts';
 import { endUndo } from '../accounts/access-ends.ts';
-import { lockAdmins, lockUser } from '../accounts/user-locks.ts';
+import { lockAdmins, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
-import { ofUser } from '../audit/audit.ts';
+import { type AuditEvent, ofUser, type Person } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -43,8 +43,7 @@ export const createClientRoles = ({ em, clock, audit }: UnitOfWork) => {
     if (given.length + ended.length === 0) return readUser(tx, actor, now, email);
 
     if (user.id === actor.id) throw new Problem('self-modification');
-    if (!canAllOf(actor, namedRoles([...given, ...ended], clientId)))
-      throw roleRequired(rolesThatMay('administer'));
+    if (!mayGiveRoles(actor, [...given, ...ended], clientId)) throw roleRequired(rolesThatMay('administer'));
     if (ended.includes(CLIENT_ADMIN)) await requireAnotherAdmin(tx, clientId, user.id);
     // Who made them may do less than the person now.
     if (given.includes(CLIENT_ADMIN)) await endViewsAs(tx, user.id, clientId);
@@ -102,6 +101,39 @@ export const createClientRoles = ({ em, clock, audit }: UnitOfWork) => {
         ]),
       ),
   };
+};
+
+type InvitedRoles = { clientId: number; roles: readonly string[]; roles_by: number | null };
+
+/**
+ * Gives a locked member the roles of an invitation, unless who invited with them may not give them any more. Call it after all other
+ * changes: it keeps the rights of that account as they are.
+ */
+export const giveInvitedRoles = async (
+  tx: Em,
+  user: Person,
+  { clientId, roles, roles_by: by }: InvitedRoles,
+): Promise<AuditEvent[]> => {
+  if (roles.length === 0 || by === null) return [];
+  await lockAccess(tx, by);
+  const giver = await usersWithRoles(tx)
+    .where('users.id', '=', by)
+    .where('users.is_active', '=', true)
+    .executeTakeFirst();
+  if (!giver || !mayGiveRoles(giver, roles, clientId)) return [];
+  const membership = await tx.findOneOrFail(
+    Membership,
+    { client: clientId, user: user.id },
+    { refresh: true },
+  );
+  const from = heldRoles(membership);
+  const to = [...new Set([...from, ...roles])];
+  if (to.length === from.length) return [];
+  if (!membership.isAdmin && to.includes(CLIENT_ADMIN)) await endViewsAs(tx, user.id, clientId);
+  await endUndo(tx, user.id);
+  setHeldRoles(membership, to);
+  await tx.flush();
+  return [rolesEvent({ actor: giver, target: ofUser(user) }, { client: clientId, from, to })];
 };
 
 /** Requires the lock of all admins of the client. @throws Problem `last-client-admin` */

@@ -80,6 +80,7 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'invitations.first_name': ['invitations_received', EMPTIED],
   'invitations.inviter_id': ['invitations_sent', ID],
   'invitations.last_name': ['invitations_received', EMPTIED],
+  'invitations.roles_by': [null, ID],
   'invitations.user_id': ['invitations_received', ID],
   'launch_codes.user_id': [null, DELETED],
   'loaded_packages.loaded_by': [null, PSEUDONYM],
