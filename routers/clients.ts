@@ -54,6 +54,22 @@ const ClientOutput = Output('Client', {
   ...viewAsFlags,
 });
 
+/** A client in numbers. */
+const ClientOverviewOutput = Output('ClientOverview', {
+  id: z.int(),
+  name: z.string(),
+  domain: z.string(),
+  is_open: z.boolean(),
+  /** Active members. */
+  people: z.int().meta({ examples: [12] }),
+  admins: z.int().meta({ examples: [1] }),
+  /** People with other roles than that of an admin. */
+  delegates: z.int().meta({ examples: [2] }),
+  apps: z.int().meta({ examples: [3] }),
+  /** The last day on which someone used one of its apps. */
+  last_used_day: z.string().nullable(),
+});
+
 /** Who may open the apps of a client. */
 const ClientGateOutput = Output('ClientGate', {
   /** The apps of a closed client do not open. */
@@ -136,6 +152,14 @@ export const clientsRouter = router({
     .output(z.array(ClientOutput))
     .query(({ ctx, input }) => ctx.services.clients.list(ctx.actor, toPageRequest(ctx, input))),
 
+  overview: route(viewerProcedure, 'GET', '/jb/client-overviews/', {
+    summary: 'List clients with their numbers of people and apps',
+    description: 'By name. All that you can see, or the one with the id `client`.',
+  })
+    .input(OptionalInput({ client: IdKey.optional() }))
+    .output(z.array(ClientOverviewOutput))
+    .query(({ ctx, input }) => ctx.services.clients.overview(ctx.actor, input.client)),
+
   get: route(viewerProcedure, 'GET', '/jb/clients/{id}/', { summary: 'Get a client', legacy: true })
     .input(ById)
     .output(ClientOutput)
@@ -200,7 +224,7 @@ export const clientsRouter = router({
 
   invite: route(peopleProcedure, 'POST', '/jb/clients/{id}/users/invitations/', {
     summary: 'Invite a user to a client',
-    problems: ['throttled'],
+    problems: ['throttled', 'reauthentication-required'],
     example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
     legacy: true,
   })

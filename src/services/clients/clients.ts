@@ -1,11 +1,11 @@
 import { type InferResult, sql } from 'kysely';
 import { Client, Site } from '../../../entities/client.ts';
-import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
+import { condition, type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireIn } from '../access/actor.ts';
 import { type Action, can } from '../access/permissions.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, isPerson } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty, ofClient } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../audit/edits.ts';
 import { enqueueExpiryNotices } from '../policies/password-expiry.ts';
@@ -40,6 +40,12 @@ type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | u
 export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
   list: (actor: Actor, page: CursorPageRequest): Promise<ClientRow[]> =>
     readPage(afterCursor(visibleClients(em, actor), 'clients.id', page.cursor), 'clients.id', page),
+
+  /** By name, with how many people and apps they have, and when someone last used one of these apps. */
+  overview: (actor: Actor, id: number | undefined) => {
+    const overviews = clientOverviews(em, actor);
+    return (id === undefined ? overviews : overviews.where('clients.id', '=', id)).execute();
+  },
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
@@ -111,6 +117,49 @@ const visibleClients = (em: Em, actor: Actor) =>
         'formatted_name', regexp_replace(sites.domain, ':[0-9]+$', ''))`.as('site'),
     )
     .where(clientVisibleTo(actor, sql`clients.id`))
+    .orderBy('clients.id');
+
+/** Reads the memberships once for all clients, and of each app only its last day with usage. */
+const clientOverviews = (em: Em, actor: Actor) =>
+  kysely(em)
+    .with('members', (db) =>
+      db
+        .selectFrom('memberships as m')
+        .innerJoin('users', 'users.id', 'm.user_id')
+        .select('m.client_id')
+        .select(sql<number>`count(*)`.as('people'))
+        .select(sql<number>`count(*) filter (where m.is_admin)`.as('admins'))
+        .select(sql<number>`count(*) filter (where m.roles <> '{}' and not m.is_admin)`.as('delegates'))
+        .where(clientVisibleTo(actor, sql`m.client_id`))
+        .where(condition`m.is_active_member and users.is_active and ${isPerson}`)
+        .groupBy('m.client_id'),
+    )
+    .with('used', (db) =>
+      db
+        .selectFrom('apps as a')
+        .select('a.client_id')
+        .select(sql<number>`count(*)`.as('apps'))
+        .select(
+          sql<string | null>`max((select max(day) from usage_app_days d where d.app_id = a.id))::text`.as(
+            'last_used_day',
+          ),
+        )
+        .where(clientVisibleTo(actor, sql`a.client_id`))
+        .groupBy('a.client_id'),
+    )
+    .selectFrom('clients')
+    .innerJoin('sites', 'sites.id', 'clients.site_id')
+    .leftJoin('members', 'members.client_id', 'clients.id')
+    .leftJoin('used', 'used.client_id', 'clients.id')
+    .select(['clients.id', 'clients.name', 'clients.is_open', 'sites.domain', 'used.last_used_day'])
+    .select([
+      sql<number>`coalesce(members.people, 0)`.as('people'),
+      sql<number>`coalesce(members.admins, 0)`.as('admins'),
+      sql<number>`coalesce(members.delegates, 0)`.as('delegates'),
+      sql<number>`coalesce(used.apps, 0)`.as('apps'),
+    ])
+    .where(clientVisibleTo(actor, sql`clients.id`))
+    .orderBy('clients.name')
     .orderBy('clients.id');
 
 export type ClientRow = InferResult<ReturnType<typeof visibleClients>>[number];

@@ -56,7 +56,7 @@ export const COLUMNS = {
     sso: 'list',
     domains: 'list',
     passwords: 'previewExpiry',
-    clients: 'list get users apps invitations previewInvitation gate factorPolicy',
+    clients: 'list overview get users apps invitations previewInvitation gate factorPolicy',
     reminders: 'get',
     users: 'list people count table screen activity viewableApps',
     roles: 'listInClient',

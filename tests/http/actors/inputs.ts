@@ -133,6 +133,7 @@ export const INPUTS: Record<string, InputOf> = {
   'sites.create': () => ({ domain: 'initech.test', name: 'Initech' }),
 
   'clients.list': NOTHING,
+  'clients.overview': NOTHING,
   'clients.get': ofClient,
   'clients.update': withMore(ofClient, { login_title: 'Good morning' }),
   'clients.site': ofClient,

@@ -443,6 +443,7 @@ const aboutTenants: Row[] = [
   { line: `GET /jb/users/${GRACE}/roles/`, as: ROOT },
   { line: `PATCH /jb/users/${GRACE}/roles/`, as: ROOT, body: { is_staff: true } },
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
+  { line: 'GET /jb/client-overviews/', as: ACME },
   { line: 'GET /jb/clients/1/roles/', as: ACME },
   { line: `PUT /jb/clients/1/roles/${ADA}/`, as: ACME, body: { roles: ['help-desk'] } },
   { line: 'GET /jb/audit/', as: ROOT },
