@@ -5,7 +5,7 @@ import { queryClient, sessionQuery, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
-import { clientSearch } from './clients/client-search.ts';
+import { clientSearch, clientsSearch } from './clients/client-search.ts';
 import { compareSearch } from './compare/compare-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { clientFilter } from './components/search-params.ts';
@@ -31,6 +31,21 @@ const isViewer = (): boolean => {
 /** For screens with a choice of clients; like `prefetchPerson`. */
 const prefetchClients = async (): Promise<void> => {
   if (isViewer()) await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
+};
+
+const prefetchClientList = async (): Promise<void> => {
+  if (isViewer())
+    await queryClient.prefetchQuery({ ...trpc.clients.overview.queryOptions({}), retry: false });
+};
+
+/** The data above the sections of a client, and of the first one. */
+const prefetchClient = async (id: number): Promise<void> => {
+  if (!isViewer()) return;
+  await Promise.all([
+    queryClient.prefetchQuery({ ...trpc.clients.get.queryOptions({ id }), retry: false }),
+    queryClient.prefetchQuery({ ...trpc.clients.gate.queryOptions({ id }), retry: false }),
+    queryClient.prefetchQuery({ ...trpc.clients.overview.queryOptions({ client: id }), retry: false }),
+  ]);
 };
 
 /** Requests the chart while the screen is loaded, so that both appear in one step. */
@@ -120,12 +135,15 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/clients',
+    validateSearch: clientsSearch,
+    loader: prefetchClientList,
     component: lazyScreen(() => import('./clients/clients-screen.tsx'), 'ClientsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/clients/$id',
     validateSearch: clientSearch,
+    loader: ({ params }) => prefetchClient(Number(params.id)),
     component: lazyScreen(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
   }),
   createRoute({

@@ -72,7 +72,7 @@ views('a superuser rotates the signing key, and closes a client', async ({ app, 
   );
 
   await goTo(page, '/console/clients/1');
-  await page.getByRole('tab', { name: 'Opening apps' }).click();
+  await page.getByRole('tab', { name: 'Apps', exact: true }).click();
   await page.getByLabel('Sites that may show its apps in frames').fill('https://portal.example.com');
   await page.getByRole('button', { name: 'Save', exact: true }).first().click();
   await page.getByText('Saved.').waitFor();

@@ -6,7 +6,7 @@ import { ACME, GRACE } from '../support/test-app.ts';
 
 const roles = browserSuite('roles of a client in the console');
 
-const ROLES = '/console/clients/1?tab=roles';
+const ROLES = '/console/clients/1?tab=people';
 
 roles('an admin gives a role after a preview, and its screens end with it', async ({ app, page }) => {
   const isListed = async (): Promise<boolean> => {
@@ -18,13 +18,13 @@ roles('an admin gives a role after a preview, and its screens end with it', asyn
   const save = page.getByRole('dialog').getByRole('button', { name: 'Save' });
 
   await openConsole(page, ROLES, ACME);
-  await page.getByRole('button', { name: 'Give roles' }).click();
-  await page.getByRole('dialog').getByLabel('Person').fill(GRACE);
+  await page.getByRole('button', { name: 'Give a role' }).click();
+  await page.getByRole('dialog').getByLabel('Email address').fill(GRACE);
   assert.ok(await page.getByRole('checkbox', { name: /^Client admin/ }).isDisabled());
   await auditor.check();
   await page.getByRole('region', { name: 'Preview' }).getByText('Read the audit trail.').waitFor();
   assert.equal((await app.as(GRACE).sessions.current())?.roles.client_roles, {});
-  await save.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('row', { name: 'Grace Hopper' }).getByText('Auditor').waitFor();
   assert.is(await isListed(), true);
 

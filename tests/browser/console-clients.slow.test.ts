@@ -12,17 +12,17 @@ const clients = browserSuite('clients in the console', REFUSED);
 const SIGN_IN = '/console/clients/1?tab=sign-in';
 
 clients('a client admin changes texts, with previews of login page and mail', async ({ app, page }) => {
-  await openConsole(page, '/console/clients/1', ACME);
+  await openConsole(page, '/console/clients/1?tab=brand', ACME);
   const save = page.getByRole('button', { name: 'Save', exact: true });
   const preview = page.getByRole('region', { name: 'Preview of the invitation mail' });
   await preview.getByText("You've been invited to Acme Analytics").waitFor();
   await waitForData(page);
   await assertLooksGood(page, 'console-client');
-  await page.getByLabel('Support address').fill('nobody');
+  await page.getByLabel('Sender of mails').fill('nobody');
   await save.click();
-  await page.getByText('Must be an email address or empty.').waitFor();
+  await page.getByText('Must be an email address, such as ops@acme.test').waitFor();
   await page.locator('[aria-invalid=true]').waitFor();
-  await page.getByLabel('Support address').fill('');
+  await page.getByLabel('Sender of mails').fill('');
   await page.getByLabel('Title of the login page').fill('Welcome aboard');
   const loginPage = page.getByRole('region', { name: 'Preview of the login page' });
   await loginPage.getByRole('heading', { name: 'Welcome aboard' }).waitFor();
@@ -54,14 +54,15 @@ clients('the expiry of passwords says who would be affected', async ({ app, page
   await page.getByRole('link', { name: ADA }).waitFor();
   await page.getByLabel('Passwords expire after').fill('');
   await page.getByRole('button', { name: 'Discard' }).click();
-  await page.getByRole('tab', { name: 'Roles' }).click();
-  await page.waitForURL('**/console/clients/1?tab=roles');
-  await page.reload();
+  await page.getByRole('tab', { name: 'People & roles' }).click();
+  await page.waitForURL('**/console/clients/1?tab=people');
+  await page.goto('/console/clients/1?tab=roles');
   await page.getByRole('row', { name: 'Alex Acme' }).getByText('Client admin').waitFor();
-  assert.is(await page.getByRole('tab', { name: 'Roles' }).getAttribute('aria-selected'), 'true');
+  const tab = page.getByRole('tab', { name: 'People & roles' });
+  assert.is(await tab.getAttribute('aria-selected'), 'true', 'links of earlier versions');
 });
 
-clients('a superuser creates a client and appoints an admin', async ({ app, page }) => {
+clients('a superuser creates a client and invites its first admin', async ({ app, page }) => {
   await openConsole(page, '/console/clients', ROOT);
   await page.getByRole('link', { name: 'Globex Data' }).waitFor();
   await assertLooksGood(page, 'console-clients');
@@ -71,15 +72,38 @@ clients('a superuser creates a client and appoints an admin', async ({ app, page
   await page.getByRole('button', { name: 'Create' }).click();
   await waitForHeading(page, 'Initech');
 
-  await goTo(page, '/console/clients/1');
-  await page.getByRole('tab', { name: 'Roles' }).click();
-  await page.getByRole('button', { name: 'Give roles' }).click();
-  await page.getByRole('dialog').getByLabel('Person').fill('grace@acme.test');
-  await page.getByRole('checkbox', { name: /^Client admin/ }).check();
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  const notice = page.getByRole('note').filter({ hasText: 'Initech has no admin yet.' });
+  await notice.getByRole('button', { name: 'Add an admin' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Email address').fill(ADA);
+  await dialog.getByRole('button', { name: 'Continue' }).click();
+  await dialog.getByText('Ada Lovelace is not in Initech yet. Invite as an admin?').waitFor();
+  await waitForData(page);
+  await assertLooksGood(page, 'console-first-admin');
+  await dialog.getByRole('button', { name: 'Invite as an admin' }).click();
+  await notice.getByText(`${ADA} is invited as an admin, and has not accepted yet.`).waitFor();
+  await assertLooksGood(page, 'console-client-people');
+  const [made] = await app.as(ROOT).invitations.search({ search: ADA });
+  assert.equal([made?.roles, made?.status], [['client-admin'], 'pending']);
+
+  await goTo(page, '/console/clients');
+  await page.getByRole('row', { name: 'Initech' }).getByRole('link', { name: 'No admin yet' }).waitFor();
+  await goTo(page, '/console/clients/1?tab=people');
+  await page.getByRole('button', { name: 'Add an admin' }).click();
+  await dialog.getByLabel('Email address').fill('grace@acme.test');
+  await dialog.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
   const { clientadmin_of } = await app.as(ROOT).users.get({ email: 'grace@acme.test' });
   assert.equal(clientadmin_of, [1]);
+});
+
+clients('who sees one client gets its settings instead of a list', async ({ page }) => {
+  await openConsole(page, '/console/', ACME);
+  await page.getByRole('link', { name: 'Client settings' }).click();
+  await page.waitForURL('**/console/clients/1');
+  await waitForHeading(page, 'Acme Analytics');
+  await page.goto('/console/clients');
+  await page.waitForURL('**/console/clients/1');
 });
 
 clients('a client admin requires a second factor or a passkey after a preview', async ({ app, page }) => {

@@ -103,9 +103,6 @@ const AttributesForm = ({ id, isReadOnly, declared }: Props & { declared: Declar
       onSubmit={form.onSubmit((values) => send.mutate({ isPreview: !isPreviewed, values }))}
     >
       <Stack maw={640}>
-        <Title order={2} size="h3">
-          Data permissions
-        </Title>
         <Radio.Group
           label="Wrong values"
           value={mode}

@@ -1,7 +1,7 @@
-import { Group, Menu, Stack } from '@mantine/core';
+import { Group, Menu, Text, Title } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import type { ReactNode } from 'react';
 import { trpc } from '../api.ts';
 import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -10,130 +10,187 @@ import { StatusText } from '../components/status-text.tsx';
 import { DirectoryTab } from '../directory/directory-tab.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { ServiceAccounts } from '../service-accounts/service-accounts-screen.tsx';
 import { SignInTab } from '../sso/sign-in-tab.tsx';
 import { WebhooksTab } from '../webhooks/webhooks-tab.tsx';
+import { ClientApps } from './client-apps.tsx';
 import { ClientAttributes } from './client-attributes.tsx';
-import { ClientClosing } from './client-closing.tsx';
-import { ClientGate } from './client-gate.tsx';
-import { ClientRemoval } from './client-removal.tsx';
-import { ClientRoles } from './client-roles.tsx';
+import { ClientEnd } from './client-end.tsx';
+import { ClientPeople, NoAdminNotice } from './client-people.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
-import { ClientTexts } from './client-texts.tsx';
+import { ClientBrand, ClientGeneral } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 import { Reminders } from './reminders.tsx';
-import { ViewAsSettings } from './view-as-settings.tsx';
 
 const route = getRouteApi('/clients/$id');
 
+/** A section of the settings: its name, what it is for, and who it is for if not for all who see the client. */
+type Section = Omit<ScreenTab<Tab>, 'panel'> & { lead: string; isFor?: boolean; content: ReactNode };
+
+/** The settings of a client, in sections. */
 export const ClientScreen = () => {
   const id = Number(route.useParams().id);
   const client = useSuspenseQuery(trpc.clients.get.queryOptions({ id })).data;
-  const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
   const navigate = route.useNavigate();
   const { roles } = useSession();
-  const { tab: asked = 'texts' } = route.useSearch();
-  // Its state is not read before it is opened.
-  const [hasOpenedDirectory, setHasOpenedDirectory] = useState(asked === 'directory');
-  if (asked === 'directory' && !hasOpenedDirectory) setHasOpenedDirectory(true);
-  const props = { client, isReadOnly: !mayDo(roles, 'configure', id) };
-  const tabs: ScreenTab<Tab>[] = [
-    { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
-    { value: 'passwords', label: 'Passwords', panel: <PasswordPolicy {...props} />, isKept: true },
+  const { tab: asked = 'general' } = route.useSearch();
+  const isReadOnly = !mayDo(roles, 'configure', id);
+  const props = { client, isReadOnly };
+  const sections: Section[] = [
+    {
+      value: 'general',
+      label: 'General',
+      lead: 'What the client is called, and where its people find it.',
+      content: <ClientGeneral {...props} />,
+      isKept: true,
+    },
+    {
+      value: 'people',
+      label: 'People & roles',
+      lead: 'A role lets a member see and change a part of the client. Members without one open their apps.',
+      content: <ClientPeople client={client} />,
+    },
+    {
+      value: 'directory',
+      label: 'Directory',
+      lead: 'Adds, updates and ends people as your directory says.',
+      isFor: !isReadOnly,
+      content: <DirectoryTab client={id} isShown={asked === 'directory'} />,
+      isKept: true,
+    },
+    {
+      value: 'data',
+      label: 'Data permissions',
+      lead: 'What apps learn about people, and what happens if it is wrong.',
+      content: <ClientAttributes id={id} isReadOnly={isReadOnly} />,
+      isKept: true,
+    },
     {
       value: 'sign-in',
       label: 'Sign-in',
+      lead: 'How people prove who they are.',
+      content: <SignInTab client={id} isReadOnly={isReadOnly} />,
       isKept: true,
-      panel: <SignInTab client={id} isReadOnly={props.isReadOnly} />,
+    },
+    {
+      value: 'passwords',
+      label: 'Passwords',
+      lead: 'What passwords need, and how long they last.',
+      content: <PasswordPolicy {...props} />,
+      isKept: true,
+    },
+    {
+      value: 'apps',
+      label: 'Apps',
+      lead: 'Where apps open, and who may look at them as someone else.',
+      content: <ClientApps {...props} />,
+      isKept: true,
+    },
+    {
+      value: 'brand',
+      label: 'Mail & brand',
+      lead: 'The texts that people read in mails and on pages.',
+      content: <ClientBrand {...props} />,
+      isKept: true,
+    },
+    {
+      value: 'webhooks',
+      label: 'Webhooks',
+      lead: 'Events of this client, sent to your programs as they happen.',
+      isFor: !isReadOnly,
+      content: <WebhooksTab client={id} />,
+    },
+    {
+      value: 'service-accounts',
+      label: 'Service accounts',
+      lead: 'Accounts of programs. They have roles, and act by tokens.',
+      isFor: !isReadOnly,
+      content: <ServiceAccounts client={id} />,
     },
     {
       value: 'reminders',
       label: 'Reminders',
-      isKept: true,
-      panel: <Reminders {...props} isShown={asked === 'reminders'} />,
-    },
-    { value: 'roles', label: 'Roles', panel: <ClientRoles client={client} /> },
-    {
-      value: 'data',
-      label: 'Data permissions',
-      panel: <ClientAttributes id={id} isReadOnly={props.isReadOnly} />,
+      lead: 'Mails about access that ends, open invitations and people who stay away.',
+      content: <Reminders {...props} isShown={asked === 'reminders'} />,
       isKept: true,
     },
     {
-      value: 'gate',
-      label: 'Opening apps',
-      isKept: true,
-      panel: (
-        <Stack>
-          <ClientGate id={id} isReadOnly={props.isReadOnly} />
-          <ViewAsSettings {...props} />
-        </Stack>
-      ),
+      value: 'close',
+      label: 'Close or remove',
+      lead: 'Keeps everyone out for a while, or for good.',
+      isFor: roles.is_superuser,
+      content: <ClientEnd id={id} name={client.name} />,
     },
   ];
-  if (!props.isReadOnly)
-    tabs.push(
-      {
-        value: 'directory',
-        label: 'Directory',
-        isKept: hasOpenedDirectory,
-        panel: <DirectoryTab client={id} isShown={asked === 'directory'} />,
-      },
-      { value: 'webhooks', label: 'Webhooks', panel: <WebhooksTab client={id} /> },
-    );
-  const close: ScreenTab<Tab> = {
-    value: 'close',
-    label: 'Close or remove',
-    panel: (
-      <>
-        <ClientClosing id={id} name={client.name} />
-        <ClientRemoval id={id} name={client.name} />
-      </>
-    ),
-  };
-  if (roles.is_superuser) tabs.push(close);
-  const tab = tabs.find(({ value }) => value === asked)?.value ?? 'texts';
+  const tabs = sections
+    .filter(({ isFor = true }) => isFor)
+    .map(({ lead, content, ...tab }) => ({
+      ...tab,
+      panel: (
+        <>
+          <Title order={2} size="h3">
+            {tab.label}
+          </Title>
+          <Text c="dimmed" mb="md">
+            {lead}
+          </Text>
+          {content}
+        </>
+      ),
+    }));
+  const tab = tabs.find(({ value }) => value === asked)?.value ?? 'general';
   return (
     <>
-      <ScreenHeader
-        title={client.name}
-        lead={
-          <Group component="span" gap="sm">
-            {client.site.domain}
-            {gate.data?.is_open === false && <StatusText label="Closed" color="gray" />}
-          </Group>
-        }
-        actions={
-          <>
-            <HeaderLink to="/people" search={{ client: id }}>
-              People
-            </HeaderLink>
-            <HeaderLink to="/apps" search={{ client: id }}>
-              Apps
-            </HeaderLink>
-          </>
-        }
-        menu={
-          <>
-            <Menu.Item renderRoot={(item) => <Link {...item} to="/usage" search={{ client: id }} />}>
-              Usage
-            </Menu.Item>
-            {mayDo(roles, 'read-audit', id) && (
-              <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ client: id }} />}>
-                History
-              </Menu.Item>
-            )}
-          </>
-        }
-      />
+      <ClientHeader id={id} name={client.name} domain={client.site.domain} />
+      <NoAdminNotice client={client} />
       <ScreenTabs
         key={id}
         label="About this client"
         value={tab}
         tabs={tabs}
+        isList
         onShow={(value) =>
           void navigate({ search: clientSearch({ tab: value }), replace: true, resetScroll: false })
         }
       />
     </>
+  );
+};
+
+const ClientHeader = ({ id, name, domain }: { id: number; name: string; domain: string }) => {
+  const { roles } = useSession();
+  const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
+  return (
+    <ScreenHeader
+      title={name}
+      lead={
+        <Group component="span" gap="sm">
+          {domain}
+          {gate.data?.is_open === false && <StatusText label="Closed" color="gray" />}
+        </Group>
+      }
+      actions={
+        <>
+          <HeaderLink to="/people" search={{ client: id }}>
+            People
+          </HeaderLink>
+          <HeaderLink to="/apps" search={{ client: id }}>
+            Apps
+          </HeaderLink>
+        </>
+      }
+      menu={
+        <>
+          <Menu.Item renderRoot={(item) => <Link {...item} to="/usage" search={{ client: id }} />}>
+            Usage
+          </Menu.Item>
+          {mayDo(roles, 'read-audit', id) && (
+            <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ client: id }} />}>
+              History
+            </Menu.Item>
+          )}
+        </>
+      }
+    />
   );
 };

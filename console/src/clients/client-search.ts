@@ -1,20 +1,36 @@
-import { oneOf } from '../components/search-params.ts';
+import { oneOf, textOf } from '../components/search-params.ts';
 
 const TABS = [
-  'texts',
-  'passwords',
-  'sign-in',
+  'general',
+  'people',
   'directory',
-  'reminders',
-  'roles',
   'data',
-  'gate',
+  'sign-in',
+  'passwords',
+  'apps',
+  'brand',
   'webhooks',
+  'service-accounts',
+  'reminders',
   'close',
 ] as const;
 export type Tab = (typeof TABS)[number];
 
-/** Reads the tab of a client from the address. */
+/** Names in links of earlier versions. */
+const FORMER: Record<string, Tab> = { texts: 'general', roles: 'people', gate: 'apps' };
+
+/** Reads the section of a client from the address. */
 export const clientSearch = ({ tab }: Record<string, unknown>): { tab?: Tab | undefined } => ({
-  tab: oneOf(tab, TABS),
+  tab: oneOf(tab, TABS) ?? FORMER[String(tab)],
+});
+
+const SORTS = ['name', 'people', 'apps', 'last_used_day', 'admins'] as const;
+export type Sort = (typeof SORTS)[number];
+export type Order = Sort | `-${Sort}`;
+const ORDERS: readonly Order[] = SORTS.flatMap((sort) => [sort, `-${sort}`] as const);
+
+/** Reads the search and the order of the list of clients from the address. */
+export const clientsSearch = ({ search, sort }: Record<string, unknown>) => ({
+  search: textOf(search),
+  sort: oneOf(sort, ORDERS),
 });

@@ -1,16 +1,50 @@
-import { SimpleGrid, Stack, Textarea, TextInput, Title } from '@mantine/core';
+import { SimpleGrid, Skeleton, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type Inputs, steward } from '../api.ts';
 import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText, type FieldLabels } from '../components/form-fields.ts';
-import { InvitationPreview, LoginPreview } from './text-previews.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { MailFrame } from '../mails/mail-frame.tsx';
 import { type Client, useClientForm } from './use-client-form.ts';
+
+const GENERAL = [
+  ['name', 'Name'],
+  ['support_email', 'Support address'],
+  ['home_location', 'Where people go after the login'],
+] as const;
+
+type Props = { client: Client; isReadOnly: boolean };
+
+/** The name of a client, and where its people find it. */
+export const ClientGeneral = ({ client, isReadOnly }: Props) => {
+  const { form, update, buttons, dialog } = useClientForm('general', client, GENERAL);
+  return (
+    <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="General">
+      <Stack gap="sm" maw={520}>
+        <TextInput
+          label="Site"
+          description="The host name of its pages. It does not change."
+          {...asText(true)}
+          value={client.site.domain}
+        />
+        {GENERAL.map(([field, label]) => (
+          <TextInput key={field} label={label} {...asText(isReadOnly)} {...form.getInputProps(field)} />
+        ))}
+      </Stack>
+      {!isReadOnly && <StickyFormButtons {...buttons} />}
+      {dialog}
+    </form>
+  );
+};
 
 const GROUPS = [
   {
-    title: 'Client',
+    title: 'Mail',
     fields: [
-      ['name', 'Name'],
-      ['support_email', 'Support address'],
-      ['home_location', 'Where people go after the login'],
+      ['default_from_email', 'Sender of mails'],
+      ['invitation_subject', 'Subject of invitations'],
+      ['invitation_body', 'Text of invitations'],
     ],
   },
   {
@@ -18,14 +52,6 @@ const GROUPS = [
     fields: [
       ['login_title', 'Title of the login page'],
       ['login_subtitle', 'Text of the login page'],
-    ],
-  },
-  {
-    title: 'Invitation mail',
-    fields: [
-      ['default_from_email', 'Sender of mails'],
-      ['invitation_subject', 'Subject of invitations'],
-      ['invitation_body', 'Text of invitations'],
     ],
   },
   {
@@ -52,22 +78,18 @@ const DEFAULTS: Partial<Record<Field, string>> = {
 
 const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500'];
 
-const mailTextsOf = (texts: Pick<Client, Field>) => {
-  const { name, default_from_email, invitation_subject, invitation_body, support_email } = texts;
-  return { name, default_from_email, invitation_subject, invitation_body, support_email };
-};
-
-type Props = { client: Client; isReadOnly: boolean };
-
-export const ClientTexts = ({ client, isReadOnly }: Props) => {
-  const { form, update, buttons, dialog } = useClientForm('texts', client, LABELS);
+/** The texts of the mails and pages that people of a client see, with previews. */
+export const ClientBrand = ({ client, isReadOnly }: Props) => {
+  const { form, update, buttons, dialog } = useClientForm('brand', client, LABELS);
+  const { name, support_email } = client;
+  const { default_from_email, invitation_subject, invitation_body } = form.values;
   return (
-    <SimpleGrid cols={{ base: 1, lg: 2 }}>
+    <SimpleGrid cols={{ base: 1, xl: 2 }}>
       <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
         <Stack gap="lg">
           {GROUPS.map(({ title, fields }) => (
             <Stack key={title} gap="sm">
-              <Title order={2} size="h3">
+              <Title order={3} size="h4">
                 {title}
               </Title>
               {fields.map(([field, label]) => {
@@ -86,9 +108,57 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
         {dialog}
       </form>
       <Stack>
-        <LoginPreview {...form.values} />
-        <InvitationPreview clientId={client.id} texts={mailTextsOf(form.values)} />
+        <InvitationPreview
+          clientId={client.id}
+          texts={{ name, support_email, default_from_email, invitation_subject, invitation_body }}
+        />
+        <LoginPreview name={name} support_email={support_email} {...form.values} />
       </Stack>
     </SimpleGrid>
+  );
+};
+
+const TYPING_MS = 200;
+
+type LoginTexts = { name: string; login_title: string; login_subtitle: string; support_email: string };
+
+/** The texts of the login page as visitors see them. */
+const LoginPreview = ({ name, login_title, login_subtitle, support_email }: LoginTexts) => (
+  <Stack component="section" className="card" gap="xs" aria-label="Preview of the login page">
+    <Text c="dimmed" size="sm">
+      Login page
+    </Text>
+    <Text fw={600}>{name}</Text>
+    <Title order={3}>{login_title || `Welcome to ${name}`}</Title>
+    <Text>{login_subtitle}</Text>
+    {support_email !== '' && <Text size="sm">Need help? Contact {support_email}.</Text>}
+  </Stack>
+);
+
+type MailTexts = Omit<Inputs['clients']['previewInvitation'], 'id'>;
+
+/** The invitation mail as the service would send it with these texts. */
+const InvitationPreview = ({ clientId, texts }: { clientId: number; texts: MailTexts }) => {
+  const [settled] = useDebouncedValue(JSON.stringify(texts), TYPING_MS);
+  const { data: mail, error } = useQuery({
+    queryKey: ['preview of the invitation mail', clientId, settled],
+    queryFn: () => steward.api.clients.previewInvitation.mutate({ ...JSON.parse(settled), id: clientId }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Stack component="section" className="card" gap="xs" aria-label="Preview of the invitation mail">
+      <Text c="dimmed" size="sm">
+        Invitation mail
+      </Text>
+      {/* Errors of fields are shown at the fields after saving. */}
+      {!mail && (error ? <ProblemAlert error={error} /> : <Skeleton height={240} />)}
+      {mail && (
+        <>
+          <Text size="sm" className="break-words">{`From: ${mail.from.name} <${mail.from.address}>`}</Text>
+          <Text fw={600}>{mail.subject}</Text>
+          <MailFrame title="Invitation mail" mail={mail} />
+        </>
+      )}
+    </Stack>
   );
 };

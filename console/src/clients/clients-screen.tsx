@@ -1,50 +1,44 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { useSuspenseQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { type Outputs, trpc } from '../api.ts';
+import { fieldErrors, isProblem } from '@steward/client';
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, Navigate, useNavigate } from '@tanstack/react-router';
+import { type Outputs, steward, trpc } from '../api.ts';
+import { dayText } from '../components/date-text.tsx';
+import { DebouncedInput } from '../components/debounced-input.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { joined } from '../components/form-fields.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { notify } from '../components/toasts.ts';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { soleClientOf } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { NewClient } from './new-client.tsx';
+import type { Order, Sort } from './client-search.ts';
 
-type Client = Outputs['clients']['list'][number];
+type Client = Outputs['clients']['overview'][number];
 
-const Muted = ({ children }: { children: ReactNode }) => (
-  <Text span fz="inherit" c="dimmed">
-    {children}
-  </Text>
-);
+const route = getRouteApi('/clients');
 
-const COLUMNS: Column<Client>[] = [
-  {
-    heading: 'Name',
-    width: '2fr',
-    cell: ({ id, name }) => (
-      <Link className="text-link" to="/clients/$id" params={{ id: String(id) }}>
-        {name}
-      </Link>
-    ),
-  },
-  { heading: 'Site', width: '2fr', onPhone: 'plain', cell: ({ site }) => site.domain },
-  {
-    heading: 'Sender of mails',
-    width: '2fr',
-    cell: ({ default_from_email: sender }) => sender || <Muted>Service default</Muted>,
-  },
-  {
-    heading: 'Passwords expire',
-    width: '1fr',
-    cell: ({ password_expiration_days: days }) => (days === 0 ? <Muted>Never</Muted> : `After ${days} days`),
-  },
-];
-
+/** All clients with their numbers. Who sees only one gets its settings. */
 export const ClientsScreen = () => {
-  const clients = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
+  const only = soleClientOf(useSession().roles);
+  if (only === undefined) return <ClientList />;
+  return <Navigate to="/clients/$id" params={{ id: String(only) }} replace />;
+};
+
+const ClientList = () => {
+  const clients = useSuspenseQuery(trpc.clients.overview.queryOptions({})).data;
   const { is_superuser } = useSession().roles;
+  const { search, sort = 'name' } = route.useSearch();
+  const navigate = route.useNavigate();
   const [isCreating, { open, close }] = useDisclosure();
+  const change = (changes: { search?: string | undefined; sort?: Order }): void =>
+    void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true });
+  const rows = ordered(clients.filter(matches(search)), sort);
   return (
     <>
       <ScreenHeader
@@ -57,16 +51,170 @@ export const ClientsScreen = () => {
           {is_superuser ? 'Create the first one.' : 'A superuser creates the first one.'}
         </EmptyState>
       ) : (
-        <VirtualTable
-          label="Clients"
-          columns={COLUMNS}
-          rows={clients}
-          keyOf={({ id }) => id}
-          hasMore={false}
-          onMore={() => {}}
-        />
+        <>
+          <Group mb="sm">
+            <DebouncedInput
+              label="Search by name or site"
+              value={search}
+              onChange={(text) => change({ search: text })}
+            />
+          </Group>
+          {rows.length === 0 ? (
+            <EmptyState title="No client matches">Change the search.</EmptyState>
+          ) : (
+            <VirtualTable
+              label="Clients"
+              columns={COLUMNS}
+              rows={rows}
+              sort={sort}
+              onSort={(order) => change({ sort: order })}
+              keyOf={({ id }) => id}
+              hasMore={false}
+              onMore={() => {}}
+            />
+          )}
+        </>
       )}
       <NewClient isOpen={isCreating} onClose={close} />
     </>
+  );
+};
+
+const matches =
+  (search = '') =>
+  ({ name, domain }: Client): boolean =>
+    search
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => `${name} ${domain}`.toLowerCase().includes(word));
+
+const COLLATOR = new Intl.Collator('en', { numeric: true });
+
+/** By name where the sorted values are equal. Clients without use come first, like the smallest number. */
+const ordered = (clients: readonly Client[], order: Order): Client[] => {
+  const sort = order.replace(/^-/, '') as Sort;
+  const sign = order.startsWith('-') ? -1 : 1;
+  return clients.toSorted(
+    (a, b) =>
+      sign * COLLATOR.compare(String(a[sort] ?? ''), String(b[sort] ?? '')) ||
+      COLLATOR.compare(a.name, b.name),
+  );
+};
+
+const COLUMNS: Column<Client, Sort>[] = [
+  {
+    heading: 'Name',
+    sort: 'name',
+    width: 'minmax(11rem, 2fr)',
+    cell: ({ id, name }) => (
+      <Link className="text-link" to="/clients/$id" params={{ id: String(id) }}>
+        {name}
+      </Link>
+    ),
+  },
+  { heading: 'Site', width: 'minmax(10rem, 2fr)', onPhone: 'plain', cell: ({ domain }) => domain },
+  {
+    heading: 'People',
+    sort: 'people',
+    width: '6rem',
+    onPhone: 'half',
+    cell: ({ people }) => people.toLocaleString(),
+  },
+  {
+    heading: 'Apps',
+    sort: 'apps',
+    width: '5rem',
+    onPhone: 'half',
+    cell: ({ apps }) => apps.toLocaleString(),
+  },
+  {
+    heading: 'Roles',
+    sort: 'admins',
+    width: '11rem',
+    cell: (client) => (client.admins === 0 ? <NoAdmin id={client.id} /> : rolesText(client)),
+  },
+  {
+    heading: 'Last use',
+    sort: 'last_used_day',
+    width: '8rem',
+    onPhone: 'half',
+    cell: ({ last_used_day: day }) =>
+      day === null ? (
+        <Text span fz="inherit" c="dimmed">
+          Never
+        </Text>
+      ) : (
+        dayText(day)
+      ),
+  },
+  {
+    heading: 'State',
+    width: '6rem',
+    onPhone: 'corner',
+    cell: ({ is_open: isOpen }) => (
+      <StatusText label={isOpen ? 'Open' : 'Closed'} color={isOpen ? 'green' : 'gray'} />
+    ),
+  },
+];
+
+const NoAdmin = ({ id }: { id: number }) => (
+  <Link className="text-link" to="/clients/$id" params={{ id: String(id) }} search={{ tab: 'people' }}>
+    No admin yet
+  </Link>
+);
+
+/** `2 admins, 3 others`. */
+const rolesText = ({ admins, delegates }: Client): string =>
+  [
+    admins === 1 ? '1 admin' : `${admins} admins`,
+    ...(delegates > 0 ? [delegates === 1 ? '1 other' : `${delegates} others`] : []),
+  ].join(', ');
+
+type Values = { name: string; domain: string };
+
+/** Creates the site unless it exists, then its client. */
+const createClient = async ({ name, domain }: Values) => {
+  const sites = await steward.api.sites.list.query({});
+  const known = sites.find((site) => site.domain === domain.trim().toLowerCase());
+  const site = known ?? (await steward.api.sites.create.mutate({ domain: domain.trim(), name }));
+  return steward.api.clients.create.mutate({ name, site: site.id });
+};
+
+type Props = { isOpen: boolean; onClose: () => void };
+
+const NewClient = ({ isOpen, onClose }: Props) => {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const form = useForm<Values>({ initialValues: { name: '', domain: '' } });
+  const create = useMutation({
+    mutationFn: createClient,
+    onSuccess: async ({ id, name }) => {
+      await queryClient.invalidateQueries(trpc.clients.pathFilter());
+      notify(`Created ${name}.`);
+      onClose();
+      await navigate({ to: '/clients/$id', params: { id: String(id) }, search: { tab: 'people' } });
+    },
+    onError: (error) => {
+      const { site, ...messages } = joined(fieldErrors(error));
+      form.setErrors(site === undefined ? messages : { ...messages, domain: site });
+    },
+  });
+  const isFieldError = isProblem(create.error) && Object.keys(fieldErrors(create.error)).length > 0;
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title="New client">
+      <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+        <Stack>
+          {!isFieldError && <ProblemAlert error={create.error} />}
+          <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
+          <TextInput
+            label="Domain"
+            description="The host name that its people open, such as apps.example.com."
+            required
+            {...form.getInputProps('domain')}
+          />
+          <DialogButtons action="Create" isPending={create.isPending} onClose={onClose} />
+        </Stack>
+      </form>
+    </Dialog>
   );
 };

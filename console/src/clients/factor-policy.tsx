@@ -1,4 +1,4 @@
-import { Checkbox, NumberInput, Radio, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Checkbox, List, NumberInput, Radio, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { fieldErrors } from '@steward/client';
@@ -6,11 +6,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { shortDateOf } from '../components/date-text.tsx';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText, joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
-import { FactorPolicyPreview } from './factor-policy-preview.tsx';
 
 type Policy = Outputs['clients']['factorPolicy'];
 type Props = { id: number; isReadOnly: boolean };
@@ -115,18 +114,17 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
             Required since {shortDateOf(policy.factor_policy_since)}.
           </Text>
         )}
-        {isReadOnly ? (
-          <Text c="dimmed">Client admins and superusers change this.</Text>
-        ) : (
-          <FormButtons
-            isDirty={form.isDirty()}
-            isSaving={update.isPending}
-            isSaved={update.isSuccess}
-            problem={wrong === undefined ? update.error : null}
-            onDiscard={form.reset}
-          />
-        )}
+        {isReadOnly && <Text c="dimmed">Client admins and superusers change this.</Text>}
       </Stack>
+      {!isReadOnly && (
+        <StickyFormButtons
+          isDirty={form.isDirty()}
+          isSaving={update.isPending}
+          isSaved={update.isSuccess}
+          problem={wrong === undefined ? update.error : null}
+          onDiscard={form.reset}
+        />
+      )}
       <ConfirmModal
         isOpen={isAsking}
         title={choice === 'passkey' ? 'Require a passkey?' : 'Require a second factor?'}
@@ -139,3 +137,68 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
     </form>
   );
 };
+
+const SHOWN = 5;
+
+type PreviewProps = { clientId: number; policy: 'required' | 'passkey'; days: number; sendsMails: boolean };
+
+/** The people whom a required second factor concerns, in words. */
+const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: PreviewProps) => {
+  const preview = useQuery(
+    trpc.clients.previewFactorPolicy.queryOptions({
+      id: clientId,
+      policy,
+      grace_days: days,
+      limit: SHOWN,
+    }),
+  );
+  if (preview.isPending) return <Skeleton height={120} />;
+  if (!preview.data) return <ProblemAlert error={preview.error} />;
+  const { members, with_factor, without_factor, shared, views, required_from, users } = preview.data;
+  const others = without_factor - users.length;
+  return (
+    <Stack gap="sm">
+      <Text>
+        {with_factor.toLocaleString()} of {countOf(members, 'member', 'members')} already have{' '}
+        {policy === 'passkey' ? 'a passkey' : 'a second factor'}.
+      </Text>
+      <List spacing="xs">
+        {without_factor > 0 && (
+          <List.Item>
+            {countOf(without_factor, 'person has', 'people have')} none
+            {shared > 0 && ', as far as you can see,'}
+            {required_from && ` and need one from ${shortDateOf(required_from)} on`}:{' '}
+            {users.map(({ email }) => email).join(', ')}
+            {others > 0 && ` and ${others.toLocaleString()} more`}.
+          </List.Item>
+        )}
+        <List.Item>No one is locked out: people who have none by then set it up on the login page.</List.Item>
+        {policy === 'passkey' && (
+          <List.Item>
+            That needs a browser with JavaScript, and a device, security key or password manager that keeps
+            passkeys.
+          </List.Item>
+        )}
+        {shared > 0 && (
+          <List.Item>
+            {countOf(shared, 'of them belongs', 'of them belong')} to other clients, too, and will be asked at
+            every login.
+          </List.Item>
+        )}
+        {views > 0 && (
+          <List.Item>
+            {countOf(views, 'share link opens', 'share links open')} an app as a person, who has to log in
+            first then.
+          </List.Item>
+        )}
+        <List.Item>
+          {sendsMails ? 'Those without one get a mail now, and a reminder.' : 'No mails are sent.'} No one is
+          logged out. API tokens keep working.
+        </List.Item>
+      </List>
+    </Stack>
+  );
+};
+
+const countOf = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : many}`;

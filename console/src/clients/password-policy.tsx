@@ -1,8 +1,14 @@
-import { Checkbox, NumberInput, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Button, Checkbox, NumberInput, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
 import { FlagText } from '../components/flag-field.tsx';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText } from '../components/form-fields.ts';
-import { ExpiryPreview } from './expiry-preview.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useSession } from '../layout/use-session.ts';
 import { type Client, useClientForm } from './use-client-form.ts';
 
 const RULES = [
@@ -62,9 +68,59 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
           {...form.getInputProps('password_expiration_days')}
         />
         <ExpiryPreview clientId={client.id} days={form.values.password_expiration_days} />
-        {!isReadOnly && <FormButtons {...buttons} />}
       </Stack>
+      {!isReadOnly && <StickyFormButtons {...buttons} />}
       {dialog}
     </form>
   );
 };
+
+const SHOWN = 5;
+/** Limit of the service's list. */
+const MAX_SHOWN = 1_000;
+const TYPING_MS = 200;
+
+type ExpiryProps = { clientId: number; days: number };
+
+/** The people whose passwords would have expired with this setting. */
+const ExpiryPreview = ({ clientId, days }: ExpiryProps) => {
+  const { roles } = useSession();
+  const effect = roles.is_superuser
+    ? 'would have to renew their password now'
+    : 'would get a mail and have to renew their password within seven days';
+  const [isWhole, setWhole] = useState(false);
+  const [settled] = useDebouncedValue(days, TYPING_MS);
+  const preview = useQuery(
+    trpc.passwords.previewExpiry.queryOptions(
+      { id: clientId, days: settled, limit: isWhole ? MAX_SHOWN : SHOWN },
+      { enabled: Number.isInteger(settled), placeholderData: keepPreviousData },
+    ),
+  );
+  if (preview.isLoading) return <Skeleton height={20} />;
+  if (!preview.data) return <ProblemAlert error={preview.error} />;
+  const { total, users } = preview.data;
+  return (
+    <Text size="sm" aria-live="polite" className="day-table">
+      {total === 0 ? `No one ${effect}.` : `${countOf(total)} ${effect}: `}
+      {users.map(({ email }, index) => (
+        <span key={email}>
+          {index > 0 && ', '}
+          <Anchor component={Link} to={`/people/${email}`} size="sm">
+            {email}
+          </Anchor>
+        </span>
+      ))}
+      {total > users.length &&
+        (isWhole ? (
+          ' and others.'
+        ) : (
+          <Button variant="subtle" size="compact-sm" onClick={() => setWhole(true)}>
+            Show all {total.toLocaleString()}
+          </Button>
+        ))}
+    </Text>
+  );
+};
+
+const countOf = (people: number): string =>
+  people === 1 ? 'One person' : `${people.toLocaleString()} people`;

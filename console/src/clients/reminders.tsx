@@ -1,9 +1,9 @@
-import { Checkbox, NumberInput, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Checkbox, NumberInput, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { trpc } from '../api.ts';
 import { FlagField } from '../components/flag-field.tsx';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { MailNotice } from '../mails/mail-notice.tsx';
@@ -62,9 +62,6 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
       onSubmit={form.onSubmit((changes) => update.mutate(changes))}
     >
       <Stack maw={640} gap="lg">
-        <Title order={2} size="h3">
-          Reminders
-        </Title>
         <MailNotice />
         <Part isOn={values.access_days !== 0}>
           <FlagField
@@ -117,12 +114,10 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
         {isReadOnly ? (
           <Text c="dimmed">Client admins and superusers change this.</Text>
         ) : (
-          <>
-            <RemindersPreview {...preview} />
-            <FormButtons {...buttons} />
-          </>
+          <RemindersPreview {...preview} />
         )}
       </Stack>
+      {!isReadOnly && <StickyFormButtons {...buttons} />}
       {dialog}
     </form>
   );

@@ -1,13 +1,13 @@
 import { Tabs } from '@mantine/core';
-import { useViewportSize } from '@mantine/hooks';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { useMediaQuery, useViewportSize } from '@mantine/hooks';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import classes from './screen-tabs.module.css';
 
 export type ScreenTab<T extends string> = {
   value: T;
   label: string;
   panel: ReactNode;
-  /** Whether typed text is kept while another tab is shown. */
+  /** Whether typed text is kept while another tab is shown. A tab is not rendered before it is shown. */
   isKept?: boolean;
 };
 
@@ -17,13 +17,28 @@ type Props<T extends string> = {
   value: T;
   tabs: readonly ScreenTab<T>[];
   onShow: (value: T) => void;
+  /** Whether the tabs are a list at the left, where the window is wide enough. */
+  isList?: boolean;
   /** Above the panel. */
   children?: ReactNode;
 };
 
+/** Where a list of tabs and a panel fit next to each other. */
+const WIDE = '(width >= 62em)';
+
 /** The parts of a screen. The address contains the current one. */
-export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, children }: Props<T>) => {
+export const ScreenTabs = <T extends string>({
+  label,
+  value,
+  tabs,
+  onShow,
+  isList = false,
+  children,
+}: Props<T>) => {
   const list = useScrolledTo(value);
+  const isWide = useMediaQuery(WIDE, false, { getInitialValueInEffect: false }) && isList;
+  const [shown, setShown] = useState<readonly T[]>([value]);
+  if (!shown.includes(value)) setShown([...shown, value]);
   return (
     <Tabs
       value={value}
@@ -33,8 +48,10 @@ export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, child
       }}
       keepMounted={false}
       keepMountedMode="display-none"
+      orientation={isWide ? 'vertical' : 'horizontal'}
+      {...(isWide && { className: classes.wide })}
     >
-      <Tabs.List ref={list} mb="md" className={classes.list} aria-label={label}>
+      <Tabs.List ref={list} {...(!isWide && { mb: 'md', className: classes.list })} aria-label={label}>
         {tabs.map((tab) => (
           <Tabs.Tab key={tab.value} value={tab.value}>
             {tab.label}
@@ -43,7 +60,11 @@ export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, child
       </Tabs.List>
       {children}
       {tabs.map((tab) => (
-        <Tabs.Panel key={tab.value} value={tab.value} keepMounted={tab.isKept === true}>
+        <Tabs.Panel
+          key={tab.value}
+          value={tab.value}
+          keepMounted={tab.isKept === true && shown.includes(tab.value)}
+        >
           {tab.panel}
         </Tabs.Panel>
       ))}

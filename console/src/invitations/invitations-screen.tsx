@@ -6,6 +6,7 @@ import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName, useClients } from '../components/client-select.tsx';
 import { DateText, exactTimeOf, shortDateOf } from '../components/date-text.tsx';
+import { capitalized } from '../components/detail-words.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
@@ -14,7 +15,7 @@ import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
-import { mayDo } from '../layout/roles.ts';
+import { CLIENT_ROLES, mayDo, roleLabel } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailLink } from '../mails/mail-link.tsx';
 import { MailNotice } from '../mails/mail-notice.tsx';
@@ -114,6 +115,7 @@ export const InvitationsScreen = () => {
             : undefined,
           nameOfClient: hasSeveralClients ? nameOfClient : undefined,
           menuOf: isAdmin || mayDo(roles, 'manage-credentials') ? menuOf : undefined,
+          hasRoles: invitations.data?.pages.flat().some(({ roles: given }) => given.length > 0) ?? false,
           hasReasons: invitations.data?.pages.flat().some(({ mail }) => reasonOf(mail) !== '') ?? false,
         })}
         pages={invitations}
@@ -139,11 +141,22 @@ type ColumnOptions = {
   nameOfClient: ((id: number) => string) | undefined;
   menuOf: ((invitation: Invitation) => ReactNode) | undefined;
   hasReasons: boolean;
+  /** Whether one of the invitations gives roles. */
+  hasRoles: boolean;
 };
 
-const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions): Column<Invitation>[] => [
+const columnsOf = ({
+  select,
+  nameOfClient,
+  menuOf,
+  hasReasons,
+  hasRoles,
+}: ColumnOptions): Column<Invitation>[] => [
   ...(select ? [select] : []),
   { heading: 'Email address', width: 'minmax(11rem, 2fr)', cell: ({ email }) => email },
+  ...(hasRoles
+    ? [{ heading: 'Role', width: '8rem', cell: ({ roles }: Invitation) => rolesText(roles) }]
+    : []),
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]
     : []),
@@ -175,6 +188,13 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
       ]
     : []),
 ];
+
+const rolesText = (names: readonly string[]): string =>
+  capitalized(
+    CLIENT_ROLES.filter(({ name }) => names.includes(name))
+      .map(roleLabel)
+      .join(', ') || 'member',
+  );
 
 const hasWaiting = (invitations: readonly Invitation[]): boolean =>
   invitations.some((invitation) => isOpen(invitation) && isWaiting(invitation.mail?.status));

@@ -9,6 +9,7 @@ import { dateOf } from '../components/date-text.tsx';
 import { endOf } from '../components/end-choice.tsx';
 import { shortList } from '../components/short-list.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
+import { personWith } from '../layout/roles.ts';
 import { AddNotice } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
 import type { AppOption } from './app-choice.tsx';
@@ -90,6 +91,7 @@ export const InviteForm = ({ client, kept, onSent }: Props) => {
       />
       <ListStatus rows={rows} hasUnchecked={list.hasUnchecked} error={list.error} />
       {outcome && <AddNotice outcome={outcome} onKeep={list.keepRemoved} onClose={list.closeOutcome} />}
+      {list.prompt}
       {rows.length > 0 && <InviteGrid rows={rows} apps={apps} onChange={change} />}
     </>
   );
@@ -173,6 +175,7 @@ const Folded = ({ client, apps, rows, access, onChange, onFile }: FoldedProps) =
       ? [access.groups.length === 1 ? '1 group' : `${access.groups.length} groups`]
       : []),
     ...(end ? [`until ${dateOf(end)}`] : []),
+    ...(access.role === '' ? [] : [`as ${personWith([access.role])}`]),
   ];
   return (
     <Group className="card" py="xs" mb="md" justify="space-between" gap="xs">

@@ -1,9 +1,13 @@
-import { MultiSelect, SimpleGrid, Text } from '@mantine/core';
+import { MultiSelect, Select, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { capitalized } from '../components/detail-words.ts';
 import { EndChoice } from '../components/end-choice.tsx';
 import { AttributeFields } from '../data-permissions/attribute-fields.tsx';
 import { useDeclared } from '../data-permissions/declared.ts';
+import { CLIENT_ROLES, refusalOf, roleLabel } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { roleSentence } from '../roles/role-words.ts';
 import type { SharedAccess } from './use-invite-list.ts';
 
 const MAX_GROUPS = 200;
@@ -18,6 +22,9 @@ type Props = {
 export const SharedAccessForm = ({ client, access, onChange }: Props) => {
   const groups = useQuery(trpc.groups.list.queryOptions({ id: client, limit: MAX_GROUPS }));
   const { attributes } = useDeclared(client);
+  const own = useSession().roles;
+  const roles = CLIENT_ROLES.filter((role) => refusalOf(own, role, client) === null);
+  const role = roles.find(({ name }) => name === access.role);
   return (
     <SimpleGrid
       component="section"
@@ -42,6 +49,19 @@ export const SharedAccessForm = ({ client, access, onChange }: Props) => {
           Apps of groups do not end.
         </Text>
       </div>
+      {roles.length > 0 && (
+        <Select
+          label="Role for everyone in the list"
+          description={role ? roleSentence(role) : 'Members open their apps.'}
+          allowDeselect={false}
+          data={[
+            { value: '', label: 'Member' },
+            ...roles.map((one) => ({ value: one.name, label: capitalized(roleLabel(one)) })),
+          ]}
+          value={access.role}
+          onChange={(name) => onChange({ role: roles.find((one) => one.name === name)?.name ?? '' })}
+        />
+      )}
       {attributes.length > 0 && (
         <AttributeFields
           attributes={attributes}

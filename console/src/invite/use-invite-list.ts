@@ -5,6 +5,8 @@ import { type Inputs, steward, trpc } from '../api.ts';
 import { type End, endOf, NO_END } from '../components/end-choice.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { objectFault, parseObject } from '../components/json-object.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import type { CLIENT_ROLES } from '../layout/roles.ts';
 import type { Outcome } from './add-notice.tsx';
 import {
   addRows,
@@ -20,19 +22,23 @@ import {
 export const MAX_ROWS = 1_000;
 const PAUSE_MS = 600;
 
+type RoleName = (typeof CLIENT_ROLES)[number]['name'];
+
 /** The access that all invited people get, in addition to their apps. */
 export type SharedAccess = {
   groups: string[];
   end: End;
   /** Data permissions: the text of a JSON object. */
   extra: string;
+  /** The name of the role that they get; empty for none. */
+  role: RoleName | '';
 };
 
 /** Whether the access can be sent. */
 export const isComplete = ({ end, extra }: SharedAccess): boolean =>
   endOf(end) !== undefined && objectFault(extra) === null;
 
-const NO_ACCESS: SharedAccess = { groups: [], end: NO_END, extra: '' };
+const NO_ACCESS: SharedAccess = { groups: [], end: NO_END, extra: '', role: '' };
 
 /** @param at when the list was sent, in ISO 8601 */
 export type OnSent = (at: string, kept: InviteRow[]) => Promise<void>;
@@ -49,6 +55,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
     setRows((current) => recheckTwice(next(current)));
   // A repeat of the same list after a lost response invites nobody twice.
   const keys = useIdempotencyKeys();
+  const { onError, prompt } = usePasswordConfirmation();
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const send = useMutation({
     mutationFn: (input: Inputs['invitations']['create']) =>
@@ -70,7 +77,10 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
       { items: sent.map((row) => itemOf(row, client, access)) },
       {
         onSuccess: () => change((current) => current.filter(({ key }) => !isSent.has(key))),
-        onError: (error) => setRows((current) => withErrorsFirst(markChecked(current, sent, error))),
+        onError: (error) => {
+          onError(error, submit);
+          setRows((current) => withErrorsFirst(markChecked(current, sent, withoutConfirmation(error))));
+        },
       },
     );
   };
@@ -120,7 +130,8 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
     isSending: send.isPending,
     isChecking: check.isPending,
     hasUnchecked,
-    error: send.error ?? check.error,
+    error: withoutConfirmation(send.error) ?? check.error,
+    prompt,
   };
 };
 
@@ -135,7 +146,7 @@ export const hasFieldErrors = (error: unknown): boolean => Object.keys(fieldErro
 const itemOf = (
   { email, firstName, lastName, apps, isDemo }: InviteRow,
   client: number,
-  { groups, end, extra }: SharedAccess,
+  { groups, end, extra, role }: SharedAccess,
 ) => ({
   email: email.trim(),
   first_name: firstName.trim() || undefined,
@@ -143,6 +154,7 @@ const itemOf = (
   client,
   initial_apps: apps,
   groups: groups.map(Number),
+  roles: role === '' ? [] : [role],
   apps_expire_at: endOf(end) ?? null,
   extra: extra.trim() === '' ? undefined : parseObject(extra),
   is_demo_user: isDemo,

@@ -23,7 +23,7 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { trpc } from '../api.ts';
 import { useClientChoice } from './client-choice.ts';
-import { canView } from './roles.ts';
+import { canView, soleClientOf } from './roles.ts';
 import { screensFor } from './screens.ts';
 import { useSession } from './use-session.ts';
 
@@ -55,6 +55,7 @@ export const Navigation = ({ onNavigate }: Props) => {
   const { roles } = useSession();
   const { remembered, isKnown } = useClientChoice();
   const failedMails = useFailedMails(remembered, isKnown);
+  const only = soleClientOf(roles);
   const sections = Map.groupBy(screensFor(roles), ({ section }) => section);
   return [...sections].map(([section, screens]) => (
     <Box key={section} mb="sm">
@@ -74,6 +75,7 @@ export const Navigation = ({ onNavigate }: Props) => {
             <NavigationLink
               to={to}
               label={label}
+              settingsOf={to === '/clients' ? only : undefined}
               client={'clients' in screen ? remembered : undefined}
               count={to === '/mails' ? failedMails : 0}
               onClick={onNavigate}
@@ -87,25 +89,37 @@ export const Navigation = ({ onNavigate }: Props) => {
 
 type LinkProps = Pick<Entry, 'to' | 'label'> & {
   client: number | undefined;
+  /** Who sees one client gets its settings instead of a list. */
+  settingsOf: number | undefined;
   count: number;
   onClick: () => void;
 };
 
 /** Memoized: it has many parts, and is the same on every screen. */
-const NavigationLink = memo(({ to, label, client, count, onClick }: LinkProps) => {
+const NavigationLink = memo(({ to, label, client, settingsOf, count, onClick }: LinkProps) => {
   const Glyph = ICONS[to];
   return (
     <NavLink
       className="nav-link"
-      renderRoot={(props) => (
-        <Link
-          {...props}
-          to={to}
-          search={client === undefined ? {} : { client }}
-          activeOptions={{ exact: to === '/', includeSearch: false }}
-          onClick={onClick}
-        />
-      )}
+      renderRoot={(props) =>
+        settingsOf === undefined ? (
+          <Link
+            {...props}
+            to={to}
+            search={client === undefined ? {} : { client }}
+            activeOptions={{ exact: to === '/', includeSearch: false }}
+            onClick={onClick}
+          />
+        ) : (
+          <Link
+            {...props}
+            to="/clients/$id"
+            params={{ id: String(settingsOf) }}
+            activeOptions={{ includeSearch: false }}
+            onClick={onClick}
+          />
+        )
+      }
       label={label}
       leftSection={<Glyph size={18} stroke={1.6} aria-hidden />}
       rightSection={

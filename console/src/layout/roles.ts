@@ -10,12 +10,21 @@ import {
   labelOf,
   MEMBER,
   namedRoles,
+  personWith,
   type RoleFields,
   roleFieldsOf,
   rolesOf,
 } from '../../../src/services/access/permissions.ts';
 
-export { type Action, CLIENT_ADMIN, CLIENT_ROLES, DELEGATED_ROLES, GLOBAL_ROLES, labelOf as roleLabel };
+export {
+  type Action,
+  CLIENT_ADMIN,
+  CLIENT_ROLES,
+  DELEGATED_ROLES,
+  GLOBAL_ROLES,
+  labelOf as roleLabel,
+  personWith,
+};
 
 /** The roles of a user, as in the session. */
 export type Roles = RoleFields;
@@ -53,6 +62,20 @@ export type Role = (typeof ROLES)[number];
 /** Whether the user may do all that the role allows in a client, or for null, in the installation. */
 export const mayDoAllOf = (roles: Roles, { name }: Role, client: number | null): boolean =>
   canAllOf(rolesOf(roles), namedRoles([name], client));
+
+/** Why the user cannot give or end a role in a client; null if they can. */
+export const refusalOf = (own: Roles, role: Role, client: number): string | null => {
+  if (role.name === CLIENT_ADMIN && !isSuperuser(own)) return 'Only superusers give and end it.';
+  return mayDoAllOf(own, role, client) && mayDo(own, 'configure', client)
+    ? null
+    : 'It allows more than your own roles.';
+};
+
+/** The only client that the user sees; undefined if there are several, or none. */
+export const soleClientOf = (roles: Roles): number | undefined => {
+  const clients = clientsWhere(rolesOf(roles), 'view');
+  return clients !== 'all' && clients.length === 1 ? clients[0] : undefined;
+};
 
 /** The kinds of users, from the fewest rights to all. */
 export const KINDS = new Map<string, Roles>([

@@ -6,6 +6,7 @@ import {
   isSuperuser,
   KINDS,
   type Roles,
+  soleClientOf,
   whoMay,
 } from './roles.ts';
 
@@ -83,8 +84,13 @@ type Path = (typeof SCREENS)[number]['to'];
 /** The screen at a path of the router. A path that is missing here is a type error. */
 export const screenAt = (path: Path): Screen | undefined => SCREENS.find(({ to }) => to === path);
 
-/** The screens of the navigation that are for this user. */
-export const screensFor = (roles: Roles) => NAVIGATION.filter(({ isFor }) => isFor(roles));
+/** The screens of the navigation that are for this user. Who sees one client gets its settings instead of a list of clients. */
+export const screensFor = (roles: Roles) =>
+  NAVIGATION.filter(({ isFor }) => isFor(roles)).map((screen) =>
+    screen.to === '/clients' && soleClientOf(roles) !== undefined
+      ? { ...screen, label: 'Client settings' }
+      : screen,
+  );
 
 /** The kinds of users that a screen is for: `['client admins', 'superusers']`. */
 export const kindsOf = ({ isFor }: Screen): string[] =>

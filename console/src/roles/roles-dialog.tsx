@@ -7,7 +7,6 @@ import { steward, trpc } from '../api.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { isSame, joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
-import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import {
@@ -15,10 +14,8 @@ import {
   CLIENT_ROLES,
   DELEGATED_ROLES,
   isSuperuser,
-  mayDoAllOf,
   membershipRoles,
-  type Role,
-  type Roles,
+  refusalOf,
 } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { RoleChoice, RolePreview } from './role-choice.tsx';
@@ -28,67 +25,68 @@ export type Holder = { email: string; is_admin: boolean; roles: readonly string[
 
 type FormProps = {
   client: { id: number; name: string };
-  /** Null: the user chooses a person, who has no role yet. */
-  holder: Holder | null;
+  holder: Holder;
   onClose: () => void;
 };
 
 /** Gives and ends roles of a person in a client, and says before what they allow. */
-export const RolesDialog = ({ isOpen, ...props }: FormProps & { isOpen: boolean }) => (
+export const RolesDialog = ({
+  isOpen,
+  holder,
+  ...props
+}: Omit<FormProps, 'holder'> & { isOpen: boolean; holder: Holder | null }) => (
   <Dialog
     isOpen={isOpen}
     onClose={props.onClose}
-    title={`${props.holder ? `Roles of ${props.holder.email}` : 'Give roles'} in ${props.client.name}`}
+    title={`Roles of ${holder?.email} in ${props.client.name}`}
     size="lg"
     isSticky
   >
-    {isOpen && <RolesForm {...props} />}
+    {isOpen && holder && <RolesForm {...props} holder={holder} />}
   </Dialog>
 );
 
 const RolesForm = ({ client, holder, onClose }: FormProps) => {
   const own = useSession();
-  const held = holder ? membershipRoles(holder).map(({ name }) => name) : [];
-  const [email, setEmail] = useState(holder?.email ?? '');
+  const { email } = holder;
+  const held = membershipRoles(holder).map(({ name }) => name);
   const [chosen, setChosen] = useState<string[]>(held);
   const { save, prompt } = useSave(client.id, held, onClose);
-  const may = useQuery(
-    trpc.users.permissions.queryOptions({ email }, { enabled: holder !== null, staleTime: 0 }),
-  );
+  const may = useQuery(trpc.users.permissions.queryOptions({ email }, { staleTime: 0 }));
+  const isAdmin = held.includes(CLIENT_ADMIN);
+  const [overview] =
+    useQuery(
+      trpc.clients.overview.queryOptions(
+        { client: client.id },
+        { enabled: isAdmin && isSuperuser(own.roles), staleTime: 0 },
+      ),
+    ).data ?? [];
+  const isOnlyAdmin = isAdmin && overview?.admins === 1;
   if (may.data?.can_set_roles === false)
     return <Text>Only superusers change the roles of this person, who may do more than you.</Text>;
-  if (holder && may.isPending) return <Skeleton height={240} />;
-  const { email: fault, ...faults } = joined(fieldErrors(save.error));
+  if (may.isPending) return <Skeleton height={240} />;
+  const faults = joined(fieldErrors(save.error));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    save.mutate({ email: email.trim(), chosen });
+    save.mutate({ email, chosen });
   };
   return (
     <>
       <form onSubmit={submit}>
         <Stack>
-          {!holder && (
-            <PersonInput
-              label="Person"
-              description={isSuperuser(own.roles) ? undefined : 'A member of the client.'}
-              placeholder="Name or email address"
-              required
-              among={{ client: client.id }}
-              without={new Set([own.user.email])}
-              value={email}
-              onChange={setEmail}
-              error={fault}
-            />
-          )}
           <RoleChoice
             roles={CLIENT_ROLES}
-            refusalOf={(role) => refusalOf(own.roles, role, client.id)}
+            refusalOf={(role) =>
+              role.name === CLIENT_ADMIN && isOnlyAdmin
+                ? `The only admin of ${client.name}: add another one first.`
+                : refusalOf(own.roles, role, client.id)
+            }
             value={chosen}
             onChange={setChosen}
             error={faults.roles}
           />
           <RolePreview
-            who={email.trim() || 'The person'}
+            who={email}
             without="Without a role, people only open the apps that were granted to them."
             chosen={chosen}
             held={held}
@@ -97,7 +95,7 @@ const RolesForm = ({ client, holder, onClose }: FormProps) => {
           <DialogButtons
             action="Save"
             isPending={save.isPending}
-            isDisabled={email.trim() === '' || isSame(chosen.toSorted(), held.toSorted())}
+            isDisabled={isSame(chosen.toSorted(), held.toSorted())}
             onClose={onClose}
           />
         </Stack>
@@ -107,12 +105,7 @@ const RolesForm = ({ client, holder, onClose }: FormProps) => {
   );
 };
 
-const refusalOf = (own: Roles, role: Role, client: number): string | null => {
-  if (role.name === CLIENT_ADMIN && !isSuperuser(own)) return 'Only superusers give and end it.';
-  return mayDoAllOf(own, role, client) ? null : 'It allows more than your own roles.';
-};
-
-const delegatedIn = (names: readonly string[]) =>
+export const delegatedIn = (names: readonly string[]) =>
   DELEGATED_ROLES.flatMap(({ name }) => (names.includes(name) ? name : []));
 
 type Choice = { email: string; chosen: readonly string[] };
@@ -136,7 +129,12 @@ const useSave = (id: number, held: readonly string[], onDone: () => void) => {
       onDone();
     },
     onError: (error, choice) => onError(error, () => save.mutate(choice)),
-    onSettled: () => Promise.all([refresh(), queryClient.invalidateQueries(trpc.roles.pathFilter())]),
+    onSettled: () =>
+      Promise.all([
+        refresh(),
+        queryClient.invalidateQueries(trpc.roles.pathFilter()),
+        queryClient.invalidateQueries(trpc.clients.overview.pathFilter()),
+      ]),
   });
   return { save, prompt };
 };

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
@@ -22,18 +22,7 @@ const PAGE_SIZE = 50;
 /** The service accounts of all clients that the user may configure; for superusers, also those of the installation. */
 export const ServiceAccountsScreen = () => {
   const { client } = route.useSearch();
-  const nameOfClient = useClientName();
-  const navigate = useNavigate();
   const [isCreating, { open, close }] = useDisclosure();
-  const accounts = useInfiniteQuery(
-    trpc.serviceAccounts.list.infiniteQueryOptions(
-      { client, limit: PAGE_SIZE },
-      {
-        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
-        placeholderData: keepPreviousData,
-      },
-    ),
-  );
   return (
     <>
       <ScreenHeader
@@ -42,35 +31,84 @@ export const ServiceAccountsScreen = () => {
         actions={<Button onClick={open}>New service account</Button>}
       />
       <FilterBar>{null}</FilterBar>
-      <PagedTable
-        label="Service accounts"
-        columns={columnsOf(nameOfClient)}
-        pages={accounts}
-        keyOf={({ id }) => id}
-        empty={
-          <EmptyState
-            title="No service accounts yet"
-            action={
-              <Button variant="default" onClick={open}>
-                Create a service account
-              </Button>
-            }
-          >
-            A program with an account of its own goes on when a person leaves, and may do only what it needs.
-          </EmptyState>
-        }
-      />
-      <ServiceAccountDialog
-        client={client}
-        isOpen={isCreating}
-        onClose={close}
-        onCreated={({ id }) => void navigate({ to: '/service-accounts/$id', params: { id: String(id) } })}
-      />
+      <AccountList client={client} hasClients={client === undefined} onCreate={open} />
+      <NewAccount client={client} isOpen={isCreating} onClose={close} />
     </>
   );
 };
 
-const columnsOf = (nameOfClient: (id: number | null) => string): Column<ServiceAccount>[] => [
+/** The service accounts of a client, for those who may configure it. */
+export const ServiceAccounts = ({ client }: { client: number }) => {
+  const hasSome = (useAccounts(client).data?.pages[0] ?? []).length > 0;
+  const [isCreating, { open, close }] = useDisclosure();
+  return (
+    <Stack>
+      {hasSome && (
+        <Group justify="flex-end">
+          <Button onClick={open}>New service account</Button>
+        </Group>
+      )}
+      <AccountList client={client} hasClients={false} onCreate={open} />
+      <NewAccount client={client} isOpen={isCreating} onClose={close} />
+    </Stack>
+  );
+};
+
+const useAccounts = (client: number | undefined) =>
+  useInfiniteQuery(
+    trpc.serviceAccounts.list.infiniteQueryOptions(
+      { client, limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        placeholderData: keepPreviousData,
+      },
+    ),
+  );
+
+type ListProps = {
+  client: number | undefined;
+  /** Whether the accounts may belong to several clients. */
+  hasClients: boolean;
+  onCreate: () => void;
+};
+
+const AccountList = ({ client, hasClients, onCreate }: ListProps) => {
+  const nameOfClient = useClientName();
+  return (
+    <PagedTable
+      label="Service accounts"
+      columns={columnsOf(hasClients ? nameOfClient : undefined)}
+      pages={useAccounts(client)}
+      keyOf={({ id }) => id}
+      empty={
+        <EmptyState
+          title="No service accounts yet"
+          action={
+            <Button variant="default" onClick={onCreate}>
+              Create a service account
+            </Button>
+          }
+        >
+          A program with an account of its own goes on when a person leaves, and may do only what it needs.
+        </EmptyState>
+      }
+    />
+  );
+};
+
+type NewProps = { client: number | undefined; isOpen: boolean; onClose: () => void };
+
+const NewAccount = (props: NewProps) => {
+  const navigate = useNavigate();
+  return (
+    <ServiceAccountDialog
+      {...props}
+      onCreated={({ id }) => void navigate({ to: '/service-accounts/$id', params: { id: String(id) } })}
+    />
+  );
+};
+
+const columnsOf = (nameOfClient: ((id: number | null) => string) | undefined): Column<ServiceAccount>[] => [
   {
     heading: 'Name',
     width: 'minmax(12rem, 2fr)',
@@ -85,11 +123,15 @@ const columnsOf = (nameOfClient: (id: number | null) => string): Column<ServiceA
       </Link>
     ),
   },
-  {
-    heading: 'Client',
-    width: '1.2fr',
-    cell: ({ client }) => nameOfClient(client) || 'The installation',
-  },
+  ...(nameOfClient
+    ? [
+        {
+          heading: 'Client',
+          width: '1.2fr',
+          cell: ({ client }: ServiceAccount) => nameOfClient(client) || 'The installation',
+        },
+      ]
+    : []),
   {
     heading: 'Roles',
     width: '1.5fr',

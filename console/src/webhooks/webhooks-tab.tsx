@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { SecretDialog } from './secret-dialog.tsx';
 import { type CreatedWebhook, WebhookDialog } from './webhook-dialog.tsx';
@@ -13,8 +13,7 @@ export const WebhooksTab = ({ client }: { client: number }) => {
   return (
     <Stack>
       {hasSome && (
-        <Group justify="space-between">
-          <Text c="dimmed">Events of this client, sent as they happen.</Text>
+        <Group justify="flex-end">
           <Button onClick={() => setCreating(true)}>New webhook</Button>
         </Group>
       )}

@@ -5,11 +5,20 @@ import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
+import { RemovalForm, RemovalPanel, useRemoval } from '../removal/removal-panel.tsx';
 
 type Props = { id: number; name: string };
 
-/** Closes a client after a question, or reopens it. Only for superusers. */
-export const ClientClosing = ({ id, name }: Props) => {
+/** Closes a client for a while, or removes it. Only for superusers. */
+export const ClientEnd = (props: Props) => (
+  <>
+    <ClientClosing {...props} />
+    <ClientRemoval {...props} />
+  </>
+);
+
+/** Closes a client after a question, or reopens it. */
+const ClientClosing = ({ id, name }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();
   const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
@@ -67,6 +76,34 @@ const Consequence = ({ id }: { id: number }) => {
       <Text>
         Its apps close at once for {people}. What is granted stays: reopen the client to give it back.
       </Text>
+    </>
+  );
+};
+
+const ClientRemoval = ({ id, name }: Props) => {
+  const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
+  if (!gate.data) return null;
+  return (
+    <RemovalPanel noun="client" name={name} isClosed={!gate.data.is_open} closing="Close the client first.">
+      {(close) => <Form id={id} onClose={close} />}
+    </RemovalPanel>
+  );
+};
+
+const Form = ({ id, onClose }: { id: number; onClose: () => void }) => {
+  const preview = useQuery(trpc.clients.previewRemoval.queryOptions({ id }, { gcTime: 0 }));
+  const { onError, onRemoved, prompt } = useRemoval('/clients');
+  const remove = useMutation(
+    trpc.clients.remove.mutationOptions({
+      onSuccess: (_done, { confirm_name }) => onRemoved(confirm_name),
+      onError: (error, input) => onError(error, () => remove.mutate(input)),
+    }),
+  );
+  const mutate = (name: string): void => remove.mutate({ id, confirm_name: name });
+  return (
+    <>
+      <RemovalForm noun="client" preview={preview} remove={{ ...remove, mutate }} onClose={onClose} />
+      {prompt}
     </>
   );
 };

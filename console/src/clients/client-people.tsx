@@ -1,0 +1,141 @@
+import { Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { capitalized } from '../components/detail-words.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Notice } from '../components/notice.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ROW_MENU_COLUMN, RowMenu } from '../components/row-menu.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { CLIENT_ADMIN, isSuperuser, mayDo, membershipRoles, roleLabel } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
+import { GiveRolesDialog } from '../roles/give-roles-dialog.tsx';
+import { RolesDialog } from '../roles/roles-dialog.tsx';
+import type { Client } from './use-client-form.ts';
+
+type Holder = Outputs['roles']['listInClient'][number];
+
+const PAGE_SIZE = 50;
+
+/** The people with a role in the client. Superusers make its admins, who give the other roles. */
+export const ClientPeople = ({ client: { id, name } }: { client: Client }) => {
+  const { roles, user } = useSession();
+  const holders = useInfiniteQuery(
+    trpc.roles.listInClient.infiniteQueryOptions(
+      { id, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email) },
+    ),
+  );
+  const mayChange = mayDo(roles, 'configure', id);
+  const [opened, setOpened] = useState<Holder>();
+  const [given, setGiven] = useState<readonly string[]>();
+  const isDelegating = !isSuperuser(roles);
+  return (
+    <Stack>
+      {mayChange && (
+        <Group gap="xs" justify="flex-end">
+          {!isDelegating && (
+            <Button variant="default" onClick={() => setGiven([])}>
+              Give a role
+            </Button>
+          )}
+          <Button onClick={() => setGiven(isDelegating ? [] : [CLIENT_ADMIN])}>
+            {isDelegating ? 'Give a role' : 'Add an admin'}
+          </Button>
+        </Group>
+      )}
+      <PagedTable
+        label="People with a role"
+        columns={columnsOf(mayChange ? ({ email }) => email !== user.email : () => false, setOpened)}
+        pages={holders}
+        keyOf={({ email }) => email}
+        empty={
+          <EmptyState title="No one has a role in this client">
+            {isDelegating ? 'A superuser can add an admin.' : 'Add an admin, who then runs the client.'}
+          </EmptyState>
+        }
+      />
+      <GiveRolesDialog client={{ id, name }} roles={given} onClose={() => setGiven(undefined)} />
+      <RolesDialog
+        isOpen={opened !== undefined}
+        client={{ id, name }}
+        holder={opened ?? null}
+        onClose={() => setOpened(undefined)}
+      />
+    </Stack>
+  );
+};
+
+/** Says that the client has no admin, with the way to the first. Nothing while it has one. */
+export const NoAdminNotice = ({ client: { id, name } }: { client: Client }) => {
+  const { roles } = useSession();
+  const [isAdding, setAdding] = useState(false);
+  const [overview] = useQuery(trpc.clients.overview.queryOptions({ client: id })).data ?? [];
+  const invited = useQuery(
+    trpc.invitations.search.queryOptions({ client: id }, { enabled: overview?.admins === 0 }),
+  );
+  const waiting = [invited.data ?? []].flat().find((one) => one.roles.includes(CLIENT_ADMIN));
+  return (
+    <>
+      {overview?.admins === 0 && (
+        <Notice>
+          <Group justify="space-between" gap="xs">
+            <span>
+              <strong>{name} has no admin yet.</strong>{' '}
+              {waiting
+                ? `${waiting.email} is invited as an admin, and has not accepted yet.`
+                : 'An admin invites people and gives them apps.'}
+            </span>
+            {isSuperuser(roles) && (
+              <Button size="xs" {...(waiting && { variant: 'default' })} onClick={() => setAdding(true)}>
+                {waiting ? 'Add another admin' : 'Add an admin'}
+              </Button>
+            )}
+          </Group>
+        </Notice>
+      )}
+      <GiveRolesDialog
+        client={{ id, name }}
+        roles={isAdding ? [CLIENT_ADMIN] : undefined}
+        onClose={() => setAdding(false)}
+      />
+    </>
+  );
+};
+
+const columnsOf = (
+  isChangeable: (holder: Holder) => boolean,
+  change: (holder: Holder) => void,
+): Column<Holder>[] => [
+  {
+    heading: 'Person',
+    width: 'minmax(12rem, 2fr)',
+    cell: (holder) => (
+      <>
+        <Link className="text-link" to="/people/$email" params={{ email: holder.email }}>
+          {nameOf(holder)}
+        </Link>{' '}
+        <Text span size="sm" c="dimmed">
+          {holder.email}
+        </Text>
+      </>
+    ),
+  },
+  {
+    heading: 'Roles',
+    width: '2fr',
+    cell: (holder) => capitalized(membershipRoles(holder).map(roleLabel).join(', ')),
+  },
+  {
+    ...ROW_MENU_COLUMN,
+    cell: (holder) =>
+      isChangeable(holder) && (
+        <RowMenu label={`Actions for ${holder.email}`}>
+          <Menu.Item onClick={() => change(holder)}>Change roles…</Menu.Item>
+        </RowMenu>
+      ),
+  },
+];
