@@ -2,6 +2,15 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { index, instant, jsonObject } from './columns.ts';
 
 /**
+ * SQL: the same for all entries of one operation: a change of many users, or else what a person did by one request. A request id may be
+ * the caller's, so it counts for the same actor within a minute. Null for single entries of the service and the command line.
+ */
+export const OPERATION_KEY = `coalesce(
+  (details ->> 'operation') || coalesce(details ->> 'is_undo', ''),
+  request_id || ' ' || floor(extract(epoch from occurred_at at time zone 'UTC') / 60)::bigint::text
+    || ' ' || coalesce(actor_id::text, ''))`;
+
+/**
  * Who did what to whom, when and from where. Users and objects are named by id, and by a label with their name at that time, because
  * entries outlive them. Append-only: a trigger refuses deletes, except of entries before the cutoff that the retention sets for its
  * transaction, and updates, except those with which an erasure replaces names.
@@ -17,6 +26,7 @@ export const AuditEntry = defineEntity({
     { properties: ['targetType', 'targetId', 'occurredAt', 'id'] },
     { properties: ['targetLabel', 'occurredAt', 'id'] },
     index('audit_entries_client_ids', 'audit_entries using gin (client_ids)'),
+    index('audit_entries_operation', `audit_entries (${OPERATION_KEY}, occurred_at, id)`),
   ],
   triggers: [
     {

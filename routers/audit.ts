@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
-import { clientsSeenIn, type ListedEntry } from '../src/services/audit/audit-trail.ts';
+import {
+  ACCOUNT_KINDS,
+  AUDIT_KINDS,
+  clientsSeenIn,
+  type ListedEntry,
+  type ListedOperation,
+} from '../src/services/audit/audit-trail.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/event-types.ts';
 
 import { OperationKey } from './operations.ts';
@@ -44,9 +50,43 @@ const auditOutput = (entry: ListedEntry, actor: Actor): z.input<typeof AuditOutp
   clients: clientsSeenIn(entry, actor),
 });
 
-/** `cursor` is the id of the last entry of the previous page. */
-const AuditFilter = OptionalInput({
+const OperationOutput = Output('AuditOperation', {
+  ...AuditOutput.shape,
+  /** The actor, the target and the people in `details`, as far as the caller may see them. */
+  people: z.array(
+    z.object({ id: z.int(), email: z.string(), name: z.string(), kind: z.enum(ACCOUNT_KINDS) }),
+  ),
+  /** What the entries of the operation have in common; null if there is only this one. */
+  summary: z
+    .object({
+      /** 1001 if there are more than 1000. */
+      count: z.int(),
+      /** How many people or things they changed. */
+      targets: z.int(),
+      target_types: z.array(z.string()),
+      actions: z.array(z.string()),
+      /** Whether all of them have the same action and details. */
+      is_same: z.boolean(),
+    })
+    .nullable(),
+});
+
+const operationOutput = (row: ListedOperation, actor: Actor): z.input<typeof OperationOutput> => ({
+  ...auditOutput(row, actor),
+  people: row.people,
+  summary: row.summary,
+});
+
+const conditions = {
   action: z.enum(AUDIT_ACTIONS).optional(),
+  /** Several actions, separated by commas. */
+  actions: z
+    .string()
+    .transform((actions) => actions.split(','))
+    .pipe(z.array(z.enum(AUDIT_ACTIONS)).max(AUDIT_ACTIONS.length))
+    .optional(),
+  /** `logins`: logins, failed ones, and refused requests. `changes`: everything else. */
+  kind: z.enum(AUDIT_KINDS).optional(),
   actor: EmailKey.optional(),
   target: Text(255).optional(),
   /** Entries about this person, including changes of groups that name the person as a member. */
@@ -57,10 +97,15 @@ const AuditFilter = OptionalInput({
   /** The id of an operation: a change of many users. */
   operation: OperationKey.optional(),
   ...limitedPagingFields(LongIdKey),
-});
+};
+
+/** `cursor` is the id of the last entry of the previous page. */
+const AuditFilter = OptionalInput(conditions);
+
+const route = routesOf('Audit');
 
 export const auditRouter = router({
-  list: routesOf('Audit')(allowedTo('client', ...READERS), 'GET', '/jb/audit/', {
+  list: route(allowedTo('client', ...READERS), 'GET', '/jb/audit/', {
     summary: 'List audit entries',
     description:
       'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
@@ -70,5 +115,22 @@ export const auditRouter = router({
     .query(async ({ ctx, input }) => {
       const entries = await ctx.services.auditTrail.list(ctx.actor, input, toPageRequest(ctx, input));
       return entries.map((entry) => auditOutput(entry, ctx.actor));
+    }),
+
+  listOperations: route(allowedTo('client', ...READERS), 'GET', '/jb/audit/operations/', {
+    summary: 'List operations of the audit trail',
+    description:
+      'The audit trail with one row for each operation, such as a change of many users or what one request changed: its newest entry that the filter selects, and a summary. With `entry`, the entries of the operation to which this entry belongs.',
+  })
+    .input(OptionalInput({ ...conditions, entry: LongIdKey.optional() }))
+    .output(z.array(OperationOutput))
+    .query(async ({ ctx, input: { entry, ...filter } }) => {
+      const { auditTrail } = ctx.services;
+      const page = toPageRequest(ctx, filter);
+      const rows =
+        entry === undefined
+          ? await auditTrail.listOperations(ctx.actor, filter, page)
+          : await auditTrail.listOperation(ctx.actor, entry, filter, page);
+      return rows.map((row) => operationOutput(row, ctx.actor));
     }),
 });

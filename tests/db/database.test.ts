@@ -45,12 +45,12 @@ database('is migrated once if several instances start at the same time', async (
   assert.equal(applied.flat().sort(), MIGRATIONS.names);
 });
 
-database('has one migration for each number, in their order', () => {
+database('has at most one migration for each number, in their order', () => {
   const numbers = MIGRATIONS.names.map((name) => Number(name.slice(0, 4)));
 
   assert.equal(
     numbers,
-    MIGRATIONS.names.map((_, index) => index + 1),
+    [...new Set(numbers)].toSorted((a, b) => a - b),
   );
 });
 

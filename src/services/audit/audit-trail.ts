@@ -1,14 +1,27 @@
 import { sql } from 'kysely';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { OPERATION_KEY } from '../../../entities/audit.ts';
+import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { auditEntryVisibleTo, clientAuditVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import {
+  auditEntryVisibleTo,
+  clientAuditVisibleTo,
+  isAllowedIn,
+  userVisibleTo,
+} from '../access/visibility.ts';
 import { findUserId } from '../accounts/addresses.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
+import { LOGIN_ACTIONS } from './event-types.ts';
+
+/** The two parts of the audit trail: what people changed, and who got in or was refused. */
+export const AUDIT_KINDS = ['changes', 'logins'] as const;
 
 type AuditFilter = {
   action?: AuditAction | undefined;
+  /** Any of these. */
+  actions?: readonly AuditAction[] | undefined;
+  kind?: (typeof AUDIT_KINDS)[number] | undefined;
   /** The address of a person, who is found under any address they acted with; or the label of someone who no longer exists. */
   actor?: string | undefined;
   /** The address of a person, as for `actor`; or the label of an object at that time. */
@@ -23,58 +36,193 @@ type AuditFilter = {
   cursor?: number | undefined;
 };
 
-/** Reads the entries of the audit trail that `auditEntryVisibleTo` allows. */
-export const createAuditTrail = ({ em }: { em: Em }) => ({
-  /**
-   * Newest first.
-   * @throws Problem `invalid-input` on `cursor`
-   */
-  list: async (actor: Actor, filter: AuditFilter, page: PageRequest): Promise<ListedEntry[]> => {
-    const visible = auditRows(em).where(auditEntryVisibleTo(actor));
-    const named = async (label: string) => ({ label, id: await findUserId(em, actor, label) });
-    let rows = visible;
-    if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
-    if (filter.actor !== undefined) rows = rows.where(isActor(await named(filter.actor)));
-    if (filter.target !== undefined) rows = rows.where(isTarget(await named(filter.target)));
-    if (filter.person !== undefined) rows = rows.where(concernsPerson(await named(filter.person)));
-    // Clients that are hidden in the entries must not be found by a filter, either.
-    if (filter.client !== undefined)
-      rows = rows
-        .where(condition`client_ids && ${[filter.client]}::int[]`)
-        .where(clientAuditVisibleTo(actor, sql`${filter.client}::int`));
-    if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
-    if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
-    if (filter.operation !== undefined) rows = rows.where(isOfOperation(filter.operation));
-    if (filter.cursor !== undefined) {
-      const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
-      rows = rows.where(condition`(occurred_at, id) < (${at}, ${id})`);
-    }
-    return withPeople(
-      em,
-      actor,
-      (await readPage(rows, 'id', page)).map((row) => redactFor(actor, row)),
-    );
-  },
-});
+/** More entries of an operation than these are not counted. */
+const MAX_COUNTED = 1000;
 
-/** Adds the present addresses of the people whom the details name by id. Only people whom the actor sees. */
-const withPeople = async (em: Em, actor: Actor, rows: readonly AuditRow[]) => {
-  const ids = new Set(rows.flatMap(({ details }) => idsIn(details)));
-  const users = kysely(em)
-    .selectFrom('users')
-    .select(['id', 'email'])
-    .where(isAnyOf('id', ids, 'int'));
-  const known = ids.size === 0 ? [] : await users.where(userVisibleTo(actor)).execute();
+/** SQL over `audit_entries`: what the filter selects of what the actor sees, without the cursor. */
+const conditionOf = async (em: Em, actor: Actor, filter: AuditFilter): Promise<Condition> => {
+  const named = async (label: string) => ({ label, id: await findUserId(em, actor, label) });
+  const { action, actions, kind, client, from, to, operation } = filter;
+  const parts = [auditEntryVisibleTo(actor)];
+  if (action !== undefined) parts.push(condition`action = ${action}`);
+  if (actions !== undefined) parts.push(isAction(actions));
+  if (kind !== undefined) parts.push(kind === 'logins' ? isAction(LOGIN_ACTIONS) : IS_CHANGE);
+  if (filter.actor !== undefined) parts.push(isActor(await named(filter.actor)));
+  if (filter.target !== undefined) parts.push(isTarget(await named(filter.target)));
+  if (filter.person !== undefined) parts.push(concernsPerson(await named(filter.person)));
+  // Clients that are hidden in the entries must not be found by a filter, either.
+  if (client !== undefined)
+    parts.push(condition`client_ids && ${[client]}::int[]`, clientAuditVisibleTo(actor, sql`${client}::int`));
+  if (from !== undefined) parts.push(condition`occurred_at >= ${from}`);
+  if (to !== undefined) parts.push(condition`occurred_at < ${to}`);
+  if (operation !== undefined) parts.push(isOfOperation(operation));
+  return condition`(${sql.join(parts, sql` and `)})`;
+};
+
+/** The newest entry of each operation that is wanted. */
+export const operationRows = async (em: Em, actor: Actor, filter: AuditFilter) => {
+  const wanted = await conditionOf(em, actor, filter);
+  return { wanted, rows: auditRows(em).where(wanted).where(isNewest(wanted)) };
+};
+
+/** Reads the entries of the audit trail that `auditEntryVisibleTo` allows. */
+export const createAuditTrail = ({ em }: { em: Em }) => {
+  /** Newest first. */
+  const read = async (
+    actor: Actor,
+    rows: ReturnType<typeof auditRows>,
+    cursor: number | undefined,
+    page: PageRequest,
+  ): Promise<AuditRow[]> => {
+    let after = rows;
+    if (cursor !== undefined) {
+      const visible = auditRows(em).where(auditEntryVisibleTo(actor));
+      const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', cursor));
+      after = rows.where(condition`(occurred_at, id) < (${at}, ${id})`);
+    }
+    return (await readPage(after, 'id', page)).map((row) => redactFor(actor, row));
+  };
+
+  return {
+    /** @throws Problem `invalid-input` on `cursor` */
+    list: async (actor: Actor, filter: AuditFilter, page: PageRequest): Promise<ListedEntry[]> => {
+      const rows = auditRows(em).where(await conditionOf(em, actor, filter));
+      return withPeople(em, actor, await read(actor, rows, filter.cursor, page), namedInDetails);
+    },
+
+    /**
+     * One row for an operation: its newest entry that the filter selects, with a summary of all of them.
+     * @throws Problem `invalid-input` on `cursor`
+     */
+    listOperations: async (
+      actor: Actor,
+      filter: AuditFilter,
+      page: PageRequest,
+    ): Promise<ListedOperation[]> => {
+      const { wanted, rows } = await operationRows(em, actor, filter);
+      const found = await read(actor, rows, filter.cursor, page);
+      const summaries = await summarize(em, found, wanted);
+      const named = await withPeople(em, actor, found, namedIn);
+      return named.map((row) => ({ ...row, summary: summaries.get(row.id) ?? null }));
+    },
+
+    /**
+     * The entries of the operation of this entry that the filter selects.
+     * @throws Problem `invalid-input` on `cursor`
+     */
+    listOperation: async (
+      actor: Actor,
+      entry: number,
+      filter: AuditFilter,
+      page: PageRequest,
+    ): Promise<ListedOperation[]> => {
+      const rows = auditRows(em)
+        .where(await conditionOf(em, actor, filter))
+        .where(isOfSame(actor, entry));
+      const named = await withPeople(em, actor, await read(actor, rows, filter.cursor, page), namedIn);
+      return named.map((row) => ({ ...row, summary: null }));
+    },
+  };
+};
+
+const isAction = (actions: readonly AuditAction[]) => isAnyOf('action', actions, 'varchar');
+
+const IS_CHANGE = condition`action <> all(${[...LOGIN_ACTIONS]}::varchar[])`;
+
+const KEY = sql<string | null>`${sql.raw(OPERATION_KEY)}`;
+
+/**
+ * SQL: whether no later entry of the same operation is wanted, by one index lookup for each entry. The columns of the outer entry are in a
+ * table of their own, so that the filter applies to the later ones.
+ */
+const isNewest = (wanted: Condition) => condition`not exists (
+  select from (select id as row_id, occurred_at as row_at, ${KEY} as row_key) as listed, audit_entries
+  where ${KEY} = row_key and (occurred_at, id) > (row_at, row_id) and ${wanted})`;
+
+/** SQL: whether an entry belongs to the operation of this one, which the actor sees. */
+const isOfSame = (actor: Actor, entry: number) => {
+  const one = sql`from audit_entries where id = ${entry} and ${auditEntryVisibleTo(actor)}`;
+  return condition`(id = ${entry} or ${KEY} = (select ${KEY} ${one}))`;
+};
+
+/** What the entries of an operation have in common, as far as the filter selects them. */
+export type OperationSummary = {
+  /** At most one more than `MAX_COUNTED`. */
+  count: number;
+  targets: number;
+  target_types: string[];
+  actions: string[];
+  /** Whether all entries have the same action and details. */
+  is_same: boolean;
+};
+
+/** By the newest entry of each operation with several entries. */
+const summarize = async (em: Em, rows: readonly AuditRow[], wanted: Condition) => {
+  const ids = rows.map(({ id }) => id);
+  const { rows: found } = await sql<OperationSummary & { row_id: number }>`
+    select row_id, counted.*
+    from (select id as row_id, ${KEY} as row_key from audit_entries where ${isAnyOf('id', ids, 'bigint')}) as listed
+    cross join lateral (
+      select count(*)::int as count,
+        count(distinct (coalesce(target_type, ''), coalesce(target_id, target_label)))::int as targets,
+        array_remove(array_agg(distinct target_type), null) as target_types,
+        array_agg(distinct action::text) as actions,
+        count(distinct (action, details::text)) = 1 as is_same
+      from (
+        select action, target_type, target_id, target_label, details from audit_entries
+        where ${KEY} = row_key and ${wanted}
+        order by occurred_at desc, id desc limit ${sql.lit(MAX_COUNTED + 1)}) as entries) as counted
+    where counted.count > 1`.execute(kysely(em));
+  return new Map(found.map(({ row_id, ...summary }) => [row_id, summary]));
+};
+
+/** Adds the people whom these ids name, with their present addresses and names. Only those whom the actor sees. */
+const withPeople = async (
+  em: Em,
+  actor: Actor,
+  rows: readonly AuditRow[],
+  idsOf: (row: AuditRow) => number[],
+): Promise<ListedEntry[]> => {
+  const ids = new Set(rows.flatMap(idsOf));
+  const known = ids.size === 0 ? [] : await peopleSeenBy(em, actor, ids).execute();
   return rows.map((row) => {
-    const named = idsIn(row.details);
+    const named = idsOf(row);
     return { ...row, people: known.filter(({ id }) => named.includes(id)) };
   });
 };
 
+/** The kinds of accounts that act. */
+export const ACCOUNT_KINDS = ['person', 'service-account', 'directory'] as const;
+
+/** Service accounts are seen by those who see their client. */
+const peopleSeenBy = (em: Em, actor: Actor, ids: Iterable<number>) =>
+  kysely(em)
+    .selectFrom('users')
+    .leftJoin('service_accounts as s', 's.user_id', 'users.id')
+    .select(['users.id', 'users.email'])
+    .select(sql<string>`coalesce(s.name, trim(users.first_name || ' ' || users.last_name))`.as('name'))
+    .select(
+      sql<(typeof ACCOUNT_KINDS)[number]>`case when s.user_id is null then 'person'
+        when s.scopes = '{scim}' then 'directory' else 'service-account' end`.as('kind'),
+    )
+    .where(isAnyOf('users.id', ids, 'int'))
+    .where(
+      condition`(${userVisibleTo(actor)} or s.user_id is not null and ${isAllowedIn(sql`s.client_id`, actor, 'view')})`,
+    );
+
+/** The ids of the actor, of the target if it is a person, and of the people in the details. */
+const namedIn = (row: AuditRow): number[] => [
+  ...[
+    row.actor_id,
+    row.target_type === 'user' && row.target_id !== null ? Number(row.target_id) : null,
+  ].filter((id) => id !== null),
+  ...namedInDetails(row),
+];
+
 /** The ids of people in the details of an entry, which `EVENTS` describes. */
-const idsIn = ({ user, members }: Record<string, unknown>): number[] => {
+const namedInDetails = ({ details: { user, viewer, members } }: AuditRow): number[] => {
   const { added = [], removed = [] } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as recorded
-  return [user, ...added, ...removed].filter((id) => typeof id === 'number');
+  return [user, viewer, ...added, ...removed].filter((id) => typeof id === 'number');
 };
 
 /** Whether the actor may learn that an entry concerns this client. */
@@ -97,11 +245,8 @@ export const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
   return { ...row, details, address: null };
 };
 
-/** The entries of an operation are written within a few hours, so the index by time finds them. */
-const isOfOperation = (id: string) => condition`
-  (details ->> 'operation' = ${id}
-    and occurred_at >= (select started_at from operations where id = ${id})
-    and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;
+/** By the key of its changes, or of its undo. */
+const isOfOperation = (id: string) => condition`${KEY} = any(${[id, `${id}true`]}::text[])`;
 
 /** A label, and the user whose address it is now, if the actor sees them. */
 type Named = { label: string; id: number | undefined };
@@ -144,6 +289,11 @@ const auditRows = (em: Em) =>
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
 
-export type ListedEntry = AuditRow & { people: { id: number; email: string }[] };
+export type ListedEntry = AuditRow & {
+  people: { id: number; email: string; name: string; kind: (typeof ACCOUNT_KINDS)[number] }[];
+};
+
+/** `summary`: null for an operation with one entry. */
+export type ListedOperation = ListedEntry & { summary: OperationSummary | null };
 
 export type AuditRow = Awaited<ReturnType<ReturnType<typeof auditRows>['execute']>>[number];

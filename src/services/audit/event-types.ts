@@ -231,6 +231,13 @@ export const AUDIT_ACTIONS = Object.keys(EVENTS) as AuditAction[];
 /** Activity of accounts. For an account that several clients share, it is recorded for none of them. */
 export const ACCOUNT_ACTIVITY = AUDIT_ACTIONS.filter((action) => EVENTS[action].isOfAccount);
 
+/** Who got in, who did not, and what was refused: no changes of anything that belongs to the service. */
+export const LOGIN_ACTIONS: readonly AuditAction[] = AUDIT_ACTIONS.filter((action) =>
+  /^(login|session)\.|^mfa\.(challenge|fail|use-)|^request\.refused$|^token\.refresh$|^identity\.note-/.test(
+    action,
+  ),
+);
+
 type EventOfAction = (typeof EVENTS)[AuditAction];
 
 export type EventType = EventOfAction['type'];

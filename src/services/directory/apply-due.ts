@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
@@ -64,7 +65,7 @@ const applyNext = async (unit: UnitOfWork, table: DueTable): Promise<boolean> =>
     await unit.em.transactional(async (tx) => {
       const row = await kysely(tx)
         .selectFrom(table)
-        .select(['id', 'client_id', 'stated_by'])
+        .select(['id', 'client_id', 'stated_by', 'due_at'])
         .where('due_at', '<=', unit.clock.now())
         .orderBy('due_at')
         .limit(1)
@@ -75,7 +76,8 @@ const applyNext = async (unit: UnitOfWork, table: DueTable): Promise<boolean> =>
       if (!row) return;
       const stated = kysely(tx).selectFrom('users').select(['id', 'email']).where('id', '=', row.stated_by);
       const directory = actingFor(row.client_id, await stated.executeTakeFirstOrThrow());
-      const inner = { ...unit, em: tx };
+      const audit = unit.audit.withDetails({ operation: operationOf(row) });
+      const inner = { ...unit, em: tx, audit };
       if (table === 'directory_groups') await applyGroup(inner, directory, row.id);
       else await applyPerson(inner, { ...directory, isApproved: true }, row.id);
       await kysely(tx).updateTable(table).set({ due_at: null }).where('id', '=', row.id).execute();
@@ -97,6 +99,13 @@ const applyNext = async (unit: UnitOfWork, table: DueTable): Promise<boolean> =>
   }
   return next !== undefined;
 };
+
+/** What became due at one time is one operation, whichever workers apply it. As a UUID, like those of other operations. */
+const operationOf = ({ client_id, due_at }: { client_id: number; due_at: Date | null }): string =>
+  createHash('sha256')
+    .update(`directory ${client_id} ${due_at?.toISOString()}`)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
 const UNEXPECTED = 'An unexpected error occurred, which the log of the service describes.';
 

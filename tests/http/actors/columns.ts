@@ -132,7 +132,7 @@ export const COLUMNS = {
     directory: 'get update listPeople listGroups listHeld requests approve',
   },
   /** Staff read the events to which platforms react. */
-  audit: { audit: 'list', events: 'list position stream' },
+  audit: { audit: 'list listOperations', events: 'list position stream' },
   /** Data of all clients. */
   operate: { appPackages: 'fetch load', apps: 'create rollback' },
   administer: {

@@ -316,6 +316,7 @@ export const INPUTS: Record<string, InputOf> = {
   'appPackages.load': ofSlug,
   'environment.read': NOTHING,
   'audit.list': inClient,
+  'audit.listOperations': inClient,
   'events.list': inClient,
   'events.position': NOTHING,
   'events.stream': inClient,

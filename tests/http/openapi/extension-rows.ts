@@ -447,6 +447,7 @@ const aboutTenants: Row[] = [
   { line: 'GET /jb/clients/1/roles/', as: ACME },
   { line: `PUT /jb/clients/1/roles/${ADA}/`, as: ACME, body: { roles: ['help-desk'] } },
   { line: 'GET /jb/audit/', as: ROOT },
+  { line: 'GET /jb/audit/operations/', as: ROOT },
   { line: 'GET /jb/events/?types=user.updated', as: ACME },
   { line: 'GET /jb/events/position/', as: ACME },
   // A GET does not end.
