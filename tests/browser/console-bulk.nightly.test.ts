@@ -108,7 +108,7 @@ bulk('refusals are listed, and a change is undone from its entry', async ({ app,
   await page.getByText(`${ACME}: `).waitFor();
   assert.equal([await isActive(app, GRACE), await isActive(app, ACME)], [false, true]);
   await page.goto(`/console/audit?target=${GRACE}`);
-  await page.getByRole('button', { name: 'Details of: Deactivated' }).first().click();
+  await page.getByRole('button', { name: 'deactivated Grace Hopper' }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 1 change.').waitFor();
   assert.ok(await isActive(app, GRACE));

@@ -66,8 +66,11 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
   await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
   assert.is((await grant())?.expires_at?.getUTCFullYear(), 2031);
   await page.getByRole('tab', { name: 'History' }).click();
-  await page.getByText('App: Sales', { exact: true }).waitFor();
-  await page.getByText(/^Expires at: \d.*, 23:59 → 31 Mar 2031, 23:59$/).waitFor();
+  await page
+    .getByText(/changed the access of .* to Sales/)
+    .first()
+    .waitFor();
+  await page.getByText(/^Ends: \d.*, 23:59 → 31 Mar 2031, 23:59$/).waitFor();
   await page.getByRole('tab', { name: 'Access' }).click();
 
   await page.getByRole('button', { name: 'Change Sales' }).click();

@@ -11,7 +11,7 @@ export const findChange = async ({ page, read, screenshot }: Tour): Promise<stri
   const rows = page.getByRole('table', { name: 'Audit trail' }).getByRole('row');
   await rows
     .filter({ hasText: 'Last name: changed' })
-    .getByRole('link', { name: 'admin@acme.test' })
+    .getByRole('button', { name: 'Alex Acme changed Grace Hopper' })
     .waitFor();
   await screenshot('audit');
   assert.is(await rows.count(), 2, 'the heading and one entry');

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ACTION_OPTIONS } from '../../console/src/audit/audit-actions.ts';
+import { ACTION_OPTIONS, sentenceOf } from '../../console/src/audit/audit-actions.ts';
 
 const actions = suite('choosing an action of the audit trail');
 
@@ -13,4 +13,28 @@ actions('by a word finds changes of roles in clients, also of client admins', ()
   assert.equal(matches('superuser'), ['user.update-roles', 'user.make-superuser']);
 });
 
+const sentences = suite('the sentence of an entry');
+
+sentences('says what was granted and what was taken', () => {
+  const of = (granted: string[], revoked: string[]) => sentenceOf('user.change-apps', { granted, revoked });
+
+  assert.equal(
+    [of(['a'], []), of([], ['b']), of(['a'], ['b'])],
+    [
+      'granted {granted} to {target}',
+      'took {revoked} from {target}',
+      'granted {granted} to {target} and took {revoked} from {target}',
+    ],
+  );
+});
+
+sentences('says how a person logged in, and who joined or left a group', () => {
+  assert.is(sentenceOf('login.session', { passkey: 1 }), 'logged in with a passkey');
+  assert.is(sentenceOf('login.session', { connection: 1, name: 'Okta' }), 'logged in with {name}');
+  assert.is(sentenceOf('login.session', {}), 'logged in with a password');
+  assert.is(sentenceOf('group.update', { members: { added: [1] } }), 'added {added} to the group {target}');
+  assert.is(sentenceOf('newer.action', {}), 'newer.action: {target}');
+});
+
 actions.run();
+sentences.run();

@@ -1,40 +1,48 @@
-import { Menu, Text, UnstyledButton } from '@mantine/core';
+import { Group, Menu, SegmentedControl, Text, UnstyledButton } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
-import { useLinesOf, withNames } from '../components/changes.tsx';
+import { useLinesOf } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { queryOf } from '../components/search-params.ts';
+import { oneOf, queryOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
-import { isOfMembership, labelOf } from './audit-actions.ts';
-import type { AuditFilter } from './audit-filter.ts';
+import { useClientChoice } from '../layout/client-choice.ts';
+import { AUDIT_KINDS, type AuditFilter, type AuditKind, apiFilterOf, kindOf } from './audit-filter.ts';
 import { AuditFilters } from './audit-filters.tsx';
-import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
-import { withTimes } from './audit-periods.ts';
-import { EntryModal } from './entry-modal.tsx';
+import { EntryDialog } from './entry-dialog.tsx';
+import { actionsText, changesOf, type Entry, Sentence } from './entry-sentence.tsx';
 
 const PAGE_SIZE = 100;
 /** The largest page of the REST endpoint. */
 const MAX_CSV_ROWS = 10_000;
 const route = getRouteApi('/audit');
 
-/** Who changed what, newest first. */
+const KIND_LABELS: Record<AuditKind, string> = {
+  changes: 'Changes',
+  logins: 'Logins and failures',
+  all: 'All',
+};
+
+/** Who changed what, newest first, with one row for an operation. */
 export const AuditScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const [opened, setOpened] = useState<Entry | null>(null);
+  const { clients } = useClientChoice();
   const change = (changes: Partial<AuditFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
-  const entries = useInfiniteQuery(
-    trpc.audit.list.infiniteQueryOptions(
-      { ...withTimes(filter), limit: PAGE_SIZE },
+  const kind = kindOf(filter);
+  const wanted = apiFilterOf(filter);
+  const operations = useInfiniteQuery(
+    trpc.audit.listOperations.infiniteQueryOptions(
+      { ...wanted, limit: PAGE_SIZE },
       {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
         placeholderData: keepPreviousData,
@@ -48,65 +56,81 @@ export const AuditScreen = () => {
         lead="Who changed what, newest first."
         menu={<CsvItem filter={filter} />}
       />
+      <Group mb="sm">
+        <SegmentedControl
+          aria-label="What is listed"
+          data={AUDIT_KINDS.map((value) => ({ value, label: KIND_LABELS[value] }))}
+          value={kind}
+          onChange={(value) => change({ kind: oneOf(value, AUDIT_KINDS) })}
+        />
+      </Group>
       <AuditFilters filter={filter} onChange={change} />
       <PagedTable
         label="Audit trail"
-        columns={columnsOf(setOpened)}
-        pages={entries}
+        columns={columnsOf(kind, clients.length > 1 && filter.client === undefined, setOpened)}
+        pages={operations}
         keyOf={({ id }) => id}
         empty={<EmptyState title="No entries match">Remove a part of the filter.</EmptyState>}
       />
-      <EntryModal entry={opened} onClose={() => setOpened(null)} />
+      <EntryDialog entry={opened} filter={wanted} onClose={() => setOpened(null)} />
     </>
   );
 };
 
-const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
+const columnsOf = (kind: AuditKind, hasClients: boolean, open: (entry: Entry) => void): Column<Entry>[] => [
   {
-    heading: 'Time',
+    heading: 'When',
     width: '9rem',
     onPhone: 'plain',
     cell: ({ timestamp }) => <DateText date={timestamp} />,
   },
-  { heading: 'Actor', width: '1.6fr', cell: (entry) => <ActorLink entry={entry} /> },
   {
-    heading: 'Action',
-    width: '2.2fr',
+    heading: 'What',
+    width: 'minmax(16rem, 4fr)',
     onPhone: 'title',
-    cell: ({ action }) => <span title={labelOf(action)}>{labelOf(action)}</span>,
+    cell: (entry) => <WhatButton entry={entry} onOpen={() => open(entry)} />,
   },
-  { heading: 'Target', width: '2fr', cell: (entry) => <TargetLink entry={entry} /> },
-  {
-    heading: 'Change',
-    width: '2.4fr',
-    onPhone: 'plain',
-    cell: (entry) => <ChangeButton entry={entry} onOpen={() => open(entry)} />,
-  },
+  ...(kind === 'logins'
+    ? [{ heading: 'Network', width: '9rem', cell: ({ address }: Entry) => address ?? 'Unknown' }]
+    : []),
+  ...(hasClients
+    ? [
+        {
+          heading: 'Client',
+          width: 'minmax(7rem, 1fr)',
+          cell: ({ clients }: Entry) => <ClientNames ids={clients} />,
+        },
+      ]
+    : []),
 ];
 
-/** A summary of the change, which opens its details. */
-const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
-  const { action, target, clients } = entry;
-  const nameOfClient = useClientName();
-  const where = isOfMembership(action) ? clients.map(nameOfClient) : [];
-  const text = [...where, ...useLinesOf()(withNames(entry))].join(', ') || 'Details';
+const ClientNames = ({ ids }: { ids: readonly number[] }) => {
+  const names = ids.map(useClientName()).join(', ');
+  return <span title={names}>{names || '–'}</span>;
+};
+
+/** The sentence of an entry and its changes, which open it. */
+const WhatButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
+  const linesOf = useLinesOf();
+  const more = actionsText(entry) || linesOf(changesOf(entry)).join(', ');
   return (
-    <UnstyledButton
-      display="block"
-      w="100%"
-      onClick={onOpen}
-      aria-label={`Details of: ${labelOf(action)}, ${target}: ${text}`}
-    >
-      <Text span display="block" size="sm" className="text-link" title={text} truncate>
-        {text}
+    <UnstyledButton display="block" w="100%" onClick={onOpen}>
+      <Text span display="block" size="sm" truncate>
+        <Sentence entry={entry} />
+        {more !== '' && (
+          <Text span size="sm" c="dimmed" title={more}>
+            {' '}
+            · {more}
+          </Text>
+        )}
       </Text>
     </UnstyledButton>
   );
 };
 
-/** Downloads all matching entries, not only the loaded ones. */
+/** Downloads all matching entries one by one, not only the loaded ones. */
 const CsvItem = ({ filter }: { filter: AuditFilter }) => {
-  const { from, to, ...others } = withTimes(filter);
+  const { from, to, ...others } = apiFilterOf(filter);
   const times = { from: from?.toISOString(), to: to?.toISOString() };
   const query = queryOf({ ...others, ...times, page_size: MAX_CSV_ROWS, format: 'csv' });
   return (

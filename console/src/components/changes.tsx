@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { fieldLabel, fieldText, isChange, isUnrecorded } from './detail-words.ts';
+import { detailText, fieldLabel } from './detail-words.ts';
 
 type Details = Record<string, unknown>;
 
@@ -11,16 +11,22 @@ export const useAppLabels = (): ReadonlyMap<string, string> => {
   return new Map(apps.data?.map(({ id, label }) => [id, label]));
 };
 
-type Named = { details: Details; people: readonly { id: number; email: string }[] };
+type Named = { details: Details; people: readonly { id: number; email: string; name?: string }[] };
 
-/** Details with the known addresses of people instead of their ids. */
-export const withNames = ({ details: { user, members, ...others }, people }: Named): Details => {
-  const nameOf = (id: unknown) => people.find((person) => person.id === id)?.email ?? id;
+/** Details with the known names of people instead of their ids. */
+export const withNames = ({ details: { user, viewer, members, ...others }, people }: Named): Details => {
+  const nameOf = (id: unknown) => {
+    const person = people.find((one) => one.id === id);
+    return person ? person.name || person.email : id;
+  };
   const { added, removed } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as in the audit trail
   return {
     ...others,
     ...(user !== undefined && { user: nameOf(user) }),
-    ...(members !== undefined && { members: { added: added?.map(nameOf), removed: removed?.map(nameOf) } }),
+    ...(viewer !== undefined && { viewer: nameOf(viewer) }),
+    ...(members !== undefined && {
+      members: { added: added?.map(nameOf) ?? [], removed: removed?.map(nameOf) ?? [] },
+    }),
   };
 };
 
@@ -31,29 +37,25 @@ export const operationOf = ({ operation, is_undo, ...fields }: Details) => ({
   isUndo: is_undo === true,
 });
 
-/** Formats the details of an entry: one line per field, without the id of the operation, which only the full entry shows. */
-export const useLinesOf = (): ((details: Details) => string[]) => {
+/** Formats the details of an entry: one line per field, without numbers and the operation, which only the opened entry shows. */
+export const useLinesOf = (): ((details: Details, omitted?: readonly string[]) => string[]) => {
   const appLabels = useAppLabels();
-  return (details) => {
+  return (details, omitted = []) => {
     const { fields, operation, isUndo } = operationOf(details);
     const lines = Object.entries(fields)
-      .filter(([field, value]) => field !== 'id' && !(Array.isArray(value) && value.length === 0))
-      .map(([field, value]) => `${fieldLabel(field)}: ${describe(field, value, appLabels)}`);
-    if (operation !== null) lines.push(isUndo ? 'Undo of a bulk change' : 'Part of a bulk change');
+      .filter(([field, value]) => field !== 'id' && !omitted.includes(field) && !isEmptyList(value))
+      .map(([field, value]) => `${fieldLabel(field)}: ${detailText(field, value, appLabels)}`);
+    if (operation !== null && isUndo) lines.push('Undo');
     return lines;
   };
 };
 
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
 /** Old and new values, as the audit trail records them by field. */
-export const Changes = ({ details }: { details: Details }) =>
-  useLinesOf()(details).map((line) => (
+export const Changes = ({ details, omitted }: { details: Details; omitted?: readonly string[] }) =>
+  useLinesOf()(details, omitted).map((line) => (
     <Text key={line} size="sm" className="break-words">
       {line}
     </Text>
   ));
-
-const describe = (field: string, value: unknown, appLabels: ReadonlyMap<string, string>): string => {
-  const textOf = (one: unknown): string => fieldText(field, one, appLabels);
-  if (!isChange(value)) return textOf(value);
-  return isUnrecorded(value) ? 'changed' : `${textOf(value.from)} → ${textOf(value.to)}`;
-};

@@ -1,3 +1,7 @@
+import { timeText } from './time-text.ts';
+
+export { timeText };
+
 type Props = {
   date: Date | null;
   /** Shown if there is no date. */
@@ -14,10 +18,6 @@ export const DateText = ({ date, none = 'never' }: Props) =>
     none
   );
 
-/** `22 Nov 2026, 21:36` in the time zone of the browser. */
-export const timeText = (date: Date): string => SHORT.format(date);
-
-const SHORT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
