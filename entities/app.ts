@@ -33,7 +33,10 @@ export const App = defineEntity({
     showFooter: p.boolean().default(false),
     /** Where the app is opened; empty if the platform has no address for it. */
     launchUrl: p.string().length(2048).default(''),
+    /** Whether maintenance runs or is planned, or has run until its end: `src/services/apps/maintenance.ts` decides by the clock. */
     inMaintenance: p.boolean().default(false),
+    maintenanceFrom: instant().nullable(),
+    maintenanceUntil: instant().nullable(),
     maintenanceMessage: p.text().default(''),
     /** Whether it heeds `read_only` in tickets, so that others may look at it as a person. */
     viewAs: p.boolean().default(false),

@@ -7,7 +7,7 @@ import { AppVersionInput, MessageOutput } from './app-packages.ts';
 import { appRemovalProcedures } from './apps-removal.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AccessExplanationOutput } from './schemas/access.ts';
-import { Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
+import { Expiry, Html, Name, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
 import { AppKey, ByApp, EmailKey, Id, LongIdKey, Slug } from './schemas/keys.ts';
 import {
   limitedPagingFields,
@@ -72,6 +72,10 @@ const AppStatusOutput = Output('AppStatus', {
   in_maintenance: z.boolean(),
   /** Shown instead of the app; empty if the app is not in maintenance. */
   maintenance_message: z.string(),
+  /** When planned or running maintenance begins; null if it has no planned begin, or there is none. */
+  maintenance_from: Instant.nullable(),
+  /** When planned or running maintenance ends; null if that is open, or there is none. */
+  maintenance_until: Instant.nullable(),
   /** Where the app is opened; empty if its package names no URL. */
   launch_url: z.string(),
   /** Whether its package declares that others may look at it as a person. */
@@ -284,11 +288,11 @@ export const appsRouter = router({
     description:
       'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
   })
-    .input(z.object({ app_id: AppKey, maintenance_message: Html }))
+    .input(z.object({ app_id: AppKey, maintenance_message: Html, maintenance_until: Expiry.optional() }))
     .output(MaintenancePreviewOutput)
-    .mutation(async ({ ctx, input: { app_id: id, maintenance_message: message } }) => {
+    .mutation(async ({ ctx, input: { app_id: id, maintenance_message: message, maintenance_until } }) => {
       const { label } = await ctx.services.apps.get(ctx.actor, id);
-      const { title, body } = await maintenanceNotice(label, message);
+      const { title, body } = await maintenanceNotice(label, message, maintenance_until ?? null);
       return { title, html: body.toString() };
     }),
 
@@ -309,7 +313,7 @@ export const appsRouter = router({
   update: route(appProcedure, 'PATCH', '/jb/apps/{app_id}/', {
     summary: 'Update an app',
     description:
-      'Omitted fields stay unchanged. `is_requestable`, which `…/status/` returns, lets members of the client ask for the app.',
+      'Omitted fields stay unchanged. `in_maintenance` begins or ends maintenance at once. `maintenance_from` plans its begin, and `maintenance_until` its end; `maintenance_from: null` cancels what is planned. `is_requestable` lets members of the client ask for the app. `…/status/` returns these three.',
     resourceQuery: 'apps.get',
     example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
     legacy: true,
@@ -325,6 +329,8 @@ export const appsRouter = router({
         show_footer: z.boolean().optional(),
         in_maintenance: z.boolean().optional(),
         maintenance_message: Html.optional(),
+        maintenance_from: Expiry.optional(),
+        maintenance_until: Expiry.optional(),
         is_requestable: z.boolean().optional(),
         expected: ExpectedApp.optional(),
       }),

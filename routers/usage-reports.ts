@@ -122,18 +122,19 @@ export const usageReportProcedures = {
   summary: route(viewerProcedure, 'GET', '/jb/usage/summary/', {
     summary: 'Compare the last days with those before',
     description:
-      'Actions, distinct users and used apps of the last `window` days and of as many days before, in a client or in all apps whose usage you can see. Windows of whole weeks compare the same weekdays.',
+      'Actions, distinct users and used apps of the last `window` days and of as many days before, in an app, in a client or in all apps whose usage you can see. Windows of whole weeks compare the same weekdays.',
     problems: ['not-found'],
   })
     .input(
       OptionalInput({
         client: Id.optional(),
+        app_id: AppKey.optional(),
         window: WindowDays.max(MAX_SUMMARY_DAYS).default(SUMMARY_DAYS),
       }),
     )
     .output(UsageSummaryOutput)
-    .query(({ ctx, input: { client, window } }) =>
-      ctx.services.usageReports.summarize(ctx.actor, client, window),
+    .query(({ ctx, input: { client, app_id: appId, window } }) =>
+      ctx.services.usageReports.summarize(ctx.actor, { client, appId }, window),
     ),
 
   /** The figures of the apps of a client, of these apps, or of all apps whose usage the caller sees. Has no REST path: for screens. */

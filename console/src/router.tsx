@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { accessFilter } from './access/access-filter.ts';
 import { prefetchAccess } from './access/access-query.ts';
 import { queryClient, sessionQuery, trpc } from './api.ts';
@@ -96,7 +96,9 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/apps/$id/access',
-    component: lazyScreen(() => import('./app-access/app-access-screen.tsx'), 'AppAccessScreen'),
+    beforeLoad: ({ params }) => {
+      throw redirect({ to: '/apps/$id', params, search: { tab: 'people' }, replace: true });
+    },
   }),
   createRoute({
     getParentRoute: () => root,
@@ -107,7 +109,9 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/apps/$id/views',
-    component: lazyScreen(() => import('./access-views/access-views-screen.tsx'), 'AccessViewsScreen'),
+    beforeLoad: ({ params }) => {
+      throw redirect({ to: '/apps/$id', params, search: { tab: 'links' }, replace: true });
+    },
   }),
   createRoute({
     getParentRoute: () => root,

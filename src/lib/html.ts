@@ -155,8 +155,21 @@ const renderMessage = async (message: string): Promise<Html | null> => {
     : html`<p class="plain-text">${trusted(safe)}</p>`;
 };
 
-/** The page that people see instead of an app in maintenance. */
-export const maintenanceNotice = async (label: string, message: string) => ({
+const DATE_TIME = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
+
+/** `21 Nov 2026, 12:00 UTC`: pages have no script that could read the browser's time zone. */
+export const formatDateTime = (date: Date): string => `${DATE_TIME.format(date)} UTC`;
+
+/**
+ * The page that people see instead of an app in maintenance.
+ * @param until when it ends; null if that is open
+ */
+export const maintenanceNotice = async (label: string, message: string, until: Date | null) => ({
   title: `${label} is in maintenance`,
-  body: (await messageHtml(message)) ?? html`<p>Please try again later.</p>`,
+  body: html`${(await messageHtml(message)) ?? html`<p>Please try again later.</p>`}
+${until && html`<p>Maintenance lasts until ${formatDateTime(until)}.</p>`}`,
 });

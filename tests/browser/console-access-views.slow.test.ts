@@ -13,7 +13,8 @@ const LAUNCH_URL = 'http://localhost:8000/avatars/S.svg';
 views('an admin creates a view, opens the app as it, sees the use, and revokes it', async ({ app, page }) => {
   await setApp(app, { launch_url: '' });
   await openConsole(page, PATH, ACME);
-  await waitForHeading(page, 'Share links of Sales');
+  await waitForHeading(page, 'Sales');
+  await page.waitForURL(`**/console/apps/${SALES}?tab=links`);
   await page.getByText('This app has no address yet').waitFor();
   await setApp(app, { launch_url: LAUNCH_URL });
   await page.getByRole('button', { name: 'New share link' }).click();

@@ -5,13 +5,13 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { browserSuite, REFUSED } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
-import { ACME, ADA, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const apps = browserSuite('apps in the console', REFUSED);
 
 const SALES_SCREEN = `/console/apps/${SALES}`;
-const TEXTS = `${SALES_SCREEN}?tab=texts`;
+const SETTINGS = `${SALES_SCREEN}?tab=settings`;
 const VERSIONS = `${SALES_SCREEN}?tab=versions`;
 
 apps.before(async ({ app }) => {
@@ -45,13 +45,16 @@ apps('show the people with access with the reason, and anyone can be checked', a
   await app.as(ACME).grants.update({ app_id: SALES, email: GRACE, expires_at, reason: 'Audit' });
   await openConsole(page, SALES_SCREEN, ACME);
   await page.getByRole('link', { name: 'Acme Analytics' }).waitFor();
-  await page.getByText('60 days', { exact: true }).click();
-  await page.waitForURL('**?days=60');
-  await page.getByRole('img', { name: /^Actions and people per day/ }).waitFor();
+  await page.getByRole('img', { name: /^Actions/ }).waitFor();
+  const open = page.getByRole('link', { name: 'Open app' });
+  assert.equal(
+    [await open.getAttribute('href'), await open.getAttribute('target')],
+    ['/launch/sales/', '_blank'],
+  );
   await waitForData(page);
   await assertLooksGood(page, 'console-app');
 
-  await page.getByRole('link', { name: 'People with access' }).click();
+  await page.getByRole('tab', { name: 'People' }).click();
   const rowOf = (name: string) => page.getByRole('row').filter({ hasText: name });
   await rowOf('Grace Hopper').getByText('“Audit”').waitFor();
   await rowOf('Grace Hopper').getByText('Ends 31 Mar 2031').waitFor();
@@ -70,7 +73,7 @@ apps('show the people with access with the reason, and anyone can be checked', a
 });
 
 apps('have texts that an admin changes, with a sandboxed preview', async ({ app, page }) => {
-  await openConsole(page, TEXTS, ACME);
+  await openConsole(page, SETTINGS, ACME);
   const label = page.getByLabel('Name', { exact: true });
   await label.fill('');
   await page.getByRole('button', { name: 'Save texts' }).click();
@@ -81,29 +84,75 @@ apps('have texts that an admin changes, with a sandboxed preview', async ({ app,
   await preview.contentFrame().getByRole('heading', { name: 'Ask Grace' }).waitFor();
   assert.is(await preview.getAttribute('sandbox'), '');
   await page.getByRole('switch', { name: 'Show the help' }).check();
-  await assertLooksGood(page, 'console-app-texts');
+  await assertLooksGood(page, 'console-app-settings');
   await page.getByRole('button', { name: 'Save texts' }).click();
   await page.getByText('Saved.').waitFor();
   const saved = await app.as(ACME).apps.get({ app_id: SALES });
   assert.equal([saved.label, saved.help_html, saved.show_help], ['Sales', '<h4>Ask Grace</h4>', true]);
 });
 
-apps('are in maintenance after a question, with a preview of the page', async ({ app, page }) => {
-  await openConsole(page, `/console/apps/${CHURN}`, ACME);
-  await page.getByRole('switch', { name: 'In maintenance' }).check();
-  const preview = page.getByRole('region', { name: 'Preview of the page' });
-  await preview.frameLocator('iframe').getByText('Please try again later.').waitFor();
-
-  await page.getByRole('button', { name: 'Start maintenance…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Start maintenance?' });
-  await dialog.getByRole('button', { name: 'Cancel' }).click();
-  const before = await app.as(ACME).apps.status({ app_id: CHURN });
-  await page.getByRole('button', { name: 'Start maintenance…' }).click();
-  await dialog.getByRole('button', { name: 'Start maintenance', exact: true }).click();
-  await page.getByText('Saved.').waitFor();
-  const after = await app.as(ADA).apps.status({ app_id: CHURN });
-  assert.equal([before.in_maintenance, after.in_maintenance], [false, true]);
+apps('are given to several people until a date, and taken back by an undo', async ({ app, page }) => {
+  const people = ['one@acme.test', 'two@acme.test'];
+  for (const email of people) await app.as(ACME).users.create({ email, client: 1, apps: [] });
+  const appsOf = () =>
+    Promise.all(people.map(async (email) => (await app.as(ACME).users.get({ email })).apps));
+  // The former address of the tab.
+  await openConsole(page, `/console/apps/${CHURN}/access`, ACME);
+  await page.waitForURL(`**/console/apps/${CHURN}?tab=people`);
+  await page.getByRole('button', { name: 'Add people' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add people to Churn' });
+  for (const email of people) {
+    await dialog.getByRole('combobox', { name: 'People' }).fill(email);
+    await page.getByRole('option', { name: email }).click();
+  }
+  await dialog.getByRole('combobox', { name: 'Until' }).click();
+  await page.getByRole('option', { name: 'In 2 weeks' }).click();
+  await assertLooksGood(page, 'console-app-add-people');
+  await dialog.getByRole('button', { name: 'Add 2 people' }).click();
+  await page.getByText(/^Granted Churn until .*: 2 changed$/).waitFor();
+  assert.equal(await appsOf(), [[CHURN], [CHURN]]);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: 2 changes.').waitFor();
+  assert.equal(await appsOf(), [[], []]);
 });
+
+apps(
+  'have planned maintenance with a plain message, which an admin changes and cancels',
+  async ({ app, page }) => {
+    const status = () => app.as(ACME).apps.status({ app_id: CHURN });
+    await openConsole(page, `/console/apps/${CHURN}`, ACME);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Start maintenance…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Maintenance of Churn' });
+    await dialog.getByText('Plan ahead').click();
+    await dialog.getByLabel('Begins').fill('2031-12-04T18:00');
+    await dialog.getByLabel('Ends (optional)').fill('2031-12-04T17:00');
+    await dialog.getByRole('textbox', { name: 'Message' }).fill('New numbers <3\n\nBack soon.');
+    const preview = dialog.getByRole('region', { name: 'Preview of the page' });
+    await preview.frameLocator('iframe').getByText('New numbers <3').waitFor();
+    await assertLooksGood(page, 'console-app-maintenance');
+    await dialog.getByRole('button', { name: 'Plan maintenance' }).click();
+    await dialog.getByText('Must be after the begin, and in the future.').waitFor();
+    await dialog.getByLabel('Ends (optional)').fill('2031-12-04T20:00');
+    await dialog.getByRole('button', { name: 'Plan maintenance' }).click();
+    await page.getByText('Maintenance planned: Thu 4 Dec, 18:00–20:00').waitFor();
+    await assertLooksGood(page, 'console-app-maintenance-planned');
+    assert.is(
+      (await app.as(ACME).apps.get({ app_id: CHURN })).maintenance_message,
+      '<p>New numbers &lt;3</p>\n<p>Back soon.</p>',
+    );
+    assert.is((await status()).in_maintenance, false);
+
+    await page.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByText('Start now').click();
+    await dialog.getByRole('button', { name: 'Start maintenance' }).click();
+    await page.getByText(/^In maintenance until Thu 4 Dec/).waitFor();
+    assert.is((await status()).in_maintenance, true);
+    await page.getByRole('button', { name: 'End maintenance' }).click();
+    await page.getByText('Maintenance has ended.').waitFor();
+    assert.is((await status()).in_maintenance, false);
+  },
+);
 
 apps('get another version by staff, who roll back to the one before', async ({ app, page }) => {
   const version = async () => (await app.as(STAFF).apps.status({ app_id: SALES })).version;

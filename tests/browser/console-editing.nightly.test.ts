@@ -102,7 +102,7 @@ const UNSAVED: [path: string, edit: (page: Page) => Promise<unknown>][] = [
   ['/console/access', (page) => page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click()],
   [`/console/people/${ADA}?tab=profile`, (page) => page.getByLabel('First name').fill('Unsaved')],
   ['/console/clients/1?tab=brand', (page) => page.getByLabel('Title of the login page').fill('Unsaved')],
-  [`/console/apps/${SALES}?tab=texts`, (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved')],
+  [`/console/apps/${SALES}?tab=settings`, (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved')],
 ];
 
 editing('on each screen, the user is asked before unsaved work is lost', async ({ page }) => {

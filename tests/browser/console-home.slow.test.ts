@@ -63,6 +63,7 @@ home('requests are allowed on the screen of the app, which lists them', async ({
   const isRequestable = async () => (await app.as(ACME).apps.status({ app_id: CHURN })).is_requestable;
   await openConsole(page, `/console/apps/${CHURN}`);
   await button(page, 'Approve Churn for Grace Hopper').waitFor();
+  await page.getByRole('tab', { name: 'Settings' }).click();
   await toggle.and(page.locator(':checked')).waitFor();
   await waitForData(page);
   await assertLooksGood(page, 'console-app-requests');
@@ -77,6 +78,7 @@ home('requests are allowed on the screen of the app, which lists them', async ({
   await openConsole(page, `/console/apps/${CHURN}`, STAFF);
   await page.getByText('“Year-end closing”').waitFor();
   assert.is(await button(page, 'Approve Churn for Grace Hopper').count(), 0);
+  await page.getByRole('tab', { name: 'Settings' }).click();
   await page.getByText('People may ask for this app – Yes').waitFor();
 });
 

@@ -72,7 +72,7 @@ access('to an app goes with the app, after its name was typed', async ({ app, pa
   await openConsole(page, '/console/apps', ROOT);
   const link = page.getByRole('link', { name: label, exact: true });
   await link.click();
-  await page.getByRole('tab', { name: 'Remove' }).click();
+  await page.getByRole('tab', { name: 'Settings' }).click();
   await page.getByRole('button', { name: `Remove ${label}` }).click();
   const dialog = page.getByRole('dialog');
   const remove = dialog.getByRole('button', { name: 'Remove the app' });

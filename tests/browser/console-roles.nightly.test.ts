@@ -38,9 +38,7 @@ const parametersOf = async (app: TestApp): Promise<Record<string, string | numbe
   return {
     '/people/$email': ADA,
     '/apps/$id': SALES,
-    '/apps/$id/access': SALES,
     '/apps/$id/compare': SALES,
-    '/apps/$id/views': SALES,
     '/clients/$id': 1,
     '/groups/$client/$group': `1/${group.id}`,
     '/mails/$id': id,
@@ -134,10 +132,10 @@ roles('staff who administer one client are offered no changes of others', async 
     await goTo(page, path);
     return page.locator('main').getByRole('button', { name: CHANGES }).count();
   };
-  assert.ok((await offered(`/console/apps/${SALES}?tab=texts`)) > 0);
+  assert.ok((await offered(`/console/apps/${SALES}?tab=settings`)) > 0);
   assert.is(await offered(`/console/apps/${FLEET}`), 0);
-  assert.is(await offered(`/console/apps/${SALES}/views`), 1);
-  assert.is(await offered(`/console/apps/${FLEET}/views`), 0);
+  assert.is(await offered(`/console/apps/${SALES}?tab=links`), 1);
+  assert.is(await offered(`/console/apps/${FLEET}?tab=links`), 0);
   assert.is(await offered('/console/people/edsger@globex.test'), 0);
   assert.is(await offered(`/console/mails/${(await mailTo(app, 'new@globex.test')).id}`), 0);
   assert.is(await offered('/console/invitations?client=2'), 0);

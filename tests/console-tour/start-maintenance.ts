@@ -9,13 +9,13 @@ export const startMaintenance = async ({ page, read, logIn, screenshot }: Tour):
   await page.getByRole('link', { name: 'Apps', exact: true }).click();
   await page.getByRole('link', { name: 'Sales', exact: true }).click();
   await waitForHeading(page, 'Sales');
-  await page.getByRole('switch', { name: 'In maintenance' }).check();
-  await page.getByRole('textbox', { name: 'Message (HTML)' }).fill(`<p>${MESSAGE}</p>`);
-  await page.getByRole('button', { name: 'Start maintenance…' }).click();
-  await page.getByRole('button', { name: 'Start maintenance', exact: true }).click();
-  await page.getByText('Saved.').waitFor();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Start maintenance…' }).click();
+  await page.getByRole('textbox', { name: 'Message' }).fill(MESSAGE);
   await page.getByTitle('Preview of the message').contentFrame().getByText(MESSAGE).waitFor();
   await screenshot('maintenance');
+  await page.getByRole('button', { name: 'Start maintenance', exact: true }).click();
+  await page.getByText('Maintenance has started.').waitFor();
   const [sales] = (await read('/jb/apps/')).filter(({ slug }) => slug === 'sales');
   assert.is(sales?.in_maintenance, true);
 

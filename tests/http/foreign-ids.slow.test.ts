@@ -249,6 +249,7 @@ const REFERENCES: [line: string, of: Pair, body?: unknown][] = [
   ['GET /jb/clients/1/apps/?limit=5&cursor=ID', FLEET],
   ['GET /jb/apps/?limit=5&cursor=ID', FLEET],
   ['GET /jb/usage/report/?app_id=ID', FLEET],
+  ['GET /jb/usage/summary/?app_id=ID', FLEET],
   ['GET /jb/audit/?page=1&target=ID', ['of@globex.test', 'unknown@globex.test']],
   ['GET /jb/audit/?page=1&actor=ID', ['of@globex.test', 'unknown@globex.test']],
   ['GET /jb/usage/report/?app_id=zylTKNVx&stack=ID', STACK],

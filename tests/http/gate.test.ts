@@ -234,15 +234,17 @@ gate('launch: asks for the login first, and comes back', async ({ app }) => {
   assert.match(String(third.location), 'https://sales.example.com/open?code=');
 });
 
-gate('launch: shows the message of an app in maintenance', async ({ app }) => {
+gate('launch: shows the message of an app in maintenance, and its end', async ({ app }) => {
   const maintenance_message = 'Back at <b>noon</b>.';
-  await setRows(app, 'apps', { id: SALES }, { in_maintenance: true, maintenance_message });
+  const maintenance_until = new Date('2031-12-04T20:00:00Z');
+  await setRows(app, 'apps', { id: SALES }, { in_maintenance: true, maintenance_message, maintenance_until });
   const page = await (await logIn(app, GRACE)).get('/launch/sales/');
   await setApp(app, { in_maintenance: false });
 
   assert.equal([page.status, page.headers['retry-after']], [503, '2']);
   assert.match(page.text, 'Sales is in maintenance');
   assert.match(page.body, 'Back at <b>noon</b>.');
+  assert.match(page.text, 'Maintenance lasts until 4 Dec 2031, 20:00 UTC.');
 });
 
 gate('launch: says that an app without an address cannot be opened yet', async ({ app }) => {

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formActionSources, homeUrl, localPath, loginPath } from '../../src/http/pages/page-layout.ts';
-import { formatDateTime, formatWait, userMessage } from '../../src/http/pages/parts.ts';
+import { formatWait, userMessage } from '../../src/http/pages/parts.ts';
+import { formatDateTime } from '../../src/lib/html.ts';
 import { Problem } from '../../src/lib/problems.ts';
 
 const displayText = suite('display text of pages');

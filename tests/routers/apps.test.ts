@@ -83,6 +83,8 @@ apps('status returns the running version to everyone who may open the app', asyn
     version: null,
     in_maintenance: false,
     maintenance_message: '',
+    maintenance_from: null,
+    maintenance_until: null,
     launch_url: '',
     view_as: true,
     is_requestable: false,

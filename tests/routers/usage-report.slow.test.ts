@@ -146,6 +146,14 @@ const countsOf = async (app: TestApp, apps: string[], first: number, last: numbe
   return { actions: counted.length, users: distinct('email'), used_apps: distinct('app_id') };
 };
 
+usage('summary counts one app for those who may see its usage', async ({ app }) => {
+  const { actions, users } = await app.as(ACME).usage.summary({ app_id: SALES, window: 28 });
+
+  assert.equal({ actions, users, used_apps: 1 }, await countsOf(app, [SALES], 27, 0));
+  await rejectsWith(app.as(GLOBEX).usage.summary({ app_id: SALES }), 'not-found');
+  await rejectsWith(app.as(ACME).usage.summary({ app_id: SALES, client: 1 }), 'invalid-input');
+});
+
 usage('summary counts a person of several apps once, beside the days before', async ({ app }) => {
   for (const [as, apps, window] of [
     [ACME, [SALES, CHURN], 28],

@@ -1,11 +1,15 @@
-import { Group, Menu, SimpleGrid, Stack } from '@mantine/core';
-import { useSuspenseQueries } from '@tanstack/react-query';
+import { Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconExternalLink } from '@tabler/icons-react';
+import { useQuery, useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { AccessViewsTab } from '../access-views/access-views-tab.tsx';
 import { trpc } from '../api.ts';
+import { PeopleTab } from '../app-access/people-tab.tsx';
 import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
-import { HeaderLink } from '../components/header-link.tsx';
+import { Notice } from '../components/notice.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
@@ -13,17 +17,11 @@ import { useDeclared } from '../data-permissions/declared.ts';
 import { canOperate, canViewLinks, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { OpenidTab } from '../openid/openid-tab.tsx';
-import { UsageByDay } from '../usage/usage-by-day.tsx';
-import { TopUsers } from '../usage/usage-tables.tsx';
-import { AddressNotice } from './address-notice.tsx';
-import { AppRemoval } from './app-removal.tsx';
-import { AppRequests } from './app-requests.tsx';
-import { APP_WINDOWS, appSearch, type Tab } from './app-search.ts';
-import { AppStacks } from './app-stacks.tsx';
+import { appSearch, type Tab } from './app-search.ts';
 import { AppVersions } from './app-versions.tsx';
-import { MaintenanceForm } from './maintenance-form.tsx';
-import { MemberApp } from './member-app.tsx';
-import { TextsForm } from './texts-form.tsx';
+import { MaintenanceDialog, MaintenanceNotice, maintenanceText, useMaintenance } from './maintenance.tsx';
+import { Overview } from './overview.tsx';
+import { AppSettings } from './settings.tsx';
 import { WhoSeesWhat } from './who-sees-what.tsx';
 
 const route = getRouteApi('/apps/$id');
@@ -37,136 +35,159 @@ export const AppScreen = () => {
   return <ManagedApp app={app} isReadOnly={!may.can_update} />;
 };
 
+/** In a new tab, so that the console stays. */
+const OpenApp = ({ app: { slug }, label }: { app: App; label: string }) => (
+  <Button
+    component="a"
+    href={`/launch/${slug}/`}
+    target="_blank"
+    rightSection={<IconExternalLink size={16} stroke={1.75} aria-hidden />}
+  >
+    {label}
+  </Button>
+);
+
+/** An app for its members: its description, and the link that opens it. */
+const MemberApp = ({ app }: { app: App }) => {
+  const maintenance = useMaintenance(app);
+  const text = maintenanceText(maintenance);
+  return (
+    <>
+      <ScreenHeader title={app.label} />
+      <Stack className="card" align="flex-start">
+        {app.description !== '' && <Text>{app.description}</Text>}
+        {text !== null && <Text c="dimmed">{text}. You see a message instead of the app then.</Text>}
+        <OpenApp app={app} label={`Open ${app.label}`} />
+      </Stack>
+    </>
+  );
+};
+
 type ManagedProps = { app: App; isReadOnly: boolean };
 
 const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   const { id } = app;
-  const { tab = 'overview', days } = route.useSearch();
+  const { tab = 'overview' } = route.useSearch();
   const navigate = route.useNavigate();
   const { roles } = useSession();
+  const client = useClientOfApp(app);
+  const maintenance = useMaintenance(app);
+  const [isMaintaining, maintaining] = useDisclosure();
   // Its settings are not read before it is opened.
   const [hasOpenedOpenid, setHasOpenedOpenid] = useState(tab === 'openid');
   if (tab === 'openid' && !hasOpenedOpenid) setHasOpenedOpenid(true);
   const version = versionOf(app);
-  const declared = useDeclared(useClientOfApp(app)?.id, id);
-  const appRoles = declared.roles.get(id) ?? [];
-  const props = { app, isReadOnly };
-  const tabs: ScreenTab<Tab>[] = [
-    { value: 'overview', label: 'Overview', panel: <Overview {...props} />, isKept: true },
-    { value: 'texts', label: 'General', panel: <TextsForm {...props} />, isKept: true },
-    {
-      value: 'versions',
-      label: 'Versions',
-      panel: <AppVersions app={app} isOperator={canOperate(roles)} />,
-    },
-  ];
-  if (declared.attributes.length > 0 || appRoles.length > 0)
-    tabs.splice(1, 0, {
-      value: 'data',
-      label: 'Who sees what',
-      panel: <WhoSeesWhat id={id} roles={appRoles} />,
-    });
-  if (!isReadOnly)
-    tabs.push({
-      value: 'openid',
-      label: 'OpenID',
-      panel: <OpenidTab app={app} />,
-      isKept: hasOpenedOpenid,
-    });
-  if (roles.is_superuser)
-    tabs.push({
-      value: 'remove',
-      label: 'Remove',
-      panel: <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />,
-    });
+  const canOpen = useCanOpen(app);
+  const tabs = useTabs({ app, isReadOnly, isClosed: maintenance.state === 'running', hasOpenedOpenid });
   return (
     <>
       <ScreenHeader
         title={app.label}
         lead={
           <Group component="span" gap="sm">
-            <ClientOfApp app={app} />
+            {client && (
+              <Link className="action-link" to="/clients/$id" params={{ id: String(client.id) }}>
+                {client.name}
+              </Link>
+            )}
             <span>{version === undefined ? `${app.slug}, no version yet` : `${app.slug} ${version}`}</span>
-            {app.in_maintenance && <StatusText label="In maintenance" color="yellow" />}
+            {maintenance.state === 'running' && <StatusText label="In maintenance" color="yellow" />}
           </Group>
         }
-        actions={
-          <>
-            {canViewLinks(roles) && (
-              <HeaderLink
-                to="/apps/$id/views"
-                params={{ id }}
-                title="Links that open the app without a login"
-              >
-                Share links
-              </HeaderLink>
-            )}
-            <HeaderLink to="/apps/$id/access" params={{ id }}>
-              People with access
-            </HeaderLink>
-          </>
-        }
+        actions={canOpen && <OpenApp app={app} label="Open app" />}
         menu={
-          mayDo(roles, 'read-audit') && (
-            <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ target: app.slug }} />}>
-              History
+          <>
+            {!isReadOnly && (
+              <Menu.Item onClick={maintaining.open}>
+                {maintenance.state === 'none' ? 'Start maintenance…' : 'Change maintenance…'}
+              </Menu.Item>
+            )}
+            {mayDo(roles, 'read-audit') && (
+              <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ target: app.slug }} />}>
+                History
+              </Menu.Item>
+            )}
+            <Menu.Item renderRoot={(item) => <Link {...item} to="/usage" search={{ app: id }} />}>
+              Usage
             </Menu.Item>
-          )
+          </>
         }
       />
       <AddressNotice id={id} />
+      <MaintenanceNotice
+        app={app}
+        maintenance={maintenance}
+        isReadOnly={isReadOnly}
+        onChange={maintaining.open}
+      />
       <ScreenTabs
         key={id}
         label="About this app"
         value={tabs.some(({ value }) => value === tab) ? tab : 'overview'}
         tabs={tabs}
         onShow={(value) =>
-          void navigate({ search: appSearch({ days, tab: value }), replace: true, resetScroll: false })
+          void navigate({ search: appSearch({ tab: value }), replace: true, resetScroll: false })
         }
       />
+      {isMaintaining && <MaintenanceDialog app={app} maintenance={maintenance} onClose={maintaining.close} />}
     </>
   );
 };
 
-/** The settings that change often, and the usage of the app. */
-const Overview = ({ app, isReadOnly }: ManagedProps) => {
-  const { id } = app;
-  const { days = APP_WINDOWS[0] } = route.useSearch();
-  const navigate = route.useNavigate();
-  return (
-    <>
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Stack>
-          <MaintenanceForm app={app} isReadOnly={isReadOnly} />
-          <AppRequests id={id} isReadOnly={isReadOnly} />
-        </Stack>
-        <Stack>
-          <TopUsers appId={id} days={days} />
-          <AppStacks id={id} />
-        </Stack>
-      </SimpleGrid>
-      <UsageByDay
-        subject={{ app_id: id }}
-        days={days}
-        windows={APP_WINDOWS}
-        actions={
-          <Link className="action-link" to="/usage" search={{ app: id }}>
-            Entries and CSV
-          </Link>
-        }
-        onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
-      />
-    </>
-  );
-};
-
-const ClientOfApp = ({ app }: { app: App }) => {
+/** Whether the app is opened by a grant or group of the user, or by their role. */
+const useCanOpen = (app: App): boolean => {
+  const { user, roles } = useSession();
   const client = useClientOfApp(app);
-  return (
-    client && (
-      <Link className="action-link" to="/clients/$id" params={{ id: String(client.id) }}>
-        {client.name}
-      </Link>
-    )
-  );
+  const isAdmin = client !== undefined && roles.admin_of.includes(client.id);
+  return isAdmin || canOperate(roles) || user.apps.includes(app.id);
+};
+
+type TabProps = ManagedProps & { isClosed: boolean; hasOpenedOpenid: boolean };
+
+const useTabs = ({ app, isReadOnly, isClosed, hasOpenedOpenid }: TabProps): ScreenTab<Tab>[] => {
+  const { id } = app;
+  const { roles } = useSession();
+  const declared = useDeclared(useClientOfApp(app)?.id, id);
+  const appRoles = declared.roles.get(id) ?? [];
+  const tabs: (ScreenTab<Tab> | false)[] = [
+    { value: 'overview', label: 'Overview', panel: <Overview app={app} /> },
+    { value: 'people', label: 'People', panel: <PeopleTab app={app} /> },
+    canViewLinks(roles) && { value: 'links', label: 'Share links', panel: <AccessViewsTab app={app} /> },
+    (declared.attributes.length > 0 || appRoles.length > 0) && {
+      value: 'data',
+      label: 'Who sees what',
+      panel: <WhoSeesWhat id={id} roles={appRoles} />,
+    },
+    {
+      value: 'versions',
+      label: 'Versions',
+      panel: <AppVersions app={app} isOperator={canOperate(roles)} />,
+    },
+    !isReadOnly && {
+      value: 'openid',
+      label: 'OpenID',
+      panel: <OpenidTab app={app} />,
+      isKept: hasOpenedOpenid,
+    },
+    {
+      value: 'settings',
+      label: 'Settings',
+      panel: <AppSettings app={app} isReadOnly={isReadOnly} isClosed={isClosed} />,
+      isKept: true,
+    },
+  ];
+  return tabs.filter((tab) => tab !== false);
+};
+
+/** States that an app cannot be opened yet, because it has no address and APP_URL is not set. */
+const AddressNotice = ({ id }: { id: string }) => {
+  const isApi = useSession().app_url.startsWith('/api/');
+  const status = useQuery(trpc.apps.status.queryOptions({ app_id: id }, { enabled: isApi }));
+  // Other parts of the screen read the status too.
+  return isApi && status.data?.launch_url === '' ? (
+    <Notice>
+      This app has no address yet: people who open it see a page that says so. Staff load a version whose
+      package names one (launch_url in app.yaml), or the operator of the service sets APP_URL.
+    </Notice>
+  ) : null;
 };

@@ -29,8 +29,8 @@ export const CompareScreen = () => {
       <ScreenHeader
         title={`Compare two people in ${app.label}`}
         lead={
-          <Link className="text-link" to="/apps/$id/access" params={{ id }}>
-            Back to the people with access
+          <Link className="text-link" to="/apps/$id" params={{ id }} search={{ tab: 'people' }}>
+            Back to the people of the app
           </Link>
         }
       />

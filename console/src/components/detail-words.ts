@@ -157,7 +157,7 @@ export const fieldLabel = (field: string): string =>
 export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** Fields in which nothing means no end. */
-const ENDS = new Set(['apps_expire_at', 'days', 'expires_at']);
+const ENDS = new Set(['apps_expire_at', 'days', 'expires_at', 'maintenance_until']);
 
 /** The words of values, by field. */
 const VALUES: Record<string, Record<string, string>> = {

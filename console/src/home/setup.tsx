@@ -86,7 +86,7 @@ const useSteps = (client: number | undefined): Step[] => {
   const [app] = apps;
   const ofClient = (tab: 'people' | 'sign-in', label: string): ReactNode =>
     one === undefined ? (
-      <StepLink to="/clients">Choose a client</StepLink>
+      <StepLink to="/clients" search={{}}>Choose a client</StepLink>
     ) : (
       <StepLink to="/clients/$id" params={{ id: String(one) }} search={{ tab }}>
         {label}
@@ -140,7 +140,7 @@ const useSteps = (client: number | undefined): Step[] => {
       title: 'Let them open the app',
       text: 'Directly or by a group. It counts as soon as an invited person has joined.',
       action: app && (
-        <StepLink to="/apps/$id/access" params={{ id: app.id }}>
+        <StepLink to="/apps/$id" params={{ id: app.id }} search={{ tab: 'people' }}>
           People with access
         </StepLink>
       ),

@@ -14,14 +14,7 @@ import { trpc } from '../api.ts';
 import { nameOf } from '../people/name-of.ts';
 import { useClientChoice } from './client-choice.ts';
 import { hasPrefix, hasWord, ranked, scoreOf, wordsOf } from './palette-match.ts';
-import {
-  APP_PARTS,
-  APP_SCREENS,
-  type AppTab,
-  CLIENT_PARTS,
-  type ClientTab,
-  PERSON_ACTIONS,
-} from './palette-words.ts';
+import { APP_PARTS, type AppTab, CLIENT_PARTS, type ClientTab, PERSON_ACTIONS } from './palette-words.ts';
 import { canView, type Roles } from './roles.ts';
 import { useFound } from './use-found.ts';
 import { useSession } from './use-session.ts';
@@ -116,15 +109,6 @@ export const usePaletteFound = (search: string) => {
             params: { id },
             search: { tab: tab as AppTab },
           }),
-      })),
-    ),
-    ...APP_SCREENS.flatMap(({ to, ...part }) =>
-      (part.isFor?.(roles) === false ? [] : subjectsOf(part, words, apps)).map(({ id, label }) => ({
-        id: `app ${id} ${to}`,
-        icon: IconSettings,
-        label: `${part.label} of ${label}`,
-        words: part.words,
-        onClick: () => void navigate({ to, params: { id } }),
       })),
     ),
   ];

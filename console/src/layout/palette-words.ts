@@ -33,40 +33,32 @@ type Part = { label: string; words: string; isFor?: (roles: Roles, client?: numb
 
 const configures = (roles: Roles, client?: number): boolean => mayDo(roles, 'configure', client);
 
-export const CLIENT_PARTS: Partial<Record<ClientTab, Part>> = {
-  texts: { label: 'General', words: 'name branding logo mail texts brand' },
-  passwords: { label: 'Passwords', words: 'policy expiry rules strength' },
+export const CLIENT_PARTS: Record<ClientTab, Part> = {
+  general: { label: 'General', words: 'name home texts' },
+  people: { label: 'People & roles', words: 'admins delegated permissions add admin' },
+  directory: { label: 'Directory', words: 'scim provisioning sync okta entra azure', isFor: configures },
+  data: { label: 'Data permissions', words: 'attributes row level security' },
   'sign-in': {
     label: 'Sign-in',
     words: 'signin login sso saml oidc openid identity provider idp mfa 2fa second factor domains',
   },
-  directory: { label: 'Directory', words: 'scim provisioning sync okta entra azure', isFor: configures },
-  reminders: { label: 'Reminders', words: 'inactive mails suspend' },
-  roles: { label: 'Roles', words: 'admins delegated permissions' },
-  data: { label: 'Data permissions', words: 'attributes row level security' },
-  gate: { label: 'Opening apps', words: 'embed frames csp view as impersonate' },
+  passwords: { label: 'Passwords', words: 'policy expiry rules strength' },
+  apps: { label: 'Apps', words: 'opening embed frames csp view as impersonate' },
+  brand: { label: 'Mail & brand', words: 'logo texts mail branding login page' },
   webhooks: { label: 'Webhooks', words: 'hooks events', isFor: configures },
+  'service-accounts': { label: 'Service accounts', words: 'api token robot bot scripts', isFor: configures },
+  reminders: { label: 'Reminders', words: 'inactive mails suspend' },
   close: { label: 'Close or remove', words: 'delete archive', isFor: isSuperuser },
 };
 
-export const APP_PARTS: Partial<Record<AppTab, Part>> = {
-  texts: { label: 'General', words: 'name description' },
+export const APP_PARTS: Record<AppTab, Part> = {
+  people: { label: 'People', words: 'who can open grants' },
+  links: { label: 'Share links', words: 'public link embed anonymous', isFor: canViewLinks },
   data: { label: 'Who sees what', words: 'data permissions attributes' },
   versions: { label: 'Versions', words: 'packages releases deploy rollback upload' },
   openid: { label: 'OpenID', words: 'oidc sso oauth client secret login', isFor: whoMay('manage-apps') },
-  remove: { label: 'Remove', words: 'delete', isFor: isSuperuser },
+  settings: { label: 'Settings', words: 'name description texts help footer requests remove delete' },
 };
-
-/** Screens of an app. */
-export const APP_SCREENS = [
-  { to: '/apps/$id/access', label: 'People with access', words: 'who can open grants', isFor: undefined },
-  {
-    to: '/apps/$id/views',
-    label: 'Share links',
-    words: 'public link embed anonymous',
-    isFor: canViewLinks,
-  },
-] as const;
 
 /** `Suspend Grace Hopper` leads to the part of the screen with the action. */
 type PersonAction = {

@@ -2,7 +2,6 @@ import {
   type Action,
   canReadAudit,
   canView,
-  canViewLinks,
   isSuperuser,
   KINDS,
   type Roles,
@@ -67,9 +66,7 @@ const NAVIGATION = [
 const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
-  { to: '/apps/$id/access', label: 'People with access', isFor: canView },
   { to: '/apps/$id/compare', label: 'Compare two people', isFor: canView },
-  { to: '/apps/$id/views', label: 'Share links', isFor: canViewLinks },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
@@ -81,8 +78,11 @@ export const SCREENS = [...NAVIGATION, ...DETAILS];
 
 type Path = (typeof SCREENS)[number]['to'];
 
+/** Former addresses, which lead to tabs of other screens. */
+type Moved = '/apps/$id/access' | '/apps/$id/views';
+
 /** The screen at a path of the router. A path that is missing here is a type error. */
-export const screenAt = (path: Path): Screen | undefined => SCREENS.find(({ to }) => to === path);
+export const screenAt = (path: Path | Moved): Screen | undefined => SCREENS.find(({ to }) => to === path);
 
 /** The screens of the navigation that are for this user. Who sees one client gets its settings instead of a list of clients. */
 export const screensFor = (roles: Roles) =>

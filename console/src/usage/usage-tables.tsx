@@ -102,8 +102,9 @@ export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
       <Link
         key="unused"
         className="text-link"
-        to="/apps/$id/access"
+        to="/apps/$id"
         params={{ id: app.id }}
+        search={{ tab: 'people' }}
         aria-label={`${app.unused_seats.toLocaleString()} people have ${app.label} and did not use it`}
       >
         {app.unused_seats.toLocaleString()}

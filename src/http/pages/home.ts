@@ -1,10 +1,10 @@
-import { type Html, html } from '../../lib/html.ts';
+import { formatDateTime, type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { describeUserAgent } from '../../lib/user-agent.ts';
 import { logoutForm } from './login.ts';
 import { type Caller, isFormRejected, type PageContext, type Pages, pathParameter } from './page-context.ts';
 import { homeUrl, redirectTo } from './page-layout.ts';
-import { alertBox, formatDateTime } from './parts.ts';
+import { alertBox } from './parts.ts';
 
 /** `/`: the apps and sessions of the user who is logged in. */
 export const homePages: Pages = {

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../lib/html.ts';
+import { formatDateTime, type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { logoutForm } from './login.ts';
 import {
@@ -19,7 +19,7 @@ import {
   mailLink,
   redirectTo,
 } from './page-layout.ts';
-import { alertBox, formatDateTime, hiddenUsername, inputField, newPasswordField } from './parts.ts';
+import { alertBox, hiddenUsername, inputField, newPasswordField } from './parts.ts';
 
 type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
 

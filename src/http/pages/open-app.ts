@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
+import { formatDateTime, type Html, html, maintenanceNotice } from '../../lib/html.ts';
 import { notFound, Problem, type ProblemCode } from '../../lib/problems.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
@@ -16,7 +16,7 @@ import {
   queryParameter,
 } from './page-context.ts';
 import { loginPath, mailLink, redirectTo, stepUpPath, TO_ANY_SITE } from './page-layout.ts';
-import { alertBox, formatDateTime, userMessage } from './parts.ts';
+import { alertBox, userMessage } from './parts.ts';
 import { launchLook } from './view-as.ts';
 
 /** `/v/{key}/` opens the app of an access view. */
@@ -144,7 +144,7 @@ const describe = async (context: PageContext, view: RefusedView): Promise<Descri
     case 'not-granted':
       return say(403, 'This link no longer works', `Its user no longer has access to ${app}.`);
     case 'in-maintenance': {
-      const { title, body } = await maintenanceNotice(app, view.maintenance_message);
+      const { title, body } = await maintenanceNotice(app, view.maintenance_message, view.maintenance_until);
       return { title, status: 503, text: body };
     }
   }
@@ -253,8 +253,8 @@ export const describeRefusal = async (
   problem: Problem,
 ): Promise<Refusal | null> => {
   if (problem.code === 'app-in-maintenance') {
-    const { label, maintenance_message } = await findApp(context, slug);
-    return maintenanceNotice(label, maintenance_message);
+    const { label, maintenance_message: message, maintenance_until: until } = await findStatus(context, slug);
+    return maintenanceNotice(label, message, until);
   }
   const title = TITLES[problem.code];
   if (title !== undefined) return { title, body: html`<p>${problem.message}</p>` };
@@ -263,13 +263,17 @@ export const describeRefusal = async (
 };
 
 const findApp = async ({ reader }: PageContext, slug: string) =>
-  (await reader.apps.list({})).find((app) => app.slug === slug) ?? {
-    label: 'This app',
-    maintenance_message: '',
-  };
+  (await reader.apps.list({})).find((app) => app.slug === slug);
+
+const findStatus = async (context: PageContext, slug: string) => {
+  const app = await findApp(context, slug);
+  return app
+    ? context.reader.apps.status({ app_id: app.id })
+    : { label: 'This app', maintenance_message: '', maintenance_until: null };
+};
 
 const describeMissingAddress = async (context: PageContext, slug: string): Promise<Refusal> => {
-  const { label } = await findApp(context, slug);
+  const { label = 'This app' } = (await findApp(context, slug)) ?? {};
   const text = 'It has no address yet. Ask the person who invited you when it will be ready.';
   return { title: `${label} cannot be opened yet`, body: html`<p>${text}</p>` };
 };

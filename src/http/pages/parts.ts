@@ -135,12 +135,3 @@ export const formatWait = (seconds = 60): string => {
   const hours = Math.ceil(minutes / 60);
   return hours === 1 ? 'an hour' : `${hours} hours`;
 };
-
-const DATE_TIME = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'medium',
-  timeStyle: 'short',
-  timeZone: 'UTC',
-});
-
-/** `21 Nov 2026, 12:00 UTC`: pages have no script that could read the browser's time zone. */
-export const formatDateTime = (date: Date): string => `${DATE_TIME.format(date)} UTC`;

@@ -1,10 +1,10 @@
-import { type Html, html } from '../../lib/html.ts';
+import { formatDateTime, type Html, html } from '../../lib/html.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Services } from '../../services/index.ts';
 import { keepLook, lookCookieName } from '../gate/look-cookie.ts';
 import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
 import { loginPath, redirectTo, stepUpPath } from './page-layout.ts';
-import { alertBox, formatDateTime, userMessage } from './parts.ts';
+import { alertBox, userMessage } from './parts.ts';
 
 /** `/view-as/{id}/` shows who looks at an app as whom, and ends the look. `…/open/{secret}/` opens the app, once. */
 export const viewAsPages: Pages = {

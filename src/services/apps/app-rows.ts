@@ -5,6 +5,8 @@ import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { rolesThatMay } from '../access/permissions.ts';
 import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';
+import { isInMaintenance } from './maintenance.ts';
+import { dayOf } from './usage-windows.ts';
 
 /** `cursor` is the id of the last app or stack, or the hash of the last filter, of the previous page. */
 export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
@@ -23,10 +25,10 @@ export const appRows = (em: Em, actor: Viewer, now: Date) =>
       'apps.footer_html',
       'apps.show_help',
       'apps.show_footer',
-      'apps.in_maintenance',
       'apps.maintenance_message',
       'apps.package_info',
     ])
+    .select(isInMaintenance(now).as('in_maintenance'))
     .select(clientVisibleTo(actor, sql`apps.client_id`).as('shows_usage'))
     .where(appVisibleTo(actor, now))
     .orderBy('apps.created_at')
@@ -99,20 +101,17 @@ export const UNUSED_DAYS = 30;
 
 const SEARCHED = sql`lower(apps.label || ' ' || apps.slug)`;
 
-/**
- * Condition on rows of `apps`.
- * @param today `YYYY-MM-DD` in UTC
- */
-export const appMatches = (viewer: Viewer, filter: AppFilter, today: string): RawBuilder<boolean> => {
+/** Condition on rows of `apps`. */
+export const appMatches = (viewer: Viewer, filter: AppFilter, now: Date): RawBuilder<boolean> => {
   const conditions: RawBuilder<boolean>[] = [condition`true`];
   if (filter.search !== undefined) conditions.push(hasWords(SEARCHED, filter.search));
   if (filter.client !== undefined) conditions.push(sql`apps.client_id = ${filter.client}`);
   if (filter.in_maintenance !== undefined)
-    conditions.push(sql`apps.in_maintenance = ${filter.in_maintenance}`);
+    conditions.push(sql`${isInMaintenance(now)} = ${filter.in_maintenance}`);
   const { unused_days: unusedDays, is_unused: isUnused = unusedDays === undefined ? undefined : true } =
     filter;
   if (isUnused !== undefined) {
-    const isMatch = isUnusedFor(viewer, unusedDays ?? UNUSED_DAYS, today);
+    const isMatch = isUnusedFor(viewer, unusedDays ?? UNUSED_DAYS, dayOf(now));
     conditions.push(isUnused ? isMatch : sql`not ${isMatch}`);
   }
   if (filter.never_used !== undefined) {

@@ -31,11 +31,17 @@ import {
   isAfterApp,
   requireViewableApp,
 } from './app-rows.ts';
+import {
+  changeMaintenance,
+  isInMaintenance,
+  type MaintenanceChanges,
+  maintenanceTime,
+} from './maintenance.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from './usage-windows.ts';
 
 type FixedColumn = 'id' | 'client_id' | 'slug' | 'package_info' | 'shows_usage';
 type ExpectedApp = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };
-type AppChanges = ExpectedApp & { is_requestable?: boolean | undefined };
+type AppChanges = ExpectedApp & MaintenanceChanges & { is_requestable?: boolean | undefined };
 
 /** Limit per version. Repeated rollbacks cause many loads; the audit trail has all of them. */
 const MAX_LOADS = 20;
@@ -64,7 +70,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
   };
   /** The matching apps after the app of the cursor. @throws Problem `invalid-input` on `cursor` */
   const matchingApps = async (actor: Actor, { cursor, ...filter }: StreamFilter) =>
-    (await appsAfter(em, actor, clock.now(), cursor)).where(appMatches(actor, filter, dayOf(clock.now())));
+    (await appsAfter(em, actor, clock.now(), cursor)).where(appMatches(actor, filter, clock.now()));
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
@@ -117,7 +123,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      * @throws Problem `not-found`
      */
     getStatus: (actor: Actor, id: string) =>
-      appStatuses(em)
+      appStatuses(em, clock.now())
         .where('apps.id', '=', id)
         .where(appVisibleTo(actor, clock.now()))
         .executeTakeFirstOrThrow(() => notFound('app')),
@@ -161,7 +167,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
       }));
     },
 
-    /** @throws Problem `not-found`, `forbidden`, `precondition-failed` */
+    /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `maintenance_until` */
     update: (actor: Actor, id: string, changes: AppChanges, expected?: ExpectedApp) =>
       em.transactional(async (tx) => {
         const app = await appRows(tx, actor, clock.now())
@@ -170,7 +176,13 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
           .executeTakeFirstOrThrow(() => notFound('app'));
         requireIn(actor, 'manage-apps', app.client_id);
         requireExpected(app, expected);
-        const details = editEntity(tx, App, await tx.findOneOrFail(App, id), changes);
+        const entity = await tx.findOneOrFail(App, id);
+        const { in_maintenance, maintenance_from, maintenance_until, ...others } = changes;
+        const maintenance = { in_maintenance, maintenance_from, maintenance_until };
+        const details = editEntity(tx, App, entity, {
+          ...others,
+          ...changeMaintenance(entity, maintenance, clock.now()),
+        });
         await tx.flush();
         const about = { target: ofApp(app), clients: [app.client_id] };
         if (!isEmpty(details)) await audit.record(tx, [{ action: 'app.update', actor, ...about, details }]);
@@ -191,16 +203,21 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
   };
 };
 
-const appStatuses = (em: Em) =>
+const appStatuses = (em: Em, now: Date) =>
   kysely(em)
     .selectFrom('apps')
-    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url', 'apps.view_as'])
+    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.launch_url', 'apps.view_as'])
     .select('apps.is_requestable')
     .select((app) => app.ref('apps.package_info', '->>').key('version').as('version'))
-    .select(maintenanceMessage.as('maintenance_message'));
-
-/** Empty outside of maintenance: the message may be prepared before. */
-const maintenanceMessage = sql<string>`case when in_maintenance then maintenance_message else '' end`;
+    .select([
+      isInMaintenance(now).as('in_maintenance'),
+      // Empty outside of maintenance: the message may be prepared before.
+      sql<string>`case when ${isInMaintenance(now)} then maintenance_message else '' end`.as(
+        'maintenance_message',
+      ),
+      maintenanceTime('maintenance_from', now).as('maintenance_from'),
+      maintenanceTime('maintenance_until', now).as('maintenance_until'),
+    ]);
 
 /** Last fetched first, with their last loads into the app, newest first. */
 const fetchedVersions = (em: Em, slug: string, appId: string) => {

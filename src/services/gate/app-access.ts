@@ -17,6 +17,7 @@ import {
   opensByRole,
 } from '../access/visibility.ts';
 import { fullName } from '../accounts/user-rows.ts';
+import { isInMaintenance } from '../apps/maintenance.ts';
 import { describeFaults } from '../attributes/effective-values.ts';
 import { dataPermissionsOf, givenColumns } from '../attributes/given-values.ts';
 import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../policies/factor-policy.ts';
@@ -50,7 +51,7 @@ const openings = (em: Em, now: Date, { view, user, use }: Joined, readsGiven?: C
         .onRef('memberships.user_id', '=', 'users.id'),
     )
     .select(['apps.id as app_id', 'apps.slug as app_slug', 'apps.label as app_label'])
-    .select(['apps.launch_url', 'apps.in_maintenance', 'apps.view_as'])
+    .select(['apps.launch_url', 'apps.view_as', isInMaintenance(now).as('in_maintenance')])
     .select(['clients.id as client_id', 'clients.name as client_name', 'clients.help_desk_may_view_as'])
     .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
     .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active'])

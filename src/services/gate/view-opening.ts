@@ -8,6 +8,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
+import { maintenanceTime } from '../apps/maintenance.ts';
 import { ofApp } from '../audit/audit.ts';
 import type { LoginStep } from '../policies/factor-policy.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -59,7 +60,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
   const address = canonicalAddress(origin.address ?? '');
 
   const refuse = async (view: KnownView, reason: Reason, visitor: Actor | null): Promise<RefusedView> => ({
-    ...(await readRefusalPage(em, view.app_id)),
+    ...(await readRefusalPage(em, view.app_id, clock.now())),
     ...reason,
     visitor: visitor && (visitor.id === view.user_id ? 'self' : 'other'),
     allowedUses: view.allowed_uses,
@@ -272,12 +273,13 @@ const insertUse = async (tx: Em, use: InsertObject<Database, 'access_view_uses'>
 };
 
 /** The content of the page about a refusal, in the branding of the app's client. */
-const readRefusalPage = (em: Em, appId: string) =>
+const readRefusalPage = (em: Em, appId: string, now: Date) =>
   kysely(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
     .select(['clients.name as client_name', 'support_email', 'embed_origins'])
     .select(['apps.label as app_label', 'maintenance_message'])
+    .select(maintenanceTime('maintenance_until', now).as('maintenance_until'))
     .where('apps.id', '=', appId)
     .executeTakeFirstOrThrow();
 

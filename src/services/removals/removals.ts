@@ -6,6 +6,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../accounts/access-ends.ts';
+import { isInMaintenance } from '../apps/maintenance.ts';
 import { updateDeclaredKeys } from '../attributes/declared-keys.ts';
 import { ofApp, ofClient, ofUser } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -19,7 +20,9 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
    * @throws Problem `not-found`
    */
   previewApp: async (id: string) => {
-    const { label, in_maintenance } = await appOf(em, id).executeTakeFirstOrThrow(() => notFound('app'));
+    const { label, in_maintenance } = await appOf(em, id, clock.now()).executeTakeFirstOrThrow(() =>
+      notFound('app'),
+    );
     return { name: label, is_closed: in_maintenance, ...(await countOfApp(em, id)) };
   },
 
@@ -31,7 +34,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
     em.transactional(async (tx) => {
       requireConfirmedSession(actor, clock.now());
       await liftStatementTimeout(tx);
-      const { slug, label, client_id, in_maintenance } = await appOf(tx, id)
+      const { slug, label, client_id, in_maintenance } = await appOf(tx, id, clock.now())
         .forUpdate()
         .executeTakeFirstOrThrow(() => notFound('app'));
       if (!in_maintenance) throw new Problem('not-closed', { detail: 'Put the app into maintenance first.' });
@@ -141,8 +144,11 @@ const removedApps = async (em: Em, table: RawBuilder<unknown>): Promise<string[]
   return rows.map(({ app_id }) => app_id);
 };
 
-const appOf = (em: Em, id: string) =>
-  kysely(em).selectFrom('apps').select(['slug', 'label', 'client_id', 'in_maintenance']).where('id', '=', id);
+const appOf = (em: Em, id: string, now: Date) =>
+  kysely(em)
+    .selectFrom('apps')
+    .select(['slug', 'label', 'client_id', isInMaintenance(now).as('in_maintenance')])
+    .where('id', '=', id);
 
 const clientOf = (em: Em, id: number) =>
   kysely(em).selectFrom('clients').select(['name', 'is_open']).where('id', '=', id);

@@ -57,14 +57,18 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
    * Actions, distinct users and used apps of the last `days` days until today, with the figures of as many days before.
    * @throws Problem `not-found`
    */
-  summarize: async (actor: Actor, client: number | undefined, days: number) => {
+  summarize: async (actor: Actor, { client, appId }: SummarySubject, days: number) => {
+    requireValid({ client, appId });
     if (client !== undefined) await readClient(em, actor, client);
-    const counts = summaryOf(usageVisibleTo(actor, { client }), clock.now(), days);
+    if (appId !== undefined) await requireViewableApp(em, actor, clock.now(), appId);
+    const counts = summaryOf(usageVisibleTo(actor, { client, appId }), clock.now(), days);
     const [summary] = (await counts.execute(kysely(em))).rows;
     if (!summary) throw new Error('An aggregate without a group has one row.');
     return summary;
   },
 });
+
+type SummarySubject = Pick<ReportSubject, 'client' | 'appId'>;
 
 type Counted = 'actions' | 'users' | 'used_apps';
 type Summary = Record<Counted | `previous_${Counted}`, number>;

@@ -14,6 +14,7 @@ import {
   requireViewableApp,
   usageVisibleTo,
 } from '../apps/app-rows.ts';
+import { isInMaintenance } from '../apps/maintenance.ts';
 import { dayOf } from '../apps/usage-windows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -49,12 +50,13 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
 
   const matchingApps = async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
     const rows = (await appsAfter(em, actor, clock.now(), page.cursor))
-      .where(appMatches(actor, filter, today()))
+      .where(appMatches(actor, filter, clock.now()))
       .where(clientVisibleTo(actor, sql`apps.client_id`));
     await reportCount(rows, page);
     return pageOfRows(rows, 'apps.id', page)
       .clearSelect()
-      .select(['apps.id', 'apps.client_id as client', 'apps.slug', 'apps.label', 'apps.in_maintenance']);
+      .select(['apps.id', 'apps.client_id as client', 'apps.slug', 'apps.label'])
+      .select(isInMaintenance(clock.now()).as('in_maintenance'));
   };
 
   return {

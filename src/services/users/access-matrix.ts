@@ -12,6 +12,7 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { lockSuperusers, usersWithRoles } from '../accounts/user-locks.ts';
+import { isInMaintenance } from '../apps/maintenance.ts';
 import { givenAppRoles } from '../attributes/given-values.ts';
 import {
   type AccessChange,
@@ -42,7 +43,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
     const [apps, rows] = await Promise.all([
       kysely(em)
         .selectFrom('apps')
-        .select(['id', 'slug', 'label', 'in_maintenance', 'is_requestable'])
+        .select(['id', 'slug', 'label', 'is_requestable', isInMaintenance(clock.now()).as('in_maintenance')])
         .where('client_id', '=', client)
         .orderBy('created_at')
         .orderBy('id')

@@ -1,0 +1,283 @@
+import { Button, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { ExplainDialog } from '../access/explain-dialog.tsx';
+import { type Outputs, trpc } from '../api.ts';
+import type { App } from '../apps/app-of.ts';
+import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { EndBadge } from '../components/end-badge.tsx';
+import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
+import { HeaderLink } from '../components/header-link.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { PersonInput } from '../components/person-input.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { mayDo } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { BulkResults } from '../people/bulk-results.tsx';
+import { nameOf } from '../people/name-of.ts';
+import { useBulkUpdate } from '../people/use-bulk-update.ts';
+import { GrantDialog } from '../person/grant-dialogs.tsx';
+
+const PAGE_SIZE = 100;
+const SUGGESTIONS = 20;
+const TYPING_MS = 120;
+const MAX_REASON = 500;
+
+type Asked = { email: string; name: string; isGranting?: boolean };
+
+/** Who can open an app, how, and until when. Adds people, compares two, and checks a person who is not listed. */
+export const PeopleTab = ({ app }: { app: App }) => {
+  const { id, slug } = app;
+  const client = useClientOfApp(app);
+  const { roles } = useSession();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [isAdding, adding] = useDisclosure();
+  const add = useBulkUpdate();
+  const close = (): void => setAsked(null);
+  const people = useInfiniteQuery(
+    trpc.access.effective.infiniteQueryOptions(
+      { app_id: id, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email) },
+    ),
+  );
+  return (
+    <>
+      <Group mb="md" gap="xs" justify="space-between">
+        {client && <CheckPerson client={client.id} onCheck={(email) => setAsked({ email, name: email })} />}
+        <Group gap="xs">
+          <HeaderLink to="/apps/$id/compare" params={{ id }} search={{}}>
+            Compare two people
+          </HeaderLink>
+          <HeaderLink to="/people" search={{ app: slug }}>
+            Open in People
+          </HeaderLink>
+          {client && mayDo(roles, 'manage-grants', client.id) && (
+            <Button variant="light" loading={add.isPending} onClick={adding.open}>
+              Add people
+            </Button>
+          )}
+        </Group>
+      </Group>
+      <ProblemAlert error={add.error} />
+      {add.data && <BulkResults outcome={add.data} onClose={add.reset} />}
+      <PagedTable
+        label="People with access"
+        columns={accessColumns((person) => setAsked({ email: person.email, name: nameOf(person) }))}
+        pages={people}
+        keyOf={({ email }) => email}
+        empty={<EmptyState title="No one has the app">Add people to let them open it.</EmptyState>}
+      />
+      {client && (
+        <ExplainDialog
+          question={asked && !asked.isGranting ? { ...asked, app: { ...app, client: client.id } } : null}
+          onClose={close}
+          onGrant={() => asked && setAsked({ ...asked, isGranting: true })}
+        />
+      )}
+      {client && asked?.isGranting && (
+        <GrantDialog
+          email={asked.email}
+          name={asked.name}
+          granted={[]}
+          app={{ id, client: client.id }}
+          client={client.id}
+          onGranted={close}
+          onClose={close}
+        />
+      )}
+      {client && isAdding && (
+        <AddPeople
+          app={app}
+          client={client.id}
+          onClose={adding.close}
+          onAdd={({ emails, ...terms }) => {
+            adding.close();
+            add.mutate({
+              selected: new Set(emails),
+              filter: {},
+              change: { action: 'grant-apps', apps: [id], ...terms },
+            });
+          }}
+        />
+      )}
+    </>
+  );
+};
+
+type AddProps = {
+  app: App;
+  client: number;
+  onAdd: (added: { emails: string[]; expires_at: Date | null; reason: string }) => void;
+  onClose: () => void;
+};
+
+/** Grants the app to people of its client, optionally until a date. */
+const AddPeople = ({ app, client, onAdd, onClose }: AddProps) => {
+  const [emails, setEmails] = useState<string[]>([]);
+  const [typed, setTyped] = useState('');
+  const [until, setUntil] = useState(NO_END);
+  const [reason, setReason] = useState('');
+  const [search] = useDebouncedValue(typed.trim(), TYPING_MS);
+  const found = useQuery(
+    trpc.users.list.queryOptions(
+      { ...(search !== '' && { search }), client, is_active: true, limit: SUGGESTIONS },
+      { placeholderData: keepPreviousData },
+    ),
+  );
+  const names = new Map((found.data ?? []).map((person) => [person.email, nameOf(person)]));
+  const end = endOf(until);
+  return (
+    <Dialog isOpen onClose={onClose} title={`Add people to ${app.label}`}>
+      <form
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault();
+          if (end !== undefined) onAdd({ emails, expires_at: end, reason: reason.trim() });
+        }}
+      >
+        <Stack>
+          <MultiSelect
+            label="People"
+            placeholder="Name or email address"
+            description="People of the client. Invite others first."
+            data-autofocus
+            searchable
+            hidePickedOptions
+            data={[...new Set([...emails, ...names.keys()])]}
+            // The service has already filtered.
+            filter={({ options }) => options}
+            renderOption={({ option }) => `${names.get(option.value)}, ${option.value}`}
+            nothingFoundMessage="No one of the client matches."
+            searchValue={typed}
+            onSearchChange={setTyped}
+            value={emails}
+            onChange={setEmails}
+          />
+          <EndChoice label="Until" value={until} onChange={setUntil} />
+          <TextInput
+            label="Reason (optional)"
+            maxLength={MAX_REASON}
+            value={reason}
+            onChange={({ currentTarget: { value } }) => setReason(value)}
+          />
+          <DialogButtons
+            action={emails.length > 1 ? `Add ${emails.length} people` : 'Add'}
+            isDisabled={emails.length === 0 || end === undefined}
+            onClose={onClose}
+          />
+        </Stack>
+      </form>
+    </Dialog>
+  );
+};
+
+type CheckProps = { client: number; onCheck: (email: string) => void };
+
+/** Checks whether a person can open the app, even if they are not listed. */
+const CheckPerson = ({ client, onCheck }: CheckProps) => {
+  const [text, setText] = useState('');
+  const check = (email: string): void => {
+    setText('');
+    onCheck(email);
+  };
+  return (
+    <form
+      aria-label="Check a person"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        check(text.trim().toLowerCase());
+      }}
+    >
+      <Group gap="xs">
+        <PersonInput
+          aria-label="Check a person"
+          placeholder="Can someone open it? Name or email address"
+          flex="1 1 14rem"
+          maw={400}
+          among={{ client }}
+          value={text}
+          onChange={setText}
+          onOptionSubmit={check}
+        />
+        <Button type="submit" variant="default" disabled={!text.includes('@')}>
+          Check
+        </Button>
+      </Group>
+    </form>
+  );
+};
+
+type Person = Outputs['access']['effective'][number];
+
+const ROLES: Record<string, string> = {
+  superuser: 'Superuser',
+  staff: 'Staff',
+  'client-admin': 'Admin of the client',
+};
+
+/** Everything that gives the app: `Group Finance; granted by ada@acme.test: “Audit”`. */
+const waysOf = ({ role, groups, is_granted, granted_by: by, reason }: Person): string => {
+  const grant = `Granted${by === null ? '' : ` by ${by}`}${reason ? `: “${reason}”` : ''}`;
+  return [
+    ...(role === null ? [] : [ROLES[role] ?? role]),
+    ...groups.map((name) => `Group ${name}`),
+    ...(is_granted ? [grant] : []),
+  ].join('; ');
+};
+
+const accessColumns = (onExplain: (person: Person) => void): Column<Person>[] => [
+  {
+    heading: 'Person',
+    width: 'minmax(9rem, 3fr)',
+    cell: (person) => (
+      <Group gap="xs" wrap="nowrap">
+        <Link className="text-link" to="/people/$email" params={{ email: person.email }} title={person.email}>
+          {nameOf(person)}
+        </Link>
+        {nameOf(person) !== person.email && (
+          <Text span fz="inherit" c="dimmed" truncate flex="1 1 0" miw={0} visibleFrom="sm">
+            {person.email}
+          </Text>
+        )}
+      </Group>
+    ),
+  },
+  {
+    heading: 'Through',
+    width: 'minmax(12rem, 3fr)',
+    onPhone: 'plain',
+    cell: (person) => <span title={waysOf(person)}>{waysOf(person)}</span>,
+  },
+  {
+    heading: 'Until',
+    width: '9.5rem',
+    cell: ({ ends_at }) =>
+      ends_at ? (
+        <EndBadge date={ends_at} />
+      ) : (
+        <Text span fz="inherit" c="dimmed">
+          –
+        </Text>
+      ),
+  },
+  {
+    id: 'why',
+    heading: <span className="visually-hidden">Why?</span>,
+    width: '5rem',
+    onPhone: 'corner',
+    cell: (person) => (
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Why? ${nameOf(person)}`}
+        onClick={() => onExplain(person)}
+      >
+        Why?
+      </Button>
+    ),
+  },
+];
