@@ -97,6 +97,7 @@ export const MembershipSchema = defineEntity({
   tableName: 'memberships',
   indexes: [
     index('memberships_roles', "memberships (user_id, client_id) where is_admin or roles <> '{}'"),
+    index('memberships_suspended', 'memberships (user_id, client_id) where not is_active_member'),
     index('memberships_warned', 'memberships (client_id, user_id) where inactivity_warned_at is not null'),
   ],
   properties: {

@@ -11,6 +11,7 @@ const MembershipOutput = Output('Membership', {
   /** Id of the client. */
   client: z.int(),
   client_name: z.string(),
+  /** A suspended member keeps the roles, but they do not count. */
   is_admin: z.boolean(),
   /** Names of delegated roles. */
   roles: z.array(z.string()),
@@ -39,7 +40,7 @@ export const membershipsRouter = router({
   update: route(peopleProcedure, 'PATCH', '/jb/clients/{id}/users/{email}/', {
     summary: 'Change a membership',
     description:
-      'Changes what counts in this client and nothing elsewhere, also of people who belong to no other client. `is_active: false` suspends the member: their apps of the client are revoked and their launches end.',
+      'Changes what counts in this client and nothing elsewhere, also of people who belong to no other client. `is_active: false` suspends the member: they keep their apps, groups, roles and data of the client, but these do not count until `is_active: true` reactivates them. Launches, and pending invitations to the client, end.',
     problems: ['client-admin-locked', 'shared-user'],
     example: { extra: { region: 'north' } },
   })

@@ -40,32 +40,40 @@ export const BulkInput = z.object({
   expires_at: Expiry.optional(),
   /** With `grant-apps`: the reason, shown next to the grants. */
   reason: Reason.optional(),
-  /** Required by `set-attribute`: the client, and which attribute of the data permissions gets `value`; without a value, it is removed. */
+  /** Required by `set-attribute`. `deactivate`, `reactivate` and `offboard` change only the membership in this client. */
   client: Id.optional(),
+  /** Required by `set-attribute`: which attribute of the data permissions gets `value`; without a value, it is removed. */
   attribute: AttributeKey.optional(),
   value: FreeValue,
   operation: OperationId.optional(),
   cursor: EmailKey.optional(),
 });
 
-/** By field: the actions that accept it, and whether they require it. */
-const FIELDS_OF_ACTIONS = [
-  { field: 'apps', actions: ['grant-apps', 'revoke-apps'], isRequired: true },
-  { field: 'groups', actions: ['add-to-groups'], isRequired: true },
-  { field: 'expires_at', actions: ['grant-apps'], isRequired: false },
-  { field: 'reason', actions: ['grant-apps'], isRequired: false },
-  { field: 'client', actions: ['set-attribute'], isRequired: true },
-  { field: 'attribute', actions: ['set-attribute'], isRequired: true },
-] as const;
+type BulkAction = BulkRequest['change']['action'];
+
+/** By field: the actions that require it, and others that accept it. */
+const FIELDS_OF_ACTIONS: {
+  field: 'apps' | 'groups' | 'expires_at' | 'reason' | 'client' | 'attribute';
+  requiredBy: readonly BulkAction[];
+  acceptedBy: readonly BulkAction[];
+}[] = [
+  { field: 'apps', requiredBy: ['grant-apps', 'revoke-apps'], acceptedBy: [] },
+  { field: 'groups', requiredBy: ['add-to-groups'], acceptedBy: [] },
+  { field: 'expires_at', requiredBy: [], acceptedBy: ['grant-apps'] },
+  { field: 'reason', requiredBy: [], acceptedBy: ['grant-apps'] },
+  { field: 'client', requiredBy: ['set-attribute'], acceptedBy: ['deactivate', 'reactivate', 'offboard'] },
+  { field: 'attribute', requiredBy: ['set-attribute'], acceptedBy: [] },
+];
 
 /** @throws Problem `invalid-input` */
-const requireSupported = (action: BulkRequest['change']['action'], input: z.output<typeof BulkInput>) => {
-  for (const { field, actions, isRequired } of FIELDS_OF_ACTIONS) {
+const requireSupported = (action: BulkAction, input: z.output<typeof BulkInput>) => {
+  for (const { field, requiredBy, acceptedBy } of FIELDS_OF_ACTIONS) {
     const value = input[field];
     const isGiven = Array.isArray(value) ? value.length > 0 : Boolean(value);
-    const isSupported = actions.some((one) => one === action);
-    if (isGiven && !isSupported) throw invalid({ [field]: [`Not supported by ${action}.`] });
-    if (isSupported && isRequired && !isGiven) throw invalid({ [field]: ['This field is required.'] });
+    const isRequired = requiredBy.includes(action);
+    if (isGiven && !isRequired && !acceptedBy.includes(action))
+      throw invalid({ [field]: [`Not supported by ${action}.`] });
+    if (isRequired && !isGiven) throw invalid({ [field]: ['This field is required.'] });
   }
 };
 

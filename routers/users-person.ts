@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SecondFactorOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
-import { ByEmail, EmailKey } from './schemas/keys.ts';
+import { ByEmail, EmailKey, Id } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
 import { PendingEmail } from './schemas/users.ts';
 import { peopleProcedure, viewerProcedure } from './trpc.ts';
@@ -46,7 +46,7 @@ const Name = Output('OffboardedItem', { id: z.string(), label: z.string() });
 const OffboardingOutput = Output('OffboardingPreview', {
   /** Whether the account, or the memberships, are active now. */
   is_active: z.boolean(),
-  /** False if the person also belongs to clients that the caller does not administer: then only `clients` are concerned. */
+  /** False with `client`, and if the person also belongs to clients that the caller does not administer: then only `clients` are concerned. */
   deactivates_account: z.boolean(),
   /** The clients in which the membership is suspended if the account stays active. */
   clients: z.array(Output('OffboardedClient', { id: z.int(), name: z.string() })),
@@ -94,12 +94,12 @@ export const personProcedures = {
   previewOffboarding: route(peopleProcedure, 'GET', '/jb/users/{email}/offboarding/', {
     summary: 'Show what the offboarding of a user would end',
     description:
-      'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person whose account several clients share, only what they have in your clients.',
+      'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person whose account several clients share, only what they have in your clients; with `client`, only what they have there.',
     problems: ['self-modification'],
   })
-    .input(ByEmail)
+    .input(ByEmail.extend({ client: Id.optional() }))
     .output(OffboardingOutput)
-    .query(({ ctx, input }) => ctx.services.offboardingPreview.read(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.offboardingPreview.read(ctx.actor, input.email, input.client)),
 
   cancelEmailChange: route(peopleProcedure, 'DELETE', '/jb/users/{email}/email/', {
     summary: 'Cancel a change of the email address of a user',

@@ -218,7 +218,7 @@ export const usersRouter = router({
   update: route(accessProcedure, 'PATCH', '/jb/users/{email}/', {
     summary: 'Update a user',
     description:
-      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. `extra` and `is_demo_user` are set in the memberships of your clients; a superuser sets them in all memberships and in the account. For users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` of the memberships in your clients; `is_active: false` also revokes the apps of your clients.',
+      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. `extra` and `is_demo_user` are set in the memberships of your clients; a superuser sets them in all memberships and in the account. For users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` of the memberships in your clients. A suspended member keeps the apps of the client: `apps` shows them again after a reactivation.',
     problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
     resourceQuery: 'users.get',
     example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
@@ -254,7 +254,7 @@ export const usersRouter = router({
   deactivate: route(peopleProcedure, 'DELETE', '/jb/users/{email}/', {
     summary: 'Deactivate a user',
     description:
-      'Ends all sessions and tokens of the user immediately. Of a user whose account several clients share, suspends the membership in yours: their apps there are revoked. Repeating it changes nothing.',
+      'Ends all sessions and tokens of the user immediately. Of a user whose account several clients share, suspends the membership in yours. They keep what they have, and do not open anything by it until they are reactivated. Repeating it changes nothing.',
     problems: ['self-modification', 'last-superuser'],
     resourceQuery: 'users.get',
     legacy: true,
@@ -270,7 +270,7 @@ export const usersRouter = router({
     {
       summary: 'Change many users',
       description:
-        'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `offboard` ends all that the users have, by the rules of `DELETE /jb/users/{email}/`. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again. If the response was lost, the audit trail names the `operation` of each change, which can be undone.',
+        'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `deactivate` suspends users, who keep what they have, until `reactivate`; `offboard` ends all that they have. These three follow the rules of `DELETE /jb/users/{email}/`, and with `client`, change only the membership there. Other actions follow the rules of `PATCH /jb/users/{email}/`. Each user is changed in a separate transaction; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again. If the response was lost, the audit trail names the `operation` of each change, which can be undone.',
       problems: ['undo-expired', 'not-found'],
       handlesIdempotency: true,
       example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },

@@ -69,7 +69,7 @@ export const UserPermissionsOutput = Output('UserPermissions', {
   can_update_apps: z.boolean(),
   /** See and end the sessions and tokens, and send a password link. */
   can_revoke: z.boolean(),
-  /** Deactivate the user, or suspend a shared user in the caller's clients. */
+  /** Suspend, reactivate and offboard the user; a shared user in the caller's clients. */
   can_deactivate: z.boolean(),
   /** Give and end roles in the caller's clients. */
   can_set_roles: z.boolean(),

@@ -40,8 +40,8 @@ access('a cell shows its end and says why, and what a group gives stays', async 
   await boxOf(page, `Sales for ${ZOE}`).focus();
   await assertLooksGood(page, 'console-access');
   const rowOf = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
-  assert.is(await rowOf('Ida Idle').getByText('Inactive').count(), 1);
-  assert.is(await rowOf('Ada Lovelace').getByText('Inactive').count(), 0);
+  assert.is(await rowOf('Ida Idle').getByText('Suspended').count(), 1);
+  assert.is(await rowOf('Ada Lovelace').getByText('Suspended').count(), 0);
   const row = rowOf('Zoe Zett');
   await row.getByText('to 31 Mar 2031').waitFor();
   const churn = boxOf(page, `Churn for ${ZOE}`);

@@ -103,12 +103,12 @@ bulk('an admin gives a team an app for two weeks, and then adds them to a group'
 bulk('refusals are listed, and a change is undone from its entry', async ({ app, page }) => {
   await openPeople(page);
   await select(page, ACME, GRACE);
-  await confirm(page, 'Deactivate');
-  await page.getByText('Deactivated: 1 changed, 1 refused').waitFor();
+  await confirm(page, 'Suspend');
+  await page.getByText('Suspended: 1 changed, 1 refused').waitFor();
   await page.getByText(`${ACME}: `).waitFor();
   assert.equal([await isActive(app, GRACE), await isActive(app, ACME)], [false, true]);
   await page.goto(`/console/audit?target=${GRACE}`);
-  await page.getByRole('button', { name: 'deactivated Grace Hopper' }).first().click();
+  await page.getByRole('button', { name: 'suspended Grace Hopper' }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 1 change.').waitFor();
   assert.ok(await isActive(app, GRACE));

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { goTo, openConsole, showing } from '../support/console.ts';
+import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -49,11 +49,11 @@ testAppearance(memberships, {
     const { path } = await addSuspended(app, 'Dana');
     await showing(path, 'Dana Shared', ROOT)(page, app);
   },
-  'console-remove-member': async (page, app) => {
+  'console-offboard-from-client': async (page, app) => {
     const { path, email } = await addShared(app, 'Finn');
     await app.as(ACME).accessViews.create({ app: 'sales', user_email: email });
-    await showing(path, 'Finn Shared')(page, app);
-    await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
+    await showing(path, 'Finn Shared', ROOT)(page, app);
+    await page.getByRole('button', { name: 'Offboard from Acme Analytics' }).click();
     await page.getByRole('dialog').getByText('1 share link').waitFor();
   },
 });
@@ -71,16 +71,18 @@ memberships('are suspended by an admin, and another client notices nothing', asy
     .getByText('Only the person, superusers, and admins of all their clients change the name')
     .waitFor();
   assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
-  await page.getByRole('switch', { name: 'Active in Acme Analytics' }).click();
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: `Suspend ${email} in Acme Analytics?` });
+  await page.getByRole('button', { name: 'Suspend…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Suspend Bo Shared in Acme Analytics?' });
   await dialog.getByText('other clients notice nothing').waitFor();
   await dialog.getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText('Saved.').waitFor();
+  await page.getByText('Bo Shared was suspended').waitFor();
   await showTab(page, 'Access');
   await rowOf(page, 'Acme Analytics').getByText('Suspended', { exact: true }).waitFor();
-  assert.is(await page.locator('main').getByText('Inactive', { exact: true }).count(), 0);
+  await page.getByRole('heading', { name: 'Kept while suspended in Acme Analytics' }).waitFor();
   assert.equal(await seen(), before);
+  await page.getByRole('button', { name: 'Reactivate' }).click();
+  await page.getByText('Bo Shared was reactivated in Acme Analytics').waitFor();
+  await page.getByRole('heading', { name: 'Has 1 app' }).waitFor();
   await showTab(page, 'History');
   await page.getByText(/Alex Acme suspended .* in Acme Analytics/).waitFor();
 });
@@ -109,29 +111,26 @@ memberships('have data of their own', async ({ app, page }) => {
   assert.equal([ofGlobex.extra, ofGlobex.is_demo_user], [EXTRA, false]);
 });
 
-memberships('are removed after a preview, and the person leaves the list', async ({ app, page }) => {
-  const { email, path } = await addShared(app);
-  // The list is read before, and shown again after.
-  await openConsole(page, '/console/people', ACME);
-  await page.getByRole('link', { name: 'Bo Shared' }).first().waitFor();
-  await goTo(page, path);
-  await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
-  const dialog = page.getByRole('dialog', { name: `Remove ${email} from Acme Analytics?` });
-  await dialog.getByRole('listitem').filter({ hasText: 'Sales' }).waitFor();
-  assert.is(await dialog.getByRole('listitem').count(), 1);
-  await dialog.getByText('The account and other clients stay as they are.').waitFor();
-  assert.is((await app.as(ACME).memberships.list({ email })).length, 1);
-  await dialog.getByRole('button', { name: 'Remove from client' }).click();
-  await waitForHeading(page, 'People');
-  await page.getByText(`${email} no longer belongs to Acme Analytics.`).waitFor();
-  await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
-  assert.is(await page.getByText(email, { exact: true }).count(), 0);
-
-  const left = await app.as(ROOT).memberships.list({ email });
-  assert.equal(
-    left.map(({ client }) => client),
-    [2],
-  );
-});
+memberships(
+  'of one of several clients end after a preview, and an undo returns them',
+  async ({ app, page }) => {
+    const { email, path } = await addShared(app);
+    await openPerson(page, path, ROOT);
+    await page.getByRole('button', { name: 'Offboard from Acme Analytics' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Offboard Bo Shared from Acme Analytics?' });
+    await dialog.getByText('1 granted app: Sales').waitFor();
+    assert.is(await dialog.getByRole('listitem').count(), 1);
+    await dialog.getByText('other clients stay as they are').waitFor();
+    const apps = async () => (await app.as(ROOT).users.get({ email })).apps;
+    assert.is((await apps()).length, 2, 'nothing ends before the answer');
+    await dialog.getByRole('button', { name: 'Offboard' }).click();
+    await page.getByText('Bo Shared was offboarded from Acme Analytics').waitFor();
+    await rowOf(page, 'Acme Analytics').getByText('Suspended', { exact: true }).waitFor();
+    assert.equal(await apps(), [FLEET]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone: 2 changes.').waitFor();
+    assert.is((await apps()).length, 2);
+  },
+);
 
 memberships.run();

@@ -147,9 +147,9 @@ usage('idle apps and people are listed, and selected in People to deactivate the
   await page.getByRole('link', { name: 'Open in People' }).click();
   await page.getByText('2 people', { exact: true }).waitFor();
   await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();
-  await page.getByRole('button', { name: 'Deactivate' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
-  await page.getByText('Deactivated: 1 changed').waitFor();
+  await page.getByRole('button', { name: 'Suspend' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+  await page.getByText('Suspended: 1 changed').waitFor();
 
   assert.is(idleApps, 2, 'with the row of headings');
   assert.is((await app.as(ROOT).users.get({ email: EDSGER })).is_active, false);

@@ -51,7 +51,7 @@ const write = async (app: TestApp, { people, inMaintenance, groupApps }: World) 
     client_id: 1,
     user_id: id,
     is_active_member: !is_suspended,
-    is_admin: is_admin && !is_suspended,
+    is_admin,
   }));
   const apps = inMaintenance.map((in_maintenance, index) => {
     const id = appIdOf(index);

@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { claimsIn, userId } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { addRows, setRows, valuesOf } from '../support/rows.ts';
 import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { FLEET, SALES } from '../support/usage.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const memberships = appSuite('memberships');
 
@@ -70,7 +71,7 @@ memberships('that are suspended keep an app closed that is granted again', async
   await app.as(ACME).users.update({ email, is_active: false });
   await app.as(ACME).users.update({ email, apps: [SALES] });
 
-  assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
+  assert.equal((await app.as(ACME).users.get({ email })).apps, []);
   assert.equal(await opens(app, email), [FLEET]);
   await rejectsWith(app.as(email).apps.openTicket({ app_id: SALES }), 'not-found');
   const matrix = await app.as(ACME).access.matrix({ id: 1, search: email });
@@ -270,17 +271,113 @@ memberships('of client admins are removed by superusers only, and never the own 
   await app.as(ROOT).memberships.remove({ id: 1, email });
 });
 
-memberships('lose the admin role when suspended, and are active again as an admin', async ({ app }) => {
+memberships('of an admin give no right while suspended, and return the role', async ({ app }) => {
   const email = await addShared(app);
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
   await app.as(ACME).users.deactivate({ email });
+
   assert.equal((await accountOf(app, email)).clientadmin_of, []);
   await rejectsWith(app.as(email).users.list({}), 'forbidden');
-
-  await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
-
+  await rejectsWith(app.as(email).apps.openTicket({ app_id: CHURN }), 'not-found');
+  const admins = await app.as(ROOT).users.list({ role: 'client-admin', search: email });
+  assert.equal(admins, []);
+  const holders = await app.as(ACME).roles.listInClient({ id: 1 });
+  assert.not(holders.some((holder) => holder.email === email));
   const [ofAcme] = await app.as(ROOT).memberships.list({ email });
-  assert.equal([ofAcme?.is_admin, ofAcme?.is_active], [true, true]);
+  assert.equal([ofAcme?.is_admin, ofAcme?.is_active], [true, false]);
+
+  await app.as(ACME).memberships.update({ id: 1, email, is_active: true });
+
+  assert.equal((await accountOf(app, email)).clientadmin_of, [1]);
+  assert.ok((await app.as(email).users.list({ client: 1 })).length > 0);
+});
+
+memberships('with kept roles are reactivated only by those who may do as much', async ({ app }) => {
+  const email = await addShared(app);
+  const manager = await addShared(app);
+  await app.as(ACME).roles.setInClient({ id: 1, email: manager, roles: ['people-manager'] });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+  await app.as(ACME).users.deactivate({ email });
+
+  const reactivate = (who: string) => app.as(who).memberships.update({ id: 1, email, is_active: true });
+  await rejectsWith(reactivate(manager), 'forbidden');
+  await rejectsWith(app.as(manager).users.update({ email, is_active: true }), 'forbidden');
+  const [row] = (await app.as(manager).users.bulkUpdate({ emails: [email], action: 'reactivate' })).results;
+  assert.is(row?.problem?.code, 'forbidden');
+  await rejectsWith(app.as(ACME).users.update({ email, is_active: true }), 'client-admin-locked');
+  assert.is((await reactivate(ACME)).is_active, true);
+});
+
+memberships(
+  'are suspended with all that they have, and one reactivation returns exactly that',
+  async ({ app }) => {
+    const email = await addShared(app);
+    const { id: group } = await app
+      .as(ACME)
+      .groups.create({ id: 1, name: `Kept ${email}`, members: [email], apps: [CHURN] });
+    await app.as(ACME).users.update({ email, extra: { region: 'north' } });
+    await app.as(ACME).roles.setInClient({ id: 1, email, roles: ['auditor', 'help-desk'] });
+    const terms = { expires_at: new Date(app.clock.now().getTime() + DAY_MS), reason: 'Trial' };
+    await app.as(ACME).grants.remove({ app_id: SALES, email });
+    await app.as(ACME).grants.create({ app_id: SALES, email, ...terms });
+    await app.as(ACME).accessViews.create({ app: 'sales', user_email: email });
+    const had = async () => ({
+      opens: (await opens(app, email)).toSorted(),
+      account: (({ last_activated: _, last_deactivated: __, ...person }) => person)(
+        await app.as(ACME).users.get({ email }),
+      ),
+      memberships: await app.as(ROOT).memberships.list({ email }),
+      access: await app.as(ACME).access.ofPerson({ email }),
+      members: (await app.as(ACME).groups.get({ id: 1, group_id: group })).members,
+      ending: (await app.as(ACME).grants.listEnding({})).filter((grant) => grant.email === email),
+    });
+    const before = await had();
+    assert.equal(before.opens, [CHURN, FLEET, SALES].toSorted());
+    assert.is(before.ending.length, 1);
+
+    const change = { emails: [email], client: 1 };
+    const { operation, results } = await app.as(ACME).users.bulkUpdate({ ...change, action: 'deactivate' });
+    assert.is(results[0]?.status, 'ok');
+
+    const during = await had();
+    assert.equal([during.opens, during.account.apps, during.ending], [[FLEET], [], []]);
+    assert.equal(during.members, before.members);
+    for (const app_id of [SALES, CHURN]) {
+      await rejectsWith(app.as(email).apps.openTicket({ app_id }), 'not-found');
+      assert.is((await app.as(ROOT).access.explain({ email, app_id })).allowed, false);
+      const people = await app.as(ROOT).access.effective({ app_id });
+      assert.not(people.some((person) => person.email === email));
+      assert.not(
+        (await app.as(ROOT).users.list({ app: app_id === SALES ? 'sales' : 'churn' })).some(
+          (person) => person.email === email,
+        ),
+      );
+    }
+    await rejectsWith(app.as(email).audit.list({}), 'forbidden');
+    await app.as(ACME).users.bulkUpdate({ ...change, action: 'reactivate' });
+    assert.equal(await had(), {
+      ...before,
+      memberships: during.memberships.map((each) => ({ ...each, is_active: true, ended_at: null })),
+    });
+
+    const again = await app.as(ACME).users.bulkUpdate({ ...change, action: 'deactivate' });
+    await app.as(ACME).operations.undo({ id: again.operation });
+    assert.equal((await had()).opens, before.opens);
+    assert.is((await app.as(ACME).operations.undo({ id: operation })).skipped.length, 1);
+  },
+);
+
+memberships('of suspended people keep the apps that a caller has not read', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ACME).users.update({ email, is_active: false });
+  const { apps } = await app.as(ACME).users.get({ email });
+  await app.as(ACME).users.update({ email, apps });
+  await app.as(ACME).users.update({ email, is_active: true, apps });
+
+  assert.equal((await opens(app, email)).toSorted(), [FLEET, SALES].toSorted());
+  await app.as(ACME).users.update({ email, is_active: false, apps: [] });
+  await app.as(ACME).users.update({ email, is_active: true });
+  assert.equal(await opens(app, email), [FLEET]);
 });
 
 memberships.run();

@@ -114,6 +114,34 @@ offboarding('by an admin of one of two clients ends what the person has there al
   assert.equal(await seen(), before);
 });
 
+offboarding('of one client ends what the person has there alone, also by a superuser', async ({ app }) => {
+  const person = await addPerson(app, [SALES, FLEET]);
+  const { email } = person;
+  const token = await app.tokenOf(email);
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email, is_admin: true });
+  const rolesAre = async () => (await app.as(ROOT).users.get({ email })).clientadmin_of;
+  const globex = () => app.as(GLOBEX).memberships.list({ email });
+  const before = await globex();
+  const preview = await app.as(ROOT).users.previewOffboarding({ email, client: 1 });
+  const { deactivates_account, clients, tokens, roles } = preview;
+  assert.equal([deactivates_account, clients], [false, [{ id: 1, name: 'Acme Analytics' }]]);
+  assert.equal([tokens, roles], [0, ['client admin of Acme Analytics']]);
+  await rejectsWith(app.as(ACME).users.previewOffboarding({ email, client: 2 }), 'not-found');
+
+  const input = { emails: [email], action: 'offboard' as const, client: 1 };
+  const { operation } = await app.as(ROOT).users.bulkUpdate(input);
+
+  assert.equal([await globex(), await rolesAre()], [before, [2]]);
+  assert.is((await app.as(ROOT).users.get({ email })).is_active, true);
+  assert.equal((await app.as(ROOT).memberships.list({ email }))[0]?.is_active, false);
+  const headers = { authorization: `Token ${token}` };
+  assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 200);
+  await app.as(ROOT).operations.undo({ id: operation });
+  assert.equal([(await stateOf(app, person)).isMember, await rolesAre()], [true, [1, 2]]);
+  await rejectsWith(app.as(GLOBEX).users.bulkUpdate(input), 'not-found');
+});
+
 offboarding('is refused to those who may not deactivate the person', async ({ app }) => {
   const { email } = await addPerson(app);
   const codeOf = async (as: string, of: string) => (await offboard(app, of, as)).row?.problem?.code;

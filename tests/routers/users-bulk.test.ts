@@ -61,22 +61,26 @@ bulk('grants and revokes apps, row by row', async ({ app }) => {
   assert.equal(await appsOf(app, ADA), [CHURN]);
 });
 
-bulk('deactivates and reactivates by the rules of users.update', async ({ app }) => {
+bulk('deactivates and reactivates by the rules of users.deactivate, also client admins', async ({ app }) => {
   const token = await app.tokenOf(GRACE);
-  const emails = [GRACE, IDLE, ROOT, ACME];
+  const admin = 'second-admin@acme.test';
+  await app.as(ROOT).users.create({ email: admin, client: 1 });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
+  const emails = [GRACE, IDLE, ROOT, admin];
   const off = await app.as(ROOT).users.bulkUpdate({ emails, action: 'deactivate' });
 
   assert.equal(statuses(off), [
     [GRACE, 'ok'],
     [IDLE, 'unchanged'],
     [ROOT, 'self-modification'],
-    [ACME, 'client-admin-locked'],
+    [admin, 'ok'],
   ]);
   assert.is(await app.openServices().authentication.findByToken(token), null);
 
-  const on = await app.as(ACME).users.bulkUpdate({ emails: [GRACE, STAFF], action: 'reactivate' });
+  const on = await app.as(ACME).users.bulkUpdate({ emails: [GRACE, admin, STAFF], action: 'reactivate' });
   assert.equal(statuses(on), [
     [GRACE, 'ok'],
+    [admin, 'ok'],
     [STAFF, 'not-found'],
   ]);
   assert.ok(await isActive(app, GRACE));

@@ -11,7 +11,7 @@ export const stateOf = (view: AccessView): string => {
   if (!is_active) return 'revoked';
   if (expires_at && expires_at < new Date()) return 'expired';
   if (allowed_uses_cnt > 0 && usages_cnt >= allowed_uses_cnt) return 'used up';
-  if (!is_person_active) return 'person inactive';
+  if (!is_person_active) return 'person suspended';
   return 'active';
 };
 

@@ -71,7 +71,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
         <div className={classes.person}>
           <PersonLink user={user} />
           {user.is_admin && <span className={classes.state}>Admin</span>}
-          {!user.is_active && <span className={classes.state}>Inactive</span>}
+          {!user.is_active && <span className={classes.state}>Suspended</span>}
         </div>
       ) : (
         <Group gap="xs" wrap="nowrap">
@@ -86,7 +86,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
               Admin
             </Badge>
           )}
-          {!user.is_active && <StatusText label="Inactive" color="gray" />}
+          {!user.is_active && <StatusText label="Suspended" color="yellow" />}
         </Group>
       ),
   };

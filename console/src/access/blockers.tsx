@@ -85,12 +85,12 @@ const useFixes = ({ email, app }: Question, { onGrant, onCorrect }: Pick<Props, 
   const fixes: Record<Blocker['code'], Fix> = {
     'user-inactive': {
       isAllowed: may?.can_update === true,
-      action: buttonFor('account', 'Reactivate the account'),
+      action: buttonFor('account', 'Reactivate'),
       isSaid: true,
     },
     'member-suspended': {
       isAllowed: mayUpdate && mayDo(roles, 'manage-people', app.client),
-      action: buttonFor('membership', 'Reactivate the membership'),
+      action: buttonFor('membership', 'Reactivate'),
       isSaid: true,
     },
     'not-granted': grant,

@@ -171,7 +171,7 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
   'membership.create': ['membership.created', 'Added a member to a client', 'added {target} to {client}'],
   'membership.reactivate': [
     'membership.reactivated',
-    'Reactivated a member',
+    'Reactivated a person in a client',
     'reactivated {target} in {client}',
   ],
   'membership.remove': [
@@ -184,7 +184,7 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
     'Changed admins or roles of a client',
     'changed the roles of {target} in {client}',
   ],
-  'membership.suspend': ['membership.suspended', 'Suspended a member', 'suspended {target} in {client}'],
+  'membership.suspend': ['membership.suspended', 'Suspended a person in a client', 'suspended {target} in {client}'],
   'membership.update': ['membership.updated', 'Changed a membership', 'changed {target} in {client}'],
   'mfa.challenge': ['mfa.challenged', 'Was asked for a second factor', 'was asked for a second factor'],
   'mfa.enroll': ['mfa.enrolled', 'Added a second factor', 'added a second factor'],
@@ -279,7 +279,7 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
     'changed the address of {target}',
   ],
   'user.create': ['user.created', 'Created a person', 'created {target}'],
-  'user.deactivate': ['user.deactivated', 'Deactivated a person', 'deactivated {target}'],
+  'user.deactivate': ['user.deactivated', 'Suspended a person', 'suspended {target}'],
   'user.erase': ['user.erased', 'Erased a person', 'erased {target}'],
   'user.export': ['user.exported', 'Exported data of a person', 'exported the data of {target}'],
   'user.import': ['user.imported', 'Imported a person', 'imported {target}'],

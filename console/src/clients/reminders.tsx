@@ -98,7 +98,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
             <FlagField
               {...flagOf('suspend_days')}
               label="Suspend those who stay inactive"
-              description="They lose the apps and roles of this client, and keep their account. The last admin, staff and superusers are never suspended."
+              description="They cannot open the apps of this client until you reactivate them, and keep what they have. The last admin, staff and superusers are never suspended."
               onChange={({ currentTarget }) => turn('suspend_days', currentTarget.checked)}
             />
             {daysOf('suspend_days', 'Days after the warning')}

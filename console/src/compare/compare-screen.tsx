@@ -80,7 +80,7 @@ const ROWS: [
     ({ allowed }) => String(allowed),
     ({ allowed }) => <StatusText label={allowed ? 'Yes' : 'No'} color={allowed ? 'green' : 'red'} />,
   ],
-  ['Account', ({ is_active }) => (is_active ? 'Active' : 'Inactive')],
+  ['Account', ({ is_active }) => (is_active ? 'Active' : 'Suspended')],
   ['Roles', ({ roles }) => roles.map((role) => role.replaceAll('-', ' '))],
   ['Groups', ({ groups }) => groups],
   [

@@ -3,7 +3,8 @@ import { IconDots } from '@tabler/icons-react';
 import { useEffect, useEffectEvent } from 'react';
 import { BarButton, FloatingBar } from './floating-bar.tsx';
 
-type Action = { label: string; onClick: () => void };
+/** `isDanger`: whether it ends what people have. */
+type Action = { label: string; onClick: () => void; isDanger?: boolean };
 
 type Props = {
   /** Names the region: `Selected people`. */
@@ -85,13 +86,13 @@ const MoreMenu = ({ wide, always }: { wide: readonly Action[]; always: readonly 
         </BarButton>
       </Menu.Target>
       <Menu.Dropdown>
-        {wide.map(({ label, onClick }) => (
-          <Menu.Item key={label} hiddenFrom="sm" onClick={onClick}>
+        {wide.map(({ label, onClick, isDanger }) => (
+          <Menu.Item key={label} hiddenFrom="sm" onClick={onClick} {...(isDanger && { color: 'red' })}>
             {label}
           </Menu.Item>
         ))}
-        {always.map(({ label, onClick }) => (
-          <Menu.Item key={label} onClick={onClick}>
+        {always.map(({ label, onClick, isDanger }) => (
+          <Menu.Item key={label} onClick={onClick} {...(isDanger && { color: 'red' })}>
             {label}
           </Menu.Item>
         ))}

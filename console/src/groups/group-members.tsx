@@ -133,7 +133,7 @@ const columnsOf = (remove: ((member: Member) => void) | null): Column<Member>[] 
             {member.email}
           </Text>
         )}
-        {!member.is_active && <StatusText label="Inactive" color="gray" />}
+        {!member.is_active && <StatusText label="Suspended" color="yellow" />}
       </Group>
     ),
   },

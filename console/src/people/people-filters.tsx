@@ -15,7 +15,7 @@ const MAX_GROUPS = 200;
 const choicesOf = (labels: Record<string, string>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
-const STATES = choicesOf({ true: 'Active', false: 'Inactive' });
+const STATES = choicesOf({ true: 'Active', false: 'Suspended' });
 const FACTORS = choicesOf({ false: 'Without one', true: 'With one' });
 const ROLE_CHOICES = choicesOf({
   ...Object.fromEntries(ROLES.map(({ name, plural }) => [name, capitalized(plural)])),

@@ -47,7 +47,7 @@ const AllApps = ({ reason }: { reason: string }) => (
 );
 
 export const PersonStatus = ({ person: { is_active } }: Props) =>
-  is_active ? <StatusText color="green" label="Active" /> : <StatusText color="gray" label="Inactive" />;
+  is_active ? <StatusText color="green" label="Active" /> : <StatusText color="yellow" label="Suspended" />;
 
 /** The last login, or, if it is later, the last day on which the person used an app (without a time). */
 export const LastSeen = ({ person: { last_login: login, last_used_day: day } }: Props) => {

@@ -20,7 +20,7 @@ const ACTIONS = {
   'grant-apps': 'Grant apps',
   'revoke-apps': 'Revoke apps',
   'add-to-groups': 'Add to groups',
-  deactivate: 'Deactivate',
+  deactivate: 'Suspend',
   reactivate: 'Reactivate',
   offboard: 'Offboard',
   'set-attribute': 'Set a data permission',
@@ -29,10 +29,11 @@ const ACTIONS = {
 
 const CONSEQUENCES: Partial<Record<BulkChange['action'], string>> = {
   deactivate:
-    'They are logged out at once and cannot log in until they are reactivated. People of other clients too are suspended in yours: they lose your apps, and may still log in.',
+    'They are logged out at once and cannot log in. Of people of other clients too, only the apps of your clients close. All keep their apps, groups, roles and data: “Reactivate” brings these back. Logins and API tokens end for good.',
   offboard:
-    'All that they have ends at once: logins, tokens, apps, groups, roles, links, invitations and the account. People of other clients too are suspended in yours, and keep the rest.',
-  reactivate: 'They may log in again. Those who were suspended need their apps again.',
+    'All that they have ends at once: logins, tokens, apps, groups, roles, share links, invitations and the account. People of other clients too keep what they have there. You can undo this for ten minutes; logins, tokens and invitations do not come back.',
+  reactivate:
+    'They can log in again, and have their apps, groups, roles and data as before they were suspended.',
   'send-password-link': 'Each of them gets a mail with a link to set a password.',
 };
 
@@ -45,6 +46,7 @@ const NEEDED = [
   ['reactivate', 'manage-people'],
   ['set-attribute', 'manage-people'],
   ['send-password-link', 'manage-credentials'],
+  ['offboard', 'manage-people'],
 ] as const satisfies (readonly [BulkChange['action'], Action])[];
 
 /** How many actions are buttons; the others are in the menu. */
@@ -84,6 +86,7 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
     .map(([name]) => ({
       label: ACTIONS[name],
       onClick: () => setAction(name),
+      isDanger: name === 'offboard',
     }));
   const bar = (
     <SelectionBar
@@ -144,6 +147,7 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
         isOpen={action !== null && action in CONSEQUENCES}
         title={`${action ? ACTIONS[action] : ''}: ${people}`}
         action={action ? ACTIONS[action] : ''}
+        isDanger={action === 'offboard'}
         onConfirm={() => action && run({ action })}
         onClose={close}
       >

@@ -21,7 +21,14 @@ export const AccessTab = ({ data, state }: { data: PersonData; state: PersonStat
       <NeedsAttention data={data} state={state} />
       <Stack className={classes.main ?? ''}>
         {canView(roles) && <PendingRequests subject={{ email: person.email }} />}
-        <PersonApps person={person} access={access} isReadOnly={!may.can_update_apps} />
+        <PersonApps
+          person={person}
+          access={access}
+          suspendedIn={memberships
+            .filter(({ is_active }) => !is_active)
+            .map(({ client: id, client_name }) => ({ id, name: client_name }))}
+          isReadOnly={!may.can_update_apps}
+        />
         <PersonGroups person={person} access={access} />
         <PersonClients
           email={person.email}

@@ -24,7 +24,13 @@ const listOf = new Intl.ListFormat('en');
 
 const UNDO_SHOWN_MS = 60_000;
 
-type Props = { person: Person; access: PersonAccess; isReadOnly: boolean };
+type Props = {
+  person: Person;
+  access: PersonAccess;
+  /** Clients that suspend the person. */
+  suspendedIn: readonly { id: number; name: string }[];
+  isReadOnly: boolean;
+};
 
 type Open =
   | { kind: 'explain' | 'change' | 'gets'; app: PersonApp }
@@ -32,7 +38,7 @@ type Open =
   | null;
 
 /** The apps that the person may open: how they got each, until when, and why. */
-export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Props) => {
+export const PersonApps = ({ person, access: { apps, groups }, suspendedIn, isReadOnly }: Props) => {
   const { email } = person;
   const name = nameOf(person);
   const { roles } = useSession();
@@ -43,7 +49,10 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
   const ofClient = ({ client }: PersonApp): string | undefined =>
     isOfSeveral ? clientName(client) : undefined;
   const byClient = apps.toSorted((one, other) => one.client - other.client);
-  const has = byClient.filter(hasApp);
+  const isKept = ({ client, role }: PersonApp): boolean =>
+    role === null && suspendedIn.some(({ id }) => id === client);
+  const has = byClient.filter((app) => hasApp(app) && !isKept(app));
+  const kept = byClient.filter((app) => hasApp(app) && isKept(app));
   const lacks = byClient.filter((app) => !hasApp(app));
   const end = useEndGrant(email, (operation, appId) => {
     const label = apps.find(({ id }) => id === appId)?.label ?? appId;
@@ -51,6 +60,25 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
     offerUndo({ title, operation, until: new Date(serverNow() + UNDO_SHOWN_MS) });
   });
   const explain = (app: PersonApp): void => setOpen({ kind: 'explain', app });
+  const namesOf = (some: readonly PersonApp[]) =>
+    suspendedIn.filter(({ id }) => some.some(({ client }) => client === id)).map((client) => client.name);
+  const rowOf = (app: PersonApp, why: string) => (
+    <AppRow key={app.id} app={app} client={ofClient(app)} facts={<Ways app={app} groups={groups} />}>
+      {!isGivenOtherwise(app) && <EndBadge date={app.grant?.expires_at} />}
+      <Button variant="default" size="xs" aria-label={`${why} ${app.label}`} onClick={() => explain(app)}>
+        {why}
+      </Button>
+      <GetsButton app={app} onClick={() => setOpen({ kind: 'gets', app })} />
+      {!isReadOnly && app.grant && mayDo(roles, 'manage-grants', app.client) && (
+        <AppMenu
+          app={app}
+          isEnding={end.isPending}
+          onChange={() => setOpen({ kind: 'change', app })}
+          onEnd={() => end.mutate(app.id)}
+        />
+      )}
+    </AppRow>
+  );
   return (
     <Stack className="card" component="section" aria-label="Apps" align="stretch" gap="xs">
       <Title order={2} size="h3">
@@ -62,25 +90,15 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
           Has all apps of {listOf.format(person.clientadmin_of.map(clientName))} as its admin.
         </Text>
       )}
-      <AppRows>
-        {has.map((app) => (
-          <AppRow key={app.id} app={app} client={ofClient(app)} facts={<Ways app={app} groups={groups} />}>
-            {!isGivenOtherwise(app) && <EndBadge date={app.grant?.expires_at} />}
-            <Button variant="default" size="xs" aria-label={`Why? ${app.label}`} onClick={() => explain(app)}>
-              Why?
-            </Button>
-            <GetsButton app={app} onClick={() => setOpen({ kind: 'gets', app })} />
-            {!isReadOnly && app.grant && mayDo(roles, 'manage-grants', app.client) && (
-              <AppMenu
-                app={app}
-                isEnding={end.isPending}
-                onChange={() => setOpen({ kind: 'change', app })}
-                onEnd={() => end.mutate(app.id)}
-              />
-            )}
-          </AppRow>
-        ))}
-      </AppRows>
+      <AppRows>{has.map((app) => rowOf(app, 'Why?'))}</AppRows>
+      {kept.length > 0 && (
+        <>
+          <Title order={3} size="h5">
+            Kept while suspended in {listOf.format(namesOf(kept))}
+          </Title>
+          <AppRows>{kept.map((app) => rowOf(app, 'Why not?'))}</AppRows>
+        </>
+      )}
       {!isReadOnly && (
         <Group>
           <Button
@@ -103,7 +121,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
         <GrantDialog
           email={email}
           name={name}
-          granted={has.map(({ id }) => id)}
+          granted={[...has, ...kept].map(({ id }) => id)}
           app={open.app}
           client={apps[0]?.client}
           onGranted={close}

@@ -1,24 +1,18 @@
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { Fragment, useState } from 'react';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
-import { type Outputs, trpc } from '../api.ts';
+import type { Outputs } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { fieldLabel, valueText } from '../components/detail-words.ts';
-import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { notify } from '../components/toasts.ts';
-import { useForget } from '../components/use-forget.ts';
 import { useDeclared } from '../data-permissions/declared.ts';
 import { PersonDataDialog } from '../data-permissions/person-data.tsx';
 import { canViewAll, mayDo, membershipRoles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { RoleBadges } from '../roles/role-badges.tsx';
 import { RolesDialog } from '../roles/roles-dialog.tsx';
+import { OffboardDialog, ReactivateButton, SuspendDialog } from './lock-out.tsx';
 import type { Membership, PersonState } from './person-state.ts';
-import { RemoveMemberModal } from './remove-member-modal.tsx';
-import { SuspendModal } from './suspend-modal.tsx';
 
 type Props = {
   email: string;
@@ -28,48 +22,42 @@ type Props = {
   may: Outputs['users']['permissions'];
 };
 
-type Question = { kind: 'suspend' | 'remove' | 'roles' | 'data'; membership: Membership };
+type Question = { kind: 'suspend' | 'offboard' | 'roles' | 'data'; membership: Membership };
 
 /** The clients of a person that the user may see, and the membership in each. */
 export const PersonClients = ({ email, name, memberships, state, may }: Props) => {
   const [question, setQuestion] = useState<Question | null>(null);
   const close = (): void => setQuestion(null);
-  const { update, finishRemoval } = useChanges(email, memberships);
   const asked = question?.membership;
+  const client = { id: asked?.client ?? 0, name: asked?.client_name ?? '' };
+  const dialogOf = (kind: Question['kind']) => ({
+    ...{ email, name, client },
+    isOpen: question?.kind === kind,
+    onClose: close,
+  });
   return (
     <Stack className="card" component="section" aria-labelledby="clients" gap="xs">
       <Title order={2} size="h3" id="clients">
         Clients
       </Title>
-      <ProblemAlert error={update.error} />
       {memberships.length === 0 && <Text c="dimmed">This person belongs to no client.</Text>}
       <Stack component="ul" m={0} p={0} className="divided">
         {memberships.map((membership) => (
           <Group component="li" key={membership.client} justify="space-between">
             <Facts membership={membership} isInactive={state === 'inactive'} />
             <Actions
+              subject={{ email, name }}
               membership={membership}
               may={may}
               isInactive={state === 'inactive'}
-              onReactivate={() => update.mutate({ id: membership.client, email, is_active: true })}
+              isOnly={memberships.length === 1}
               onAsk={(kind) => setQuestion({ kind, membership })}
             />
           </Group>
         ))}
       </Stack>
-      <SuspendModal
-        isOpen={question?.kind === 'suspend'}
-        email={email}
-        clients={asked?.client_name ?? ''}
-        onConfirm={() => asked && update.mutate({ id: asked.client, email, is_active: false })}
-        onClose={close}
-      />
-      <RemoveMemberModal
-        email={email}
-        membership={question?.kind === 'remove' ? question.membership : null}
-        onRemoved={finishRemoval}
-        onClose={close}
-      />
+      <SuspendDialog {...dialogOf('suspend')} clients={client.name} />
+      <OffboardDialog {...dialogOf('offboard')} />
       {question?.kind === 'data' && (
         <PersonDataDialog
           email={email}
@@ -82,7 +70,7 @@ export const PersonClients = ({ email, name, memberships, state, may }: Props) =
       )}
       <RolesDialog
         isOpen={question?.kind === 'roles'}
-        client={{ id: asked?.client ?? 0, name: asked?.client_name ?? '' }}
+        client={client}
         holder={{ email, is_admin: false, roles: [], ...asked }}
         onClose={close}
       />
@@ -90,41 +78,12 @@ export const PersonClients = ({ email, name, memberships, state, may }: Props) =
   );
 };
 
-const useChanges = (email: string, memberships: Membership[]) => {
-  const { roles } = useSession();
-  const navigate = useNavigate();
-  const refresh = useAccessRefresh();
-  const forget = useForget();
-  const update = useMutation(
-    trpc.memberships.update.mutationOptions({
-      onSuccess: async ({ client_name, is_active }) => {
-        await refresh();
-        const message = is_active
-          ? `Reactivated in ${client_name}. Grant the apps again.`
-          : `Suspended in ${client_name}.`;
-        notify(message);
-      },
-    }),
-  );
-  const finishRemoval = async ({ client, client_name }: Membership): Promise<void> => {
-    const others = memberships.filter((other) => other.client !== client);
-    const staysVisible = canViewAll(roles) || others.some((other) => mayDo(roles, 'view', other.client));
-    await (staysVisible ? refresh() : forget());
-    // If the user no longer sees the person, nothing about the person can be read.
-    if (!staysVisible) await navigate({ to: '/people', search: {} });
-    notify(`${email} no longer belongs to ${client_name}.`);
-  };
-  return { update, finishRemoval };
-};
-
-const COLORS = { Active: 'green', Inactive: 'gray', Suspended: 'yellow' } as const;
-
 type FactsProps = { membership: Membership; isInactive: boolean };
 
 const Facts = ({ membership, isInactive }: FactsProps) => {
   const { client, client_name, is_active, joined_at, ended_at } = membership;
   const { roles } = useSession();
-  const word = is_active ? (isInactive ? 'Inactive' : 'Active') : 'Suspended';
+  const isOpen = is_active && !isInactive;
   return (
     <Stack gap={4} flex="1 1 16rem" miw={0}>
       <Group gap="sm">
@@ -137,12 +96,13 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
             {client_name}
           </Text>
         )}
-        <StatusText label={word} color={COLORS[word]} />
+        <StatusText label={isOpen ? 'Active' : 'Suspended'} color={isOpen ? 'green' : 'yellow'} />
         <RoleBadges roles={membershipRoles(membership)} />
       </Group>
       <Text size="sm" c="dimmed">
         {is_active ? 'Member since ' : 'Suspended since '}
         <DateText date={is_active ? joined_at : ended_at} />
+        {!is_active && '. Apps, groups, roles and data are kept.'}
       </Text>
       <Values membership={membership} />
     </Stack>
@@ -172,16 +132,18 @@ const Values = ({ membership: { extra, is_demo_user } }: { membership: Membershi
 };
 
 type ActionsProps = {
+  subject: { email: string; name: string };
   membership: Membership;
   may: Outputs['users']['permissions'];
   isInactive: boolean;
-  onReactivate: () => void;
+  /** Whether it is the only membership that the user sees: what is on top of the screen then does the same. */
+  isOnly: boolean;
   onAsk: (kind: Question['kind']) => void;
 };
 
 /** By the rules of the service: a membership of an inactive account can be neither suspended nor reactivated. */
-const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsProps) => {
-  const { client, client_name: name, is_active, is_admin } = membership;
+const Actions = ({ subject, membership, may, isInactive, isOnly, onAsk }: ActionsProps) => {
+  const { client, client_name: name, is_active } = membership;
   const { roles } = useSession();
   const mayChangeData = mayDo(roles, 'manage-people', client) && may.can_update_apps;
   const { attributes } = useDeclared(mayChangeData ? client : undefined);
@@ -203,25 +165,28 @@ const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsPr
           Data permissions…
         </Button>
       )}
-      {mayEnd && may.can_update_apps && !isInactive && (
+      {mayEnd && !isOnly && !isInactive && !is_active && (
+        <ReactivateButton {...subject} client={{ id: client, name }} size="xs" />
+      )}
+      {mayEnd && !isOnly && !isInactive && is_active && (
         <Button
           variant="default"
           size="xs"
-          aria-label={`${is_active ? 'Suspend' : 'Reactivate'} in ${name}`}
-          onClick={() => (is_active ? onAsk('suspend') : onReactivate())}
+          aria-label={`Suspend in ${name}`}
+          onClick={() => onAsk('suspend')}
         >
-          {is_active ? 'Suspend' : 'Reactivate'}
+          Suspend…
         </Button>
       )}
-      {mayEnd && (!is_admin || roles.is_superuser) && (
+      {mayEnd && !isOnly && (
         <Button
           variant="light"
           color="red"
           size="xs"
-          aria-label={`Remove from ${name}`}
-          onClick={() => onAsk('remove')}
+          aria-label={`Offboard from ${name}`}
+          onClick={() => onAsk('offboard')}
         >
-          Remove
+          Offboard…
         </Button>
       )}
     </Group>

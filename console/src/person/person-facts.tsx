@@ -67,7 +67,12 @@ const Names = ({ items }: { items: { id: number; name: ReactNode }[] }) => {
 
 const roleOf = ({ memberships, screen }: PersonData): string => {
   if (screen.role !== null) return screen.role === 'superuser' ? 'Superuser' : 'Staff';
-  const labels = new Set(memberships.flatMap(membershipRoles).map(roleLabel));
+  const labels = new Set(
+    memberships
+      .filter(({ is_active }) => is_active)
+      .flatMap(membershipRoles)
+      .map(roleLabel),
+  );
   return labels.size === 0 ? 'Member' : capitalized([...labels].join(', '));
 };
 

@@ -1,29 +1,21 @@
 import { Avatar, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure, useDocumentTitle } from '@mantine/hooks';
 import { IconEye } from '@tabler/icons-react';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
-import { steward, trpc } from '../api.ts';
-import { ActionDialog, useAction } from '../components/action-dialog.tsx';
+import { steward } from '../api.ts';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canView } from '../layout/roles.ts';
+import { canView, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
 import { HomePreview } from './home-preview.tsx';
-import { OffboardDialog } from './offboard-dialog.tsx';
+import { OffboardDialog, ReactivateButton, SuspendDialog } from './lock-out.tsx';
 import { PersonFacts } from './person-facts.tsx';
 import { PersonMenu } from './person-menu.tsx';
-import type { PersonState } from './person-state.ts';
+import { clientNames, type PersonState } from './person-state.ts';
 import { RunningLooks } from './running-looks.tsx';
 import type { PersonData } from './use-person.ts';
-
-const STATES = {
-  active: { label: 'Active', color: 'green' },
-  suspended: { label: 'Suspended', color: 'yellow' },
-  inactive: { label: 'Inactive', color: 'gray' },
-} as const;
 
 /** The name of the person, their state, and the actions for them. */
 export const PersonHead = ({ data, state }: { data: PersonData; state: PersonState }) => {
@@ -32,10 +24,9 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
   const name = nameOf(person);
   const isSelf = user.email === person.email;
   const mayChangeAddress = !isSelf && (roles.is_superuser ? may.can_revoke : may.can_update);
-  const [isOffboarding, offboarding] = useDisclosure();
   const heading = useFocusedHeading();
   useDocumentTitle(`${name} – Steward`);
-  const { label, color } = STATES[state];
+  const isActive = state === 'active';
   const pending = screen.account?.pending_email;
   return (
     <Stack gap="md" mb="xs">
@@ -47,7 +38,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
               <Title order={1} ref={heading} tabIndex={-1} className="screen-title break-words">
                 {name}
               </Title>
-              <StatusText label={label} color={color} />
+              <StatusText label={isActive ? 'Active' : 'Suspended'} color={isActive ? 'green' : 'yellow'} />
             </Group>
             <Text c="dimmed" className="break-words">
               {person.email}
@@ -63,29 +54,13 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
               icon={<IconEye size={16} stroke={1.6} aria-hidden />}
             />
           )}
-          {state === 'inactive' && may.can_update && <Reactivation email={person.email} name={name} />}
-          {may.can_deactivate && (
-            <>
-              {state !== 'inactive' && (
-                <Button variant="default" onClick={offboarding.open}>
-                  Offboard…
-                </Button>
-              )}
-              <OffboardDialog
-                email={person.email}
-                name={name}
-                isOpen={isOffboarding}
-                onClose={offboarding.close}
-              />
-            </>
-          )}
+          {may.can_deactivate && <LockOut data={data} state={state} name={name} />}
           <PersonMenu
             person={person}
             may={may}
             isSelf={isSelf}
             mayChangeAddress={mayChangeAddress}
             isActive={state !== 'inactive'}
-            onOffboard={offboarding.open}
           />
         </Group>
       </Group>
@@ -106,32 +81,38 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
   );
 };
 
-/** Reactivates an inactive person. */
-const Reactivation = ({ email, name }: { email: string; name: string }) => {
-  const [isOpen, { open, close }] = useDisclosure();
-  const refresh = useAccessRefresh();
-  const reactivate = useAction(trpc.users.update.mutationOptions(), {
-    message: `${name} is active again.`,
-    onDone: () => {
-      close();
-      void refresh();
-    },
-  });
+type LockOutProps = { data: PersonData; state: PersonState; name: string };
+
+/** Suspends or reactivates the person, or ends all that they have. */
+const LockOut = ({ data: { person, may, memberships }, state, name }: LockOutProps) => {
+  const { roles } = useSession();
+  const [isSuspending, suspending] = useDisclosure();
+  const [isOffboarding, offboarding] = useDisclosure();
+  const subject = { email: person.email, name };
+  const managed = memberships.filter(({ client }) => mayDo(roles, 'manage-people', client));
+  const [only] = managed.length === 1 ? managed : [];
+  // The account is active, but not the membership. Several are reactivated one by one.
+  const client = state === 'suspended' && only ? { id: only.client, name: only.client_name } : undefined;
+  const mayReactivate = state === 'suspended' ? client !== undefined || may.is_shared : !may.is_shared;
   return (
     <>
-      <Button variant="default" onClick={open}>
-        Reactivate…
+      {state === 'active' ? (
+        <Button variant="default" onClick={suspending.open}>
+          Suspend…
+        </Button>
+      ) : (
+        mayReactivate && <ReactivateButton {...subject} client={client} />
+      )}
+      <Button variant="light" color="red" onClick={offboarding.open}>
+        Offboard…
       </Button>
-      <ActionDialog
-        isOpen={isOpen}
-        title={`Reactivate ${name}?`}
-        action="Reactivate"
-        run={() => reactivate.mutate({ email, is_active: true })}
-        state={reactivate}
-        onClose={close}
-      >
-        They may log in again. Apps, groups and roles that have ended do not come back: give them again.
-      </ActionDialog>
+      <SuspendDialog
+        {...subject}
+        clients={may.is_shared ? clientNames(managed) : null}
+        isOpen={isSuspending}
+        onClose={suspending.close}
+      />
+      <OffboardDialog {...subject} isOpen={isOffboarding} onClose={offboarding.close} />
     </>
   );
 };

@@ -23,11 +23,10 @@ type Props = {
   isSelf: boolean;
   mayChangeAddress: boolean;
   isActive: boolean;
-  onOffboard: () => void;
 };
 
 /** The less common actions for a person. */
-export const PersonMenu = ({ person, may, isSelf, mayChangeAddress, isActive, onOffboard }: Props) => {
+export const PersonMenu = ({ person, may, isSelf, mayChangeAddress, isActive }: Props) => {
   const { email } = person;
   const { roles } = useSession();
   const [opened, setOpened] = useState<Opened>(null);
@@ -50,7 +49,6 @@ export const PersonMenu = ({ person, may, isSelf, mayChangeAddress, isActive, on
         )}
         {invitation && <Menu.Item onClick={() => setOpened('resend')}>Resend the invitation…</Menu.Item>}
         {may.can_revoke && <Menu.Item onClick={() => setOpened('log-out')}>Log out everywhere…</Menu.Item>}
-        {may.can_deactivate && !isActive && <Menu.Item onClick={onOffboard}>Offboard…</Menu.Item>}
         {mayChangeAddress && <Menu.Item onClick={() => setOpened('address')}>Change the address…</Menu.Item>}
         <Menu.Item
           onClick={() =>

@@ -74,9 +74,7 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
     profile: (
       <ProfileForm
         person={person}
-        state={state}
         changes={changes}
-        clients={clients}
         client={
           memberships.length === 1
             ? memberships.find(({ client }) => mayDo(roles, 'view', client))?.client

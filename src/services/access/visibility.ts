@@ -50,32 +50,48 @@ export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
   .whereRef('m.user_id', '=', 'users.id')
   .orderBy('m.client_id');
 
-/** SQL: the names of the roles of a membership. */
-export const roleNames = (memberships: string) => sql<
+// A suspended membership keeps its roles, grants and groups, but they do not count: whoever opens apps or acts by them needs an active
+// membership. Only what is asked about others, to protect them, takes the roles that they hold: a reactivation returns these.
+
+/** SQL: the names of the roles that a membership holds, even while it is suspended. */
+export const heldRoleNames = (memberships: string) => sql<
   string[]
 >`case when ${sql.ref(`${memberships}.is_admin`)}
   then array_prepend(${sql.lit(CLIENT_ADMIN)}, ${sql.ref(`${memberships}.roles`)}) else ${sql.ref(`${memberships}.roles`)} end`;
 
-/** SQL: whether a membership has a role. Is the condition of an index. */
-export const hasRoles = (memberships: string): Condition =>
+/** SQL: whether a membership holds a role, even while it is suspended. Is the condition of an index. */
+const holdsRoles = (memberships: string): Condition =>
   condition`(${sql.ref(`${memberships}.is_admin`)} or ${sql.ref(`${memberships}.roles`)} <> '{}')`;
 
-/** SQL: whether a membership has this role. */
-export const hasRole = (role: string, memberships: string): Condition =>
-  role === CLIENT_ADMIN
-    ? condition`${sql.ref(`${memberships}.is_admin`)}`
-    : condition`${sql.lit(role)} = any(${sql.ref(`${memberships}.roles`)})`;
+/** SQL: whether a membership has a role that counts. */
+export const hasRoles = (memberships: string): Condition =>
+  condition`(${sql.ref(`${memberships}.is_active_member`)} and ${holdsRoles(memberships)})`;
 
-/** The role columns of `users`, for a select. */
-export const ROLE_COLUMNS = [
-  ...GLOBAL_ROLES.map(({ flag, column }) => condition`${sql.ref(`users.${column}`)}`.as(flag)),
-  sql<Roles['inClients']>`(select coalesce(json_object_agg(m.client_id, ${roleNames('m')}), '{}')
-    from memberships m where m.user_id = users.id and ${hasRoles('m')})`.as('inClients'),
-] as const;
+/** SQL: whether a membership has this role, and it counts. */
+export const hasRole = (role: string, memberships: string): Condition => {
+  const holds =
+    role === CLIENT_ADMIN
+      ? sql`${sql.ref(`${memberships}.is_admin`)}`
+      : sql`${sql.lit(role)} = any(${sql.ref(`${memberships}.roles`)})`;
+  return condition`(${sql.ref(`${memberships}.is_active_member`)} and ${holds})`;
+};
+
+const roleColumns = (isIncluded: Condition) =>
+  [
+    ...GLOBAL_ROLES.map(({ flag, column }) => condition`${sql.ref(`users.${column}`)}`.as(flag)),
+    sql<Roles['inClients']>`(select coalesce(json_object_agg(m.client_id, ${heldRoleNames('m')}), '{}')
+      from memberships m where m.user_id = users.id and ${isIncluded})`.as('inClients'),
+  ] as const;
+
+/** The role columns of `users`, for a select: the roles that count. */
+export const ROLE_COLUMNS = roleColumns(hasRoles('m'));
+
+/** The role columns of `users` whom others change: with the roles that suspended memberships keep. */
+export const HELD_ROLE_COLUMNS = roleColumns(holdsRoles('m'));
 
 /**
- * SQL: whether the roles of a membership allow nothing in its client that the actor may not do there: `canAllOf`. Nobody acts on an account,
- * or as a person, with more rights.
+ * SQL: whether the roles that a membership holds allow nothing in its client that the actor may not do there: `canAllOf`. Nobody acts on an
+ * account, or as a person, with more rights.
  */
 export const isWithinRights = (actor: Roles, memberships: string): Condition => {
   if (can(actor, 'administer')) return ALWAYS;
@@ -85,9 +101,9 @@ export const isWithinRights = (actor: Roles, memberships: string): Condition => 
       sql`${isOneOf(
         sql.ref(`${memberships}.client_id`),
         held.map(([id]) => Number(id)),
-      )} and ${roleNames(memberships)} <@ ${names.split(' ')}::text[]`,
+      )} and ${heldRoleNames(memberships)} <@ ${names.split(' ')}::text[]`,
   );
-  return condition`(${sql.join([sql`not ${hasRoles(memberships)}`, ...within], sql` or `)})`;
+  return condition`(${sql.join([sql`not ${holdsRoles(memberships)}`, ...within], sql` or `)})`;
 };
 
 /** SQL: whether a row of `users`, or of this alias, has a role in all clients. */
@@ -169,9 +185,14 @@ export const userAppsManagedBy = (manager: Roles): Condition => sql`
         and (m.is_admin or not ${isWithinRights(manager, 'm')}))
     and ${can(manager, 'administer') ? ALWAYS : sql`not ${hasGlobalRole()}`})`;
 
-/** SQL: a table of the grants that count at this time. Expired grants may still be stored. */
+/** SQL: a table of the grants that people hold at this time, even in clients that suspend them. Expired grants may still be stored. */
 export const liveGrants = (now: Date) => sql<Selectable<Database['app_grants']>>`
   (select * from app_grants where coalesce(expires_at > ${now}::timestamptz, true))`;
+
+/** SQL: whether a suspended membership keeps a user out of an app. Few memberships are suspended, and an index holds these. */
+const isSuspendedIn = (userId: RawBuilder<number>, appId: RawBuilder<string>): Condition =>
+  condition`exists (select from memberships s join apps of_s on of_s.client_id = s.client_id
+    where s.user_id = ${userId} and of_s.id = ${appId} and not s.is_active_member)`;
 
 /** SQL: a table of the groups that give an app to a user. Excludes clients in which the user is suspended. */
 export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: number; name: string }>`
@@ -191,37 +212,32 @@ export const groupsGiving = (userId: RawBuilder<number>) =>
   );
 
 /**
- * SQL: a table of users and their apps at this time, by a grant or by groups, without duplicates. Contains no apps by role. Contains grants
- * of suspended members. PostgreSQL reads the grants of a `union all` in the order of their index only if they have no condition of their
- * own.
+ * SQL: a table of users and their apps at this time, by a grant or by groups, without duplicates. Contains no apps by role, and none of
+ * clients in which the user is suspended. PostgreSQL reads the grants of a `union all` in the order of their index only if they have no
+ * condition of their own.
  */
 export const appAccess = (now: Date) => sql<{ user_id: number; app_id: string }>`
   (select user_id, app_id from (
     select user_id, app_id, expires_at from app_grants
     union all select distinct user_id, app_id, null::timestamptz from ${GROUP_ACCESS} by_group where not exists (
       select from ${liveGrants(now)} g where g.user_id = by_group.user_id and g.app_id = by_group.app_id)
-  ) given where coalesce(expires_at > ${now}::timestamptz, true))`;
+  ) given where coalesce(expires_at > ${now}::timestamptz, true) and not ${isSuspendedIn(sql`given.user_id`, sql`given.app_id`)})`;
 
 /**
  * SQL: whether a row of `users` may open a row of `apps` by a role, grant or group in its client. Their `memberships` row may be missing.
  */
 export const hasOwnAccess = (now: Date): Condition => condition`(coalesce(${isAppOpeningMember()}, false)
-  or coalesce(memberships.is_active_member, true)
-    and exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
+  or exists (select from ${appAccess(now)} g where g.user_id = users.id and g.app_id = apps.id))`;
 
-/**
- * Rows of `apps` that the viewer may see: apps of clients that the viewer administers, and apps of open clients that the viewer was given
- * and in which the viewer is not suspended.
- */
+/** Rows of `apps` that the viewer may see: apps of clients that the viewer administers, and apps of open clients that the viewer may open. */
 export const appVisibleTo = (viewer: Viewer, now: Date): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
         select from ${appAccess(now)} g join clients c on c.id = apps.client_id and c.is_open
-        where g.app_id = apps.id and g.user_id = ${viewer.id} and ${isInScope(viewer.scope, sql`apps.client_id`)}
-          and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
+        where g.app_id = apps.id and g.user_id = ${viewer.id} and ${isInScope(viewer.scope, sql`apps.client_id`)}))`;
 
-/** Whether a suspension does not stop the user from opening apps of the client. */
+/** Whether no suspension keeps the user out of the client. */
 export const isNotSuspended = (userId: RawBuilder<number>, clientId: RawBuilder<number>): Condition => sql`
   not exists (select from memberships m
     where m.user_id = ${userId} and m.client_id = ${clientId} and not m.is_active_member)`;

@@ -4,7 +4,7 @@ import { User } from '../../../entities/user.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
-import { CLIENT_IDS, ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
+import { CLIENT_IDS, HELD_ROLE_COLUMNS, ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
 
 /** A locked user, with the roles and clients that determine who may change the user. */
 export type LockedUser = { user: User } & TargetRoles;
@@ -121,12 +121,16 @@ export const readTarget = (db: Em, actor: Actor, email: string): Promise<TargetR
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));
 
-/** Users with their roles and all of their clients. */
+/** Users whom others change, with the roles that they hold and all of their clients. */
 export const usersWithRoles = (db: Em) =>
   kysely(db)
     .selectFrom('users')
     .select(['users.id', 'users.email', 'users.was_shared as wasShared'])
-    .select([...ROLE_COLUMNS, CLIENT_IDS]);
+    .select([...HELD_ROLE_COLUMNS, CLIENT_IDS]);
+
+/** Users who act, with the roles that count. */
+export const actingUsers = (db: Em) =>
+  kysely(db).selectFrom('users').select(['users.id', 'users.email']).select(ROLE_COLUMNS);
 
 /**
  * The id of the actor, or of the user with this address, whom the actor must be allowed to change. Locks nothing.

@@ -5,9 +5,11 @@ import { arrayOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
+import { CLIENT_ADMIN } from '../access/permissions.ts';
 import {
   appAccess,
   CLIENTS_OF_USER,
+  hasRole,
   isAllowedIn,
   userClientVisibleTo,
   userVisibleTo,
@@ -88,10 +90,10 @@ export const appsSeenBy = (viewer: Viewer, now: Date) =>
     .orderBy('a.created_at')
     .orderBy('a.id');
 
-/** The ids of the clients that a row of `users` administers and the viewer may see. */
+/** The ids of the clients that a row of `users` administers and the viewer may see, without those that suspend them. */
 export const clientsAdministered = (viewer: Viewer) =>
   arrayOf(
-    CLIENTS_OF_USER.where(({ ref }) => ref('m.is_admin')).where(
+    CLIENTS_OF_USER.where(hasRole(CLIENT_ADMIN, 'm')).where(
       userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`),
     ),
   );

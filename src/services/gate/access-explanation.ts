@@ -15,7 +15,7 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { addressOf } from '../accounts/addresses.ts';
-import { readTarget } from '../accounts/user-locks.ts';
+import { actingUsers, readTarget } from '../accounts/user-locks.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
 import { describeFaults, fixOf, type Outcome } from '../attributes/effective-values.ts';
 import { appRoles, dataPermissionsOf, masked } from '../attributes/given-values.ts';
@@ -46,13 +46,13 @@ type AccessPath = {
 /** What keeps a person from opening an app, which change fixes it, and who may make the change. */
 const BLOCKERS = {
   'user-inactive': {
-    detail: 'The account is inactive.',
+    detail: 'The account is suspended.',
     fix: 'Reactivate the account.',
     fixed_by: `${rolesThatMay('manage-people')}; superuser if the person ever belonged to another client`,
   },
   'member-suspended': {
     detail: 'The person is suspended in the client of the app.',
-    fix: 'Reactivate the membership.',
+    fix: 'Reactivate the person in the client.',
     fixed_by: rolesThatMay('manage-people'),
   },
   'not-granted': {
@@ -138,15 +138,15 @@ export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
     const now = clock.now();
     const person = await readTarget(em, actor, email);
     requireAccessAdmin(actor, person);
-    const user = kysely(em).selectFrom('users').select('is_active').where('id', '=', person.id);
-    const { is_active } = await user.executeTakeFirstOrThrow();
+    const user = actingUsers(em).select('users.is_active').where('users.id', '=', person.id);
+    const { is_active, ...viewer } = await user.executeTakeFirstOrThrow();
     const clients = person.clientIds.filter((id) => can(actor, 'manage-people', id));
     await audit.record(em, [{ action: 'user.preview', actor, target: ofUser(person), clients }]);
     // For people who see all apps of all clients, the home page shows only the granted ones.
-    const isOwn = canViewAll(person)
+    const isOwn = canViewAll(viewer)
       ? condition`exists (select from ${appAccess(now)} g where g.user_id = ${person.id} and g.app_id = apps.id)`
       : condition`true`;
-    const apps = appRows(em, { ...person, scope: EVERYWHERE }, now)
+    const apps = appRows(em, { ...viewer, scope: EVERYWHERE }, now)
       .where(clientVisibleTo(actor, sql`apps.client_id`))
       .where(isOwn);
     return { is_active, apps: is_active ? await apps.execute() : [] };

@@ -145,10 +145,10 @@ export const hasAccessToOne = (
   now: Date,
   { appId, clientId }: { appId: string; clientId: number },
 ) => condition`
-  ((${opensByRole()} or coalesce(memberships.is_active_member, true)) and users.id in (
+  users.id in (
     select user_id from ${appAccess(now)} g where g.app_id = ${appId}
     union select user_id from memberships where client_id = ${clientId} and ${isAppOpeningMember()}
-    union select id from users where ${hasGlobalRole()}))`;
+    union select id from users where ${hasGlobalRole()})`;
 
 /** SQL: when access by a grant ends; null if it has no end, or if a role or a group gives access, too. */
 export const accessEndsAt = (now: Date) => sql<Date | null>`

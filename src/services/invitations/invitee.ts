@@ -3,14 +3,14 @@ import { type InferResult, sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import { claimAddress } from '../accounts/addresses.ts';
 import { addUser } from '../accounts/new-accounts.ts';
-import { usersWithRoles } from '../accounts/user-locks.ts';
+import { actingUsers } from '../accounts/user-locks.ts';
 import {
   type Audit,
   type AuditEvent,
@@ -26,7 +26,7 @@ import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { giveInvitedRoles } from '../users/client-roles.ts';
 import { addToGroups } from '../users/group-joining.ts';
-import { switchMemberships } from '../users/member-access.ts';
+import { heldRoles, rolesEvent, setHeldRoles, switchMemberships } from '../users/member-access.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedOffer, statusAt } from './invitation-rows.ts';
 
@@ -186,12 +186,15 @@ export const extendInvitee = async (
   // The address may have been changed while this waited for the lock.
   if (user.email !== invitation.email) throw new Problem('login-required');
   const { client_id: clientId } = invitation;
-  const { clientIds, ...roles } = await usersWithRoles(tx)
-    .where('users.id', '=', userId)
-    .executeTakeFirstOrThrow();
+  const roles = await actingUsers(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
+  const clientIds = await clientIdsOf(tx, userId);
   await joinInvited(tx, invitation, userId, now);
-  await switchMemberships(tx, userId, [clientId], true, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
+  const ended = membership.isActive ? [] : heldRoles(membership);
+  // Who has invited a suspended member may do less than the roles that the member has kept.
+  if (ended.length > 0) setHeldRoles(membership, []);
+  await tx.flush();
+  await switchMemberships(tx, userId, [clientId], true, now);
   const details = can(roles, 'view', clientId) ? {} : applyInvited(membership, invitation);
   await tx.flush();
   if (!clientIds.includes(clientId)) await enqueueJoinNotices(tx, [userId], [clientId], now);
@@ -199,6 +202,7 @@ export const extendInvitee = async (
   const about = { actor, target: ofUser(user), clients: [clientId] };
   if (!isEmpty(details)) events.push({ action: 'membership.update', ...about, details });
   events.push(...(await giveInvitedRoles(tx, actor, { ...invitation, clientId })));
+  if (ended.length > 0) events.push(rolesEvent(about, { client: clientId, from: ended, to: [] }));
   await audit.record(tx, events);
 };
 

@@ -128,13 +128,13 @@ const obsoleteWebhook = sql`case
     then 'The webhook is active again, or was removed.'
   when not person.is_active then 'The account has been deactivated.'
   when mail.client_id is null and not person.is_superuser or mail.client_id is not null and not exists (
-    select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin)
+    select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin and m.is_active_member)
     then 'The recipient does not administer the webhook any more.'
 end`;
 
 const OBSOLETE_HOLD = sql`case
   when not person.is_active or not exists (
-    select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin)
+    select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin and m.is_active_member)
     then 'The recipient does not administer the client any more.'
   when not exists (select from directory_holds h where h.client_id = mail.client_id and h.approved_at is null)
     then 'Nothing is held any more.'

@@ -45,7 +45,7 @@ export const BULK_ACTIONS = [
 
 /**
  * `groups`: ids. `expires_at`: the end of new grants, in ISO 8601. `reason`: the reason for new grants. `client`: in which `attribute` gets
- * `value`; without a value, it is removed.
+ * `value`; without a value, it is removed. For `deactivate`, `reactivate` and `offboard`: limits these to the membership in this client.
  */
 type BulkChange = {
   action: (typeof BULK_ACTIONS)[number];
@@ -96,7 +96,8 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
       requireFuture({ expires_at: new Date(change.expires_at) }, clock.now());
     await requireGrantable(tx, actor, change);
     await requireGroups(tx, actor, change.groups ?? []);
-    if (change.action === 'set-attribute') await requireAttribute(tx, actor, change);
+    if (change.client !== undefined) await readManagedClient(tx, actor, change.client, 'manage-people');
+    if (change.action === 'set-attribute') await requireAttribute(tx, change);
     const { emails, next } = await selectUsers(tx, actor, selection, clock.now());
     const { id, undoUntil } = await openOperation(tx, actor, request, clock.now());
     const undo_until = change.action === 'send-password-link' ? null : undoUntil.toISOString();
@@ -123,7 +124,8 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
     /**
      * Changes up to `MAX_BULK_USERS` users. With an idempotency key, a repeat after a crash continues the operation, and
      * returns the results of all users.
-     * @throws Problem `invalid-input` on `apps`, `groups`, `expires_at`, `cursor`; `not-found`, `undo-expired` of the operation to continue
+     * @throws Problem `invalid-input` on `apps`, `groups`, `expires_at`, `cursor`; `not-found`, `forbidden` of the client; `not-found`,
+     * `undo-expired` of the operation to continue
      */
     update: (actor: Actor, input: BulkRequest, idempotencyKey: IdempotencyKey | null): Promise<BulkResult> =>
       idempotency.runPlan(
@@ -140,9 +142,8 @@ const requireGrantable = async (em: Em, actor: Actor, { apps }: BulkChange): Pro
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 };
 
-/** @throws Problem `not-found`, `forbidden`, `invalid-input` on `attributes` */
-const requireAttribute = async (em: Em, actor: Actor, { client = 0, attribute = '', value }: BulkChange) => {
-  await readManagedClient(em, actor, client, 'manage-people');
+/** @throws Problem `invalid-input` on `attributes` */
+const requireAttribute = async (em: Em, { client = 0, attribute = '', value }: BulkChange) => {
   if (value !== undefined)
     await requireValidValues(em, { clientId: client, appId: null }, { [attribute]: value });
 };
@@ -202,7 +203,7 @@ const changeUser = async (
 type UserChange = BulkChange & { action: Exclude<BulkChange['action'], 'send-password-link'> };
 
 const applyChange = (deps: Transaction, actor: Actor, email: string, change: UserChange) => {
-  const { action, apps, groups = [] } = change;
+  const { action, apps, groups = [], client } = change;
   const update = (changes: UserChanges) => updateUser(deps, actor, email, changes);
   switch (action) {
     case 'grant-apps':
@@ -211,11 +212,14 @@ const applyChange = (deps: Transaction, actor: Actor, email: string, change: Use
       return update({ revoke: apps });
     case 'deactivate':
     case 'reactivate':
-      return update({ is_active: action === 'reactivate' });
+      return update({
+        is_active: action === 'reactivate',
+        members_of: client === undefined ? undefined : [client],
+      });
     case 'add-to-groups':
       return addToGroups(deps, actor, email, groups);
     case 'offboard':
-      return offboardUser(deps, actor, email);
+      return offboardUser(deps, actor, email, client);
     case 'set-attribute':
       return changeAttribute(deps, actor, email, change);
   }

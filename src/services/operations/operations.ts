@@ -12,7 +12,7 @@ import {
 } from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { appAccess } from '../access/visibility.ts';
 import { addressKnownTo } from '../accounts/addresses.ts';
 import { lockVisibleUser } from '../accounts/user-locks.ts';
@@ -80,7 +80,9 @@ export const createOperations = (unit: UnitOfWork) => {
       const changes = { grant, terms, revoke, is_active, members_of, onlyGrants: true, isUndo: true };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
-      const { undoable } = await updateUser(unitOfWork, actor, email, changes);
+      // The rights of those who suspend and offboard.
+      const requireMay = change.isActive === null ? undefined : requireAccessAdmin;
+      const { undoable } = await updateUser(unitOfWork, actor, email, changes, requireMay);
       const groups = locked.filter((group) => joined.includes(group.id) && !later.groups.has(group.id));
       const left = await leaveGroups(unitOfWork, actor, user, groups);
       const undoing = { ...unitOfWork, staffSecondFactor, endedAt: changedAt };

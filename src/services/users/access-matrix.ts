@@ -3,9 +3,10 @@ import type { GrantTerms } from '../../../entities/operation.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import { type Actor, type TargetRoles, userUpdateRefusal } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { CLIENT_ADMIN, can } from '../access/permissions.ts';
 import {
   GROUP_ACCESS,
+  hasRole,
   isNotSuspended,
   liveGrants,
   userAppsManagedBy,
@@ -57,7 +58,9 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
           ),
           isChangeable.as('is_changeable'),
           condition`exists (select from memberships m
-            where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
+            where m.user_id = users.id and m.client_id = ${client} and ${hasRole(CLIENT_ADMIN, 'm')})`.as(
+            'is_admin',
+          ),
           appsByUser(client, clock.now()).as('given'),
           groupsByUser(client).as('groups'),
           appRolesByUser(client, clock.now()).as('app_roles'),
@@ -107,7 +110,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
 
 type Given = { apps: string[]; apps_by_group: string[]; ends: { app: string; expires_at: string }[] };
 
-/** SQL: the apps of a client that a row of `users` has by `appAccess`, oldest first; which of them groups give; and when grants end. */
+/** SQL: the apps of a client that a row of `users` has, oldest first; which of them groups give; and when grants end. */
 const appsByUser = (client: number, now: Date) => sql<Given>`(
   select json_build_object(
     'apps', coalesce(json_agg(a.id order by a.created_at, a.id), '[]'),

@@ -167,7 +167,7 @@ export type AppChanges = {
 };
 
 /** The apps that the changes name. */
-const namedApps = ({ apps, grant = [], revoke = [] }: AppChanges): readonly string[] =>
+export const namedApps = ({ apps, grant = [], revoke = [] }: AppChanges): readonly string[] =>
   apps ?? [...grant, ...revoke];
 
 /** An app that a user has by a grant or by the named groups, or that the changes request. */
@@ -198,8 +198,8 @@ const readKnownApps = ({ tx, now }: Reading, userId: number, changes: AppChanges
 
 /**
  * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not administer
- * stay unchanged, so that admins of different clients do not undo each other's changes.
- * @param suspended ids of clients whose apps the user loses
+ * stay unchanged, so that admins of different clients do not undo each other's changes. So do the apps that a suspended member keeps,
+ * unless the changes name them: callers do not read these.
  * @throws Problem `invalid-input` on `apps`
  */
 export const planApps = async (
@@ -207,11 +207,9 @@ export const planApps = async (
   actor: Actor,
   user: Pick<TargetRoles, 'id' | 'clientIds'>,
   changes: AppChanges,
-  suspended: readonly number[],
 ) => {
   const named = namedApps(changes);
-  if (changes.apps === undefined && named.length === 0 && suspended.length === 0)
-    return { granted: [], revoked: [], joined: [] };
+  if (changes.apps === undefined && named.length === 0) return { granted: [], revoked: [], joined: [] };
   const apps = await readKnownApps(reading, user.id, changes);
   const changeable = apps.filter((app) => can(actor, 'manage-grants', app.client_id));
   // Callers may send back granted apps that the actor may see but not change.
@@ -222,9 +220,8 @@ export const planApps = async (
   const unknown = named.filter((id) => !accepted.has(id));
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 
-  const kept = changeable.filter((app) => !suspended.includes(app.client_id));
-  requireNoGroups(kept, changes);
-  const wanted = kept.filter(wantsApp(changes));
+  requireNoGroups(changeable, changes);
+  const wanted = changeable.filter(wantsApp(changes));
   return {
     granted: wanted
       .filter((app) => !app.is_granted)

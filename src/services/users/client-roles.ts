@@ -14,7 +14,7 @@ import { readClient, readManagedClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from './app-grants.ts';
-import { endViewsAs, heldRoles, rolesEvent, setHeldRoles, switchMemberships } from './member-access.ts';
+import { endViewsAs, heldRoles, rolesEvent, setHeldRoles } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
 /**
@@ -52,7 +52,6 @@ export const createClientRoles = ({ em, clock, audit }: UnitOfWork) => {
       await endUndo(tx, user.id);
       const joined = isMember ? [] : [clientId];
       await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked: [], joined }]);
-      await switchMemberships(tx, user.id, [clientId], true, now);
       await enqueueJoinNotices(tx, [user.id], joined, now);
     }
     setHeldRoles(await tx.findOneOrFail(Membership, { client: clientId, user: user.id }), to);

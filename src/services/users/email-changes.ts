@@ -18,7 +18,7 @@ import { lockAccessChange } from '../access/locks.ts';
 import { adminOf, can } from '../access/permissions.ts';
 import { EVERYWHERE } from '../access/scope.ts';
 import { endUndo } from '../accounts/access-ends.ts';
-import { lockActiveUser, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
+import { actingUsers, lockActiveUser, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { ofUser, type Transaction } from '../audit/audit.ts';
 import { endWaysIn } from '../auth/ways-in.ts';
@@ -171,7 +171,7 @@ export const isStillAllowed = async (db: Em, { userId, requestedBy }: LinkedChan
 
 /** An active user, or the directory of a client, which speaks for its admins. */
 const findRequester = async (db: Em, id: number) => {
-  const user = usersWithRoles(db).where('users.id', '=', id).where('users.is_active', '=', true);
+  const user = actingUsers(db).where('users.id', '=', id).where('users.is_active', '=', true);
   const directory = kysely(db)
     .selectFrom('service_accounts')
     .select('client_id')

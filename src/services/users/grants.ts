@@ -123,6 +123,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       .$narrowType<{ expires_at: NotNull }>()
       .where('g.expires_at', '<', before)
       .where('users.is_active', '=', true)
+      .where(condition`coalesce(memberships.is_active_member, true)`)
       .where(sql<boolean>`not ${opensByRole()} and not exists (
         select from ${GROUP_ACCESS} b where b.user_id = users.id and b.app_id = apps.id)`)
       .where(clientVisibleTo(actor, sql`apps.client_id`))

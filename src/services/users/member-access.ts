@@ -9,7 +9,7 @@ type Member = { id: number; email: string };
 
 /**
  * Ends what a locked user could still use of clients that suspend or remove them: launches, embedded pages, and invitations, which would
- * reactivate them. The caller revokes the grants.
+ * reactivate them.
  */
 export const endMemberAccess = async (
   tx: Em,
@@ -51,7 +51,7 @@ export const rolesEvent = (
   details: { roles: { from, to } },
 });
 
-/** Suspends or reactivates memberships. A suspension also ends the roles; the caller revokes the grants. */
+/** Suspends or reactivates memberships. A suspended one keeps its grants, groups, roles and data, which do not count meanwhile. */
 export const switchMemberships = async (
   tx: Em,
   userId: number,
@@ -59,9 +59,7 @@ export const switchMemberships = async (
   isActive: boolean,
   now: Date,
 ): Promise<void> => {
-  const times = isActive
-    ? { reactivated_at: now, ended_at: null }
-    : { ended_at: now, is_admin: false, roles: [] };
+  const times = isActive ? { reactivated_at: now, ended_at: null } : { ended_at: now };
   await kysely(tx)
     .updateTable('memberships')
     .set({ is_active_member: isActive, ...times })

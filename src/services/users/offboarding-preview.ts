@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { CLIENT_ROLES, can, globalRolesOf, labelOf } from '../access/permissions.ts';
-import { isAllowedIn, isListedView, roleNames } from '../access/visibility.ts';
+import { heldRoleNames, isAllowedIn, isListedView } from '../access/visibility.ts';
 import { readTarget } from '../accounts/user-locks.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
+import { readManagedClient } from '../clients/clients.ts';
 import { isAboutAccount } from '../outbox/mail-status.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readGrantedApps } from './app-grants.ts';
@@ -23,14 +24,19 @@ type Counts = Record<
 export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
   /**
    * `clients`: the clients in which the membership is suspended instead, if the account also belongs to others.
+   * @param client of an offboarding in this client alone
    * @throws Problem `not-found`, `forbidden`, `self-modification`
    */
-  read: async (actor: Actor, email: string) => {
+  read: async (actor: Actor, email: string, client: number | undefined) => {
+    if (client !== undefined) await readManagedClient(em, actor, client, 'manage-people');
     const target = await readTarget(em, actor, email);
     requireAccessAdmin(actor, target);
     if (target.id === actor.id) throw new Problem('self-modification');
-    const isAccount = !isSharedUser(actor, target);
-    const isConcerned = (clientId: RawBuilder<number>) => isAllowedIn(clientId, actor, 'manage-people');
+    const isAccount = client === undefined && !isSharedUser(actor, target);
+    const isConcerned = (clientId: RawBuilder<number>) =>
+      client === undefined
+        ? isAllowedIn(clientId, actor, 'manage-people')
+        : condition`${clientId} = ${client}`;
     const now = clock.now();
     const apps = await readGrantedApps(em, target.id, now, isConcerned);
     const scope = { isAccount, isConcerned, now };
@@ -41,17 +47,18 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
       deactivates_account: isAccount,
       clients: isAccount ? [] : suspended,
       apps,
-      roles: rolesOf(actor, target, clients),
+      roles: [
+        ...(client === undefined && can(actor, 'administer') ? globalRolesOf(target).map(labelOf) : []),
+        ...clientRolesOf(clients),
+      ],
     };
   },
 });
 
-const rolesOf = (actor: Actor, target: TargetRoles, clients: Counts['clients']) => [
-  ...(can(actor, 'administer') ? globalRolesOf(target).map(labelOf) : []),
-  ...CLIENT_ROLES.flatMap((role) =>
+const clientRolesOf = (clients: Counts['clients']) =>
+  CLIENT_ROLES.flatMap((role) =>
     clients.filter(({ roles }) => roles.includes(role.name)).map(({ name }) => `${labelOf(role)} of ${name}`),
-  ),
-];
+  );
 
 type Scope = { isAccount: boolean; isConcerned: (clientId: RawBuilder<number>) => Condition; now: Date };
 
@@ -81,7 +88,7 @@ export const countEnded = async (em: Em, { id, email }: Pick<TargetRoles, 'id' |
             else ${isEnded('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${isEnded('a.client_id')}) as requests,
-      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'roles', ${roleNames('m')}) order by c.id)
+      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'roles', ${heldRoleNames('m')}) order by c.id)
         from memberships m join clients c on c.id = m.client_id
         where m.user_id = u.id and ${isEnded('m.client_id')}), '[]') as clients
     from users u where u.id = ${id} and u.email = ${email}`.execute(kysely(em));

@@ -5,7 +5,15 @@ import type { User } from '../../../entities/user.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
-import { CLIENT_ROLES, can, canAllOf, GLOBAL_ROLES, namedRoles } from '../access/permissions.ts';
+import {
+  adminOf,
+  CLIENT_ROLES,
+  can,
+  canAllOf,
+  GLOBAL_ROLES,
+  namedRoles,
+  rolesIn,
+} from '../access/permissions.ts';
 import { isAllowedIn, isListedView } from '../access/visibility.ts';
 import { endUndo } from '../accounts/access-ends.ts';
 import { type LockedUser, lockUser, requireAnotherSuperuser } from '../accounts/user-locks.ts';
@@ -33,14 +41,22 @@ type Ending = { parts: EndedPart[]; events: AuditEvent[] };
 /**
  * Ends everything that a person has in the actor's clients: grants, groups, roles, access views and invitations, then the account, or, if
  * the person also belongs to other clients, the memberships. Sessions, tokens, launches and requests end with these.
+ * @param client ends only what the person has in this client, where the person is suspended
  * @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser`
  */
-export const offboardUser = async (deps: Transaction, actor: Actor, email: string) => {
+export const offboardUser = async (
+  deps: Transaction,
+  offboarder: Actor,
+  email: string,
+  client: number | undefined,
+) => {
   const { tx, now, audit } = deps;
-  const target = await lockUser(tx, actor, email, requireAccessAdmin);
+  const target = await lockUser(tx, offboarder, email, requireAccessAdmin);
   const { user } = target;
-  if (user.id === actor.id) throw new Problem('self-modification');
-  if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
+  if (user.id === offboarder.id) throw new Problem('self-modification');
+  const isAccount = client === undefined;
+  const actor = isAccount ? offboarder : asAdminOf(client, offboarder);
+  if (isAccount && user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
   const endings = [
     await endGroups(tx, actor, user),
     await endViews(deps, actor, user),
@@ -50,14 +66,22 @@ export const offboardUser = async (deps: Transaction, actor: Actor, email: strin
   const apps = await readGrantedApps(tx, user.id, now, (clientId) =>
     isAllowedIn(clientId, actor, 'manage-people'),
   );
-  const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true };
+  const members_of = isAccount ? undefined : [client];
+  const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true, members_of };
   // Last, because it waits for transactions that rely on the access of the person.
-  const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireAccessAdmin);
+  const requireMay = () => requireAccessAdmin(offboarder, target);
+  const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireMay);
   const events = endings.flatMap((ending) => ending.events);
   await audit.record(tx, events);
   const ended = endings.flatMap(({ parts }) => parts);
   return { isChanged: isChanged || events.length > 0, undoable: { ...undoable, ended } };
 };
+
+/** The actor with rights in one client alone, of the actors who manage its people. */
+const asAdminOf = (client: number, actor: Actor): Actor => ({
+  ...actor,
+  ...(can(actor, 'administer') ? adminOf(client) : rolesIn(actor, (id) => id === client)),
+});
 
 /** The actor's clients to which the person belongs or is invited. */
 const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 'id' | 'email'>) => {
@@ -279,15 +303,13 @@ const returnRoles = async (
 ): Promise<Ending> => {
   const ended = ofKind(parts, 'client-role');
   const memberships = await managedMemberships(tx, actor, user);
-  const inClients = changeRoles(
-    memberships.filter(({ isActive }) => isActive),
-    (held, client) =>
-      CLIENT_ROLES.map(({ name }) => name).filter(
-        (name) =>
-          held.includes(name) ||
-          (withKeys(ended, [clientRoleKey(name, client)]).length > 0 &&
-            canAllOf(actor, namedRoles([name], client))),
-      ),
+  const inClients = changeRoles(memberships, (held, client) =>
+    CLIENT_ROLES.map(({ name }) => name).filter(
+      (name) =>
+        held.includes(name) ||
+        (withKeys(ended, [clientRoleKey(name, client)]).length > 0 &&
+          canAllOf(actor, namedRoles([name], client))),
+    ),
   );
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   const roles = can(actor, 'administer') ? ofKind(parts, 'role') : [];

@@ -103,7 +103,7 @@ export const createScreens = (unit: UnitOfWork) => {
     },
 
     /**
-     * All apps of the clients of a person, including apps that they cannot open, and all groups.
+     * All apps of the clients of a person, including apps that they cannot open, and all groups. Includes what suspended members keep.
      * @throws Problem `not-found`
      */
     accessOfPerson: async (actor: Actor, email: string) => {
@@ -152,7 +152,8 @@ export const createScreens = (unit: UnitOfWork) => {
 const appsOf = (actor: Actor, id: number, now: Date) => sql<AppRow>`
   select a.id, a.label, a.client_id as client,
     ${strongestRole('u', 'm')} as role,
-    array(select g.group_id from ${GROUP_ACCESS} g where g.user_id = u.id and g.app_id = a.id order by g.name) as groups
+    array(select gr.id from group_members gm join group_apps ga on ga.group_id = gm.group_id join groups gr on gr.id = gm.group_id
+      where gm.user_id = u.id and ga.app_id = a.id order by gr.name) as groups
   from users u cross join apps a left join memberships m on m.user_id = u.id and m.client_id = a.client_id
   where u.id = ${id} and (m.user_id is not null or exists (
       select from ${liveGrants(now)} g where g.user_id = u.id and g.app_id = a.id))

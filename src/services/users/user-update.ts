@@ -22,7 +22,7 @@ import { editEntity, requireExpected } from '../audit/edits.ts';
 import type { UndoableChange } from '../audit/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type AppChanges, changeAccess, grantEvents, planApps } from './app-grants.ts';
+import { type AppChanges, changeAccess, grantEvents, namedApps, planApps } from './app-grants.ts';
 import { endMemberAccess, switchMemberships } from './member-access.ts';
 import { closeRequestsOf } from './request-closing.ts';
 
@@ -58,7 +58,9 @@ type UpdateDeps = Deps & Pick<UnitOfWork, 'read' | 'loadAnyUser'>;
 export const createUserUpdates = ({ em, clock, audit, ...reading }: UpdateDeps) => ({
   /** @throws the problems of `updateUser` */
   update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserDetail> => {
-    await em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes));
+    await em.transactional((tx) =>
+      updateUser({ tx, now: clock.now(), audit }, actor, email, changes, requireUserUpdatable),
+    );
     return loadUser({ em, clock, ...reading }, actor, email);
   },
 
@@ -68,8 +70,7 @@ export const createUserUpdates = ({ em, clock, audit, ...reading }: UpdateDeps) 
    */
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
-      const deps = { tx, now: clock.now(), audit };
-      await updateUser(deps, actor, email, { is_active: false }, requireAccessAdmin);
+      await updateUser({ tx, now: clock.now(), audit }, actor, email, { is_active: false });
     }),
 });
 
@@ -94,7 +95,7 @@ export const createProfiles = ({ em, clock, audit }: Deps) => ({
 
 /**
  * Changes a user: lock, check, change, record. If the account was shared, admins of clients change only the memberships in their clients.
- * @param requireMay the rule that the actor must meet
+ * @param requireMay the rule that the actor must meet; default: who may end the access of a user may also suspend and reactivate them
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
  */
@@ -103,7 +104,7 @@ export const updateUser = async (
   actor: Actor,
   email: string,
   changes: UserChanges,
-  requireMay = requireUserUpdatable,
+  requireMay = requirementFor(changes),
 ): Promise<UserUpdate> => {
   const { user, clientIds, wasShared } = await lockUser(tx, actor, email, requireMay);
   if (changes.expected) requireExpected(await readUser(tx, actor, now, email), changes.expected);
@@ -113,12 +114,13 @@ export const updateUser = async (
   const isAccountOnly = !isShared && MEMBERSHIP_FIELDS.every((field) => changes[field] === undefined);
   const memberships = isAccountOnly ? [] : await readMemberships(tx, actor, user.id, changes.members_of);
   const edit = { tx, actor, user, memberships, changes, now };
+  // Before a suspension hides the apps, or a reactivation shows them: callers send back what they have read.
+  const apps = await planApps({ tx, now }, actor, { id: user.id, clientIds }, changes);
   const { isActive, switched, details } = isShared
     ? await updateMemberships(edit)
     : await updateAccount(edit);
   const membersOf = isShared ? switched : [];
   const suspended = isActive === false ? membersOf : [];
-  const apps = await planApps({ tx, now }, actor, { id: user.id, clientIds }, changes, suspended);
   const { granted, revoked, joined } = apps;
 
   const undoable = { userId: user.id, granted, revoked, joined, isActive, membersOf };
@@ -155,6 +157,14 @@ const requireOnlyApps = (seen: UserDetail, changes: UserChanges): void => {
     changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(seen[field]);
   if ([...ACCOUNT_FIELDS, ...MEMBERSHIP_FIELDS].some(isChanged))
     throw roleRequired(rolesThatMay('manage-people'));
+};
+
+const requirementFor = (changes: UserChanges) => {
+  const isOnlyActivity =
+    changes.is_active !== undefined &&
+    [...ACCOUNT_FIELDS, ...DATA_FIELDS].every((field) => changes[field] === undefined) &&
+    namedApps(changes).length === 0;
+  return isOnlyActivity ? requireAccessAdmin : requireUserUpdatable;
 };
 
 /** The memberships of a locked user that the actor administers, limited to `among`. The first is the one that the actor sees. */
@@ -234,9 +244,13 @@ const updateAccount = async (edit: Edit): Promise<Edited> => {
   return { isActive, switched, details: { ...fields, ...data } };
 };
 
-/** @returns the clients whose memberships were suspended or reactivated */
+/**
+ * @returns the clients whose memberships were suspended or reactivated
+ * @throws Problem `self-modification`
+ */
 const switchSeen = async (edit: Edit, isActive: boolean): Promise<number[]> => {
-  const { tx, user, memberships, now } = edit;
+  const { tx, actor, user, memberships, now } = edit;
+  if (user.id === actor.id && !isActive) throw new Problem('self-modification');
   const switched = clientsOf(memberships.filter((each) => each.is_active !== isActive));
   await switchMemberships(tx, user.id, switched, isActive, now);
   return switched;

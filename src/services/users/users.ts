@@ -6,9 +6,11 @@ import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, midnightBefore } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
+import { CLIENT_ADMIN } from '../access/permissions.ts';
 import {
   appAccess,
   hasGlobalRole,
+  hasRole,
   isPerson,
   userClientVisibleTo,
   userVisibleTo,
@@ -278,5 +280,5 @@ const membershipsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
 const rolesOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
   select m.user_id, '[' || string_agg(m.client_id::text, ',' order by m.client_id) || ']' as client_ids
   from memberships m
-  where m.is_admin and ${isOfPage(sql`m.user_id`)} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
+  where ${hasRole(CLIENT_ADMIN, 'm')} and ${isOfPage(sql`m.user_id`)} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
   group by m.user_id)`;
