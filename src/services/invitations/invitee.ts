@@ -201,8 +201,8 @@ export const extendInvitee = async (
   const events = [acceptEvent(invitation, actor)];
   const about = { actor, target: ofUser(user), clients: [clientId] };
   if (!isEmpty(details)) events.push({ action: 'membership.update', ...about, details });
-  events.push(...(await giveInvitedRoles(tx, actor, { ...invitation, clientId })));
   if (ended.length > 0) events.push(rolesEvent(about, { client: clientId, from: ended, to: [] }));
+  events.push(...(await giveInvitedRoles(tx, actor, { ...invitation, clientId })));
   await audit.record(tx, events);
 };
 
