@@ -184,7 +184,11 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
     'Changed admins or roles of a client',
     'changed the roles of {target} in {client}',
   ],
-  'membership.suspend': ['membership.suspended', 'Suspended a person in a client', 'suspended {target} in {client}'],
+  'membership.suspend': [
+    'membership.suspended',
+    'Suspended a person in a client',
+    'suspended {target} in {client}',
+  ],
   'membership.update': ['membership.updated', 'Changed a membership', 'changed {target} in {client}'],
   'mfa.challenge': ['mfa.challenged', 'Was asked for a second factor', 'was asked for a second factor'],
   'mfa.enroll': ['mfa.enrolled', 'Added a second factor', 'added a second factor'],

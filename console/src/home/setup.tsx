@@ -86,7 +86,9 @@ const useSteps = (client: number | undefined): Step[] => {
   const [app] = apps;
   const ofClient = (tab: 'people' | 'sign-in', label: string): ReactNode =>
     one === undefined ? (
-      <StepLink to="/clients" search={{ search: undefined, sort: undefined }}>Choose a client</StepLink>
+      <StepLink to="/clients" search={{ search: undefined, sort: undefined }}>
+        Choose a client
+      </StepLink>
     ) : (
       <StepLink to="/clients/$id" params={{ id: String(one) }} search={{ tab }}>
         {label}
