@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
+import { AddressNotice } from '../app/address-notice.tsx';
 import type { App } from '../apps/app-of.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
@@ -33,10 +34,11 @@ export const AccessViewsTab = ({ app }: { app: App }) => {
   return (
     <>
       {may.can_update && (
-        <Group justify="flex-end" mb="md">
+        <Group justify="flex-end" mb="sm">
           <Button onClick={creating.open}>New share link</Button>
         </Group>
       )}
+      <AddressNotice id={app.id} />
       <PagedTable
         label="Share links"
         columns={viewColumns((viewId) => {
