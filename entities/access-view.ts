@@ -22,6 +22,8 @@ export const AccessView = defineEntity({
     key: p.string().length(64).unique(),
     app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
+    /** By which admins tell views apart. */
+    label: p.string().length(100).default(''),
     isActive: p.boolean().default(true),
     /** A one-time view: not listed, and deleted after it has expired. */
     isOneTime: p.boolean().default(false),

@@ -7,7 +7,7 @@ import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import { changesOf, Expiry, Extra, OptionalInput, Text } from './schemas/fields.ts';
 import { EmailKey, INT4_MAX, Slug } from './schemas/keys.ts';
-import { listOf, pageNumberFields, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
+import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { AnyObject, Instant, Output } from './schemas/outputs.ts';
 import { createRowEncoder, type ListFormat } from './schemas/row-encoder.ts';
 import { allowedTo, appProcedure, router } from './trpc.ts';
@@ -38,12 +38,16 @@ const AccessViewOutput = Output('AccessView', {
   created: Instant,
   modified: Instant,
   url: z.string(),
+  /** By which admins tell views apart. */
+  label: z.string(),
 });
 
 /** The URL to open or to embed. */
 const urlOf = (key: string, { baseUrl }: Context): string => (key === '' ? '' : `${baseUrl}/v/${key}/`);
 
-const accessViewOutput = (ctx: Context) => (view: AccessViewRow) => ({ ...view, url: urlOf(view.key, ctx) });
+const accessViewOutput =
+  (ctx: Context) =>
+  <Row extends AccessViewRow>(view: Row) => ({ ...view, url: urlOf(view.key, ctx) });
 
 /** Encodes rows as `accessViewOutput` does. The URL is made from the column of the key. */
 const accessViewEncoder = (format: ListFormat, ctx: Context) =>
@@ -65,6 +69,7 @@ const AccessViewUseOutput = Output('AccessViewUse', {
   ip_address: z.string(),
   user_agent: z.string(),
   timestamp: Instant,
+  id: z.int(),
 });
 
 /** An id or a key. Any text is accepted: an unknown one is not found. */
@@ -117,6 +122,7 @@ const subject = {
 
 const NewAccessView = z.object({
   ...subject,
+  label: Text(100).trim().default(''),
   is_active: z.boolean().default(true),
   allowed_uses_cnt: z.int().min(0).max(INT4_MAX).default(1),
   expires_at: Expiry.default(null),
@@ -203,11 +209,14 @@ export const accessViewsRouter = router({
           ...AccessViewOutput.shape,
           /** False if the view opens nothing because its person is inactive, or suspended in the client. */
           is_person_active: z.boolean(),
+          /** Empty if the reader may not know it, or if it is for anyone. */
+          person_name: z.string(),
+          last_used: Instant.nullable(),
         }),
       ),
     )
     .query(async ({ ctx, input: { app, ...page } }) => {
-      const views = await ctx.services.accessViews.list(ctx.actor, { app }, page);
+      const views = await ctx.services.accessViews.screen(ctx.actor, app, page);
       return views.map(accessViewOutput(ctx));
     }),
 
@@ -281,6 +290,17 @@ export const accessViewsRouter = router({
         .then(accessViewOutput(ctx)),
     ),
 
+  rotateKey: route(appProcedure, 'POST', `${path}{key}/rotate_key/`, {
+    summary: 'Replace the key of an access view',
+    description:
+      'For a link that leaked. Its former URL opens the app no longer, and what it had opened ends: codes, embedded pages and tickets.',
+  })
+    .input(ByKey)
+    .output(AccessViewOutput)
+    .mutation(({ ctx, input }) =>
+      ctx.services.accessViewChanges.rotateKey(ctx.actor, input.key).then(accessViewOutput(ctx)),
+    ),
+
   deactivate: route(appProcedure, 'DELETE', `${path}{key}/`, {
     summary: 'Deactivate an access view',
     description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
@@ -292,14 +312,15 @@ export const accessViewsRouter = router({
 
   uses: route(viewLinks, 'GET', `${path}{key}/usage/`, {
     summary: 'List the uses of an access view',
-    description: 'By its id or current key. Newest first, each with what applied at that time.',
+    description:
+      'By its id or current key. Newest first, each with what applied at that time. `cursor` is the id of the last use of the previous page.',
   })
-    .input(ByKey.extend(pageNumberFields))
+    .input(ByKey.extend(pagingFields(z.int().min(1))))
     .output(listOf(AccessViewUseOutput))
     .query(async ({ ctx, input }) => {
       const { accessViews } = ctx.services;
       const format = streamFormat(ctx, input);
-      if (format)
+      if (format && input.cursor === undefined)
         return accessViews.streamUses(ctx.actor, input.key, createRowEncoder(AccessViewUseOutput, format));
       return accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
     }),

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { kysely } from '../../src/db/kysely.ts';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { setApp } from '../support/access-views.ts';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
+import { openedView, setApp, usedView } from '../support/access-views.ts';
 import { fieldOf, fieldsOf } from '../support/lists.ts';
 import { addMember } from '../support/members.ts';
 import { failureOf, rejectsWith } from '../support/rejects.ts';
-import { rowOf, setRows } from '../support/rows.ts';
+import { addRows, rowOf, setRows } from '../support/rows.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
@@ -23,6 +24,7 @@ views('creates a view with defaults, which its managers read', async ({ app }) =
   assert.type(id, 'number');
   assert.match(key, /^[0-9a-f]{32}$/);
   assert.equal(rest, {
+    label: '',
     app: 'sales',
     user: ADA,
     is_active: true,
@@ -46,6 +48,67 @@ views('creates a view with defaults, which its managers read', async ({ app }) =
     assert.equal(await app.as(who).accessViews.get({ key }), made);
     assert.equal(await app.as(who).accessViews.uses({ key }), []);
   }
+});
+
+views('keeps a label, trimmed, and records how it changes', async ({ app }) => {
+  const admin = app.as(ACME).accessViews;
+  const { key, label } = await admin.create({ app: 'churn', label: '  Board meeting ' });
+
+  assert.is(label, 'Board meeting');
+  assert.is((await admin.update({ key, label: 'Board, March' })).label, 'Board, March');
+  assert.equal(await faultsOf(admin.update({ key, label: 'x'.repeat(101) })), ['label']);
+  const [entry] = await app.as(ACME).audit.list({ target: 'churn', limit: 1 });
+  assert.equal(entry?.details.label, { from: 'Board meeting', to: 'Board, March' });
+});
+
+views('get a new key on demand, which ends what the former one had opened', async ({ app }) => {
+  const { viewId, secret } = await openedView(app, { user: ADA });
+  const admin = app.as(ACME).accessViews;
+  const { key } = await admin.get({ key: String(viewId) });
+  const sessions = () =>
+    app
+      .db()
+      .selectFrom('embed_sessions')
+      .where('digest', '=', tokenDigest(secret))
+      .select('digest')
+      .execute();
+  assert.is((await sessions()).length, 1);
+
+  const rotated = await admin.rotateKey({ key });
+
+  assert.is(rotated.id, viewId);
+  assert.match(rotated.key, /^[0-9a-f]{32}$/);
+  assert.is(rotated.url, `${app.config.baseUrl}/v/${rotated.key}/`);
+  await rejectsWith(admin.get({ key }), 'not-found');
+  assert.equal(await sessions(), []);
+  const [entry] = await app.as(ACME).audit.list({ target: 'sales', limit: 1 });
+  assert.equal([entry?.action, entry?.details.access_view], ['access-view.rotate-key', viewId]);
+  assert.not.match(JSON.stringify(entry), new RegExp(`${key}|${rotated.key}`));
+  await rejectsWith(app.as(GLOBEX).accessViews.rotateKey({ key: rotated.key }), 'not-found');
+  await rejectsWith(app.as(STAFF).accessViews.rotateKey({ key: String(viewId) }), 'forbidden');
+});
+
+views('lists its uses by page, and when it was last used', async ({ app }) => {
+  const { viewId, key } = await usedView(app, { user: ADA });
+  const used_at = new Date(app.clock.now().getTime() + MINUTE_MS);
+  const [first] = await app
+    .db()
+    .selectFrom('access_view_uses')
+    .selectAll()
+    .where('raw_key', '=', key)
+    .execute();
+  assert.ok(first);
+  const { id: _id, data_permissions: _none, selections: _other, ...use } = first;
+  await addRows(app, 'access_view_uses', { ...use, selections: {}, used_at });
+  const { uses, screen } = app.as(ACME).accessViews;
+
+  const [last] = await uses({ key, limit: 1 });
+  assert.equal(last?.timestamp, used_at);
+  const rest = await uses({ key, limit: 1, cursor: last?.id });
+  assert.equal(fieldOf(rest, 'timestamp'), [app.clock.now()]);
+  assert.equal(await uses({ key, limit: 1, cursor: rest[0]?.id }), []);
+  const row = (await screen({ app: 'sales' })).find(({ id }) => id === viewId);
+  assert.equal([row?.last_used, row?.person_name], [used_at, 'Ada Lovelace']);
 });
 
 views('takes the app and the user under either name, and null as the user', async ({ app }) => {

@@ -35,6 +35,11 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
     'Deactivated a share link',
     'deactivated a share link of {target}',
   ],
+  'access-view.rotate-key': [
+    'access_view.key_rotated',
+    'Replaced a share link',
+    'replaced a share link of {target}',
+  ],
   'access-view.update': ['access_view.updated', 'Changed a share link', 'changed a share link of {target}'],
   'access-view.use': ['access_view.used', 'Opened a share link', 'opened {target} by a share link'],
   'app.add-openid-secret': [

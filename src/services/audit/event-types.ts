@@ -83,6 +83,7 @@ const EVENTS = {
   'access-request.withdraw': event('access_request.withdrawn', Request),
   'access-view.create': event('access_view.created', AccessView),
   'access-view.deactivate': event('access_view.deactivated', AccessView),
+  'access-view.rotate-key': event('access_view.key_rotated', AccessView),
   'access-view.update': event('access_view.updated', AccessView),
   'access-view.use': event('access_view.used', AccessView),
   'app.add-openid-secret': event('app.openid_secret_added', Nothing),

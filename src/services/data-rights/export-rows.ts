@@ -211,7 +211,15 @@ export const EXPORT_PARTS = {
     kysely(em)
       .selectFrom('access_views as view')
       .innerJoin('apps', 'apps.id', 'view.app_id')
-      .select(['view.id', 'apps.slug as app', 'is_active', 'allowed_uses', 'uses', 'expires_at'])
+      .select([
+        'view.id',
+        'view.label',
+        'apps.slug as app',
+        'is_active',
+        'allowed_uses',
+        'uses',
+        'expires_at',
+      ])
       .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
       .select(['view.show_header', 'view.show_footer', 'language_code'])
       .select(['view.created_at', 'modified_at'])

@@ -13,11 +13,20 @@ import { editEntity } from '../audit/edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
 import { decideAccess, openingsByUser, stackBySlug } from './app-access.ts';
+import { revokeTickets } from './ticket-revocations.ts';
 
 /** The settings of a view, without its app and its user. Undefined values change nothing. */
 type Settings = {
   [Column in
-    | ('is_active' | 'allowed_uses' | 'expires_at' | 'data_permissions' | 'selections' | 'stack_slug')
+    | (
+        | 'label'
+        | 'is_active'
+        | 'allowed_uses'
+        | 'expires_at'
+        | 'data_permissions'
+        | 'selections'
+        | 'stack_slug'
+      )
     | ('flags' | 'autorotate' | 'allowed_networks' | 'show_header' | 'show_footer')
     | 'language_code']?: Selectable<Database['access_views']>[Column] | undefined;
 };
@@ -27,7 +36,7 @@ type Subject = { app: string | undefined; user: string | null | undefined };
 
 /** The fields whose values the audit trail records. For the others, it records only that they changed. */
 const COMPARED = [
-  ...(['is_active', 'allowed_uses_cnt', 'expires_at', 'stack_slug', 'autorotate'] as const),
+  ...(['label', 'is_active', 'allowed_uses_cnt', 'expires_at', 'stack_slug', 'autorotate'] as const),
   ...(['allowed_networks', 'show_header', 'show_footer', 'language_code'] as const),
 ] as const;
 const FREE_FORM = ['data_permissions', 'selections', 'flags'] as const;
@@ -108,6 +117,26 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
         const difference = diffViews(before, after);
         if (!isEmpty(difference)) await record(tx, actor, 'access-view.update', after, difference);
         return after;
+      }),
+
+    /**
+     * Gives a view a new key, and ends what the former one has opened. Needs no recent password, like a deactivation.
+     * @throws Problem `not-found`, also for one-time views, `forbidden`
+     */
+    rotateKey: (actor: Actor, idOrKey: string): Promise<AccessViewRow> =>
+      em.transactional(async (tx) => {
+        const { id, is_one_time } = await lock(tx, actor, idOrKey);
+        if (is_one_time) throw notFound('access view');
+        // By Kysely, which binds the key, as in insertView.
+        await kysely(tx)
+          .updateTable('access_views')
+          .set({ key: newAccessViewKey(), modified_at: clock.now() })
+          .where('id', '=', id)
+          .execute();
+        await revokeTickets(tx, { viewId: id });
+        const view = await readAccessView(tx, actor, String(id));
+        await record(tx, actor, 'access-view.rotate-key', view);
+        return view;
       }),
 
     /** @throws Problem `not-found`, `forbidden` */

@@ -10,9 +10,11 @@ import {
   accessViewManagedBy,
   accessViewVisibleTo,
   hasGlobalRole,
+  userVisibleTo,
   type Viewer,
 } from '../access/visibility.ts';
 import { addressKnownTo } from '../accounts/addresses.ts';
+import { fullName } from '../accounts/user-rows.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
 import { openListStream } from '../auth/open-list-stream.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -39,11 +41,18 @@ export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
     { cursor, ...page }: ItemPageRequest,
   ): Promise<AccessViewRow[]> => {
     const rows = await listedAccessViews(em, actor, clock.now(), filter);
-    const id =
-      cursor === undefined
-        ? undefined
-        : (await cursorRow(accessViewRows(em, actor).where(accessViewFoundBy(actor, cursor)))).id;
-    return readPage(afterCursor(rows, 'access_views.id', id, 'desc'), 'access_views.id', page);
+    return readPage(await afterView(em, actor, rows, cursor), 'access_views.id', page);
+  },
+
+  /**
+   * The same, with what the console shows beside it.
+   * @throws the problems of `list`
+   */
+  screen: async (actor: Actor, app: string, { cursor, ...page }: ItemPageRequest) => {
+    const rows = (await listedAccessViews(em, actor, clock.now(), { app }))
+      .select(nameOfPerson(actor).as('person_name'))
+      .select(lastUse.as('last_used'));
+    return readPage(await afterView(em, actor, rows, cursor), 'access_views.id', page);
   },
 
   /**
@@ -65,9 +74,13 @@ export const createAccessViews = ({ em, clock, readList }: UnitOfWork) => ({
   get: (actor: Actor, idOrKey: string): Promise<AccessViewRow> => readAccessView(em, actor, idOrKey),
 
   /** @throws Problem `not-found` */
-  uses: async (actor: Actor, idOrKey: string, page: PageRequest) => {
+  uses: async (
+    actor: Actor,
+    idOrKey: string,
+    { cursor, ...page }: PageRequest & { cursor?: number | undefined },
+  ) => {
     const { id } = await readAccessView(em, actor, idOrKey);
-    return readPage(accessViewUses(em, actor, id), 'used.id', page);
+    return readPage(afterCursor(accessViewUses(em, actor, id), 'used.id', cursor, 'desc'), 'used.id', page);
   },
 
   /**
@@ -100,11 +113,19 @@ const isPersonActive = (viewer: Viewer) => condition`(users.id is null or users.
 const hasPersonLeft = condition`(users.id is not null and not exists (select from memberships m
   where m.user_id = users.id and m.client_id = apps.client_id))`;
 
-/** The access views that the viewer may see, newest first, with the names of the API. */
 /** SQL: null for a guest; empty for a person who has left and whose present address the viewer does not know. */
 const nameOfUser = (viewer: Viewer, at: RawBuilder<unknown>) =>
   sql<string | null>`case when users.id is not null then coalesce(${addressKnownTo(viewer, at)}, '') end`;
 
+/** SQL: empty for a guest, and for a person who has left. */
+const nameOfPerson = (viewer: Viewer) =>
+  sql<string>`case when users.id is not null and ${userVisibleTo(viewer)} then ${fullName('users')} else '' end`;
+
+/** SQL: when the view was last used. */
+const lastUse = sql<Date | null>`(select used_at from access_view_uses u
+  where u.access_view_id = access_views.id order by u.id desc limit 1)`;
+
+/** The access views that the viewer may see, newest first, with the names of the API. */
 export const accessViewRows = (em: Em, viewer: Viewer) =>
   kysely(em)
     .selectFrom('access_views')
@@ -114,7 +135,7 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     .select(accessViewManagedBy(viewer).as('is_managed'))
     .select(keyFor(viewer, sql.ref('access_views.key')).as('key'))
     .select(nameOfUser(viewer, sql`access_views.created_at`).as('user'))
-    .select(['apps.slug as app', 'access_views.is_active'])
+    .select(['access_views.label', 'apps.slug as app', 'access_views.is_active'])
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
     .select(({ fn }) => fn.coalesce('data_permissions', EMPTY_JSON).as('data_permissions'))
     .select(['selections', 'stack_slug', 'flags', 'autorotate'])
@@ -146,6 +167,18 @@ const listedAccessViews = async (em: Em, actor: Actor, now: Date, { app, user, f
   for (const [flag, value] of Object.entries(flags))
     rows = rows.where(condition`flags ->> ${flag} = ${value}`);
   return rows;
+};
+
+/** The rows after the view with this id or key. @throws Problem `invalid-input` on `cursor` */
+const afterView = async <DB, TB extends keyof DB, O>(
+  em: Em,
+  actor: Actor,
+  rows: SelectQueryBuilder<DB, TB, O>,
+  cursor: string | undefined,
+) => {
+  if (cursor === undefined) return rows;
+  const { id } = await cursorRow(accessViewRows(em, actor).where(accessViewFoundBy(actor, cursor)));
+  return afterCursor(rows, 'access_views.id', id, 'desc');
 };
 
 type Hidden =
@@ -196,4 +229,4 @@ const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
     .orderBy('used.id', 'desc');
 
 type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
-export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
+export type AccessViewUseEncoder = RowEncoder<keyof AccessViewUseRow>;

@@ -76,7 +76,7 @@ export const createTicketRevocations = ({ em, clock, audit }: UnitOfWork) => {
  * Revokes the tickets that were issued until now. The time is truncated to whole milliseconds, as in tickets: a ticket of the same
  * millisecond counts as issued before. Waits for running uses of the views, whose codes and sessions it would not see.
  */
-const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
+export const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = kysely(tx);
   await sql`
     select from access_views v where ${hasValues({ 'v.id': viewId, 'v.user_id': userId, 'v.app_id': appId })}

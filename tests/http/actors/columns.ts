@@ -113,7 +113,7 @@ export const COLUMNS = {
   apps: {
     apps: 'previewMaintenance update clearCache',
     openid: 'update remove addSecret',
-    accessViews: 'create update deactivate embed',
+    accessViews: 'create update rotateKey deactivate embed',
     'tickets.revoke': 'app',
   },
   /** Those who only view the client find no share link. */

@@ -355,6 +355,7 @@ export const INPUTS: Record<string, InputOf> = {
   'accessViews.get': ofView,
   'accessViews.create': ({ slug }) => ({ app: slug }),
   'accessViews.update': withMore(ofView, { show_header: false }),
+  'accessViews.rotateKey': ofView,
   'accessViews.deactivate': ofView,
   'accessViews.uses': ofView,
   'accessViews.embed': ({ app, email }) => ({ app, email }),

@@ -589,5 +589,7 @@ const aboutAccessViews = async (app: TestApp): Promise<Row[]> => {
     { line: `GET ${path}${key}/usage/`, as: ACME },
     { line: `DELETE ${path}${key}/`, as: ACME },
   ]);
-  return [...ofPaths, ...embeds.map((path) => ({ line: `GET ${path}`, as: ROOT }))];
+  const { id } = await app.as(ACME).accessViews.create({ app: 'sales' });
+  const rotation = { line: `POST /access_views/${id}/rotate_key/`, as: ACME };
+  return [...ofPaths, rotation, ...embeds.map((path) => ({ line: `GET ${path}`, as: ROOT }))];
 };

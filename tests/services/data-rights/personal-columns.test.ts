@@ -26,6 +26,7 @@ const COLUMNS: Record<string, readonly [part: string | null, erasure: string]> =
   'access_view_uses.ip_address': ['access_view_uses', EMPTIED],
   'access_view_uses.user_agent': ['access_view_uses', EMPTIED],
   'access_view_uses.user_id': ['access_view_uses', DELETED],
+  'access_views.label': ['access_views', DELETED],
   'access_views.user_id': ['access_views', DELETED],
   'api_tokens.created_by': [null, ID],
   'api_tokens.last_address': ['tokens', DELETED],
