@@ -156,8 +156,15 @@ export const fieldLabel = (field: string): string =>
 
 export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** Fields in which nothing means no end. */
-const ENDS = new Set(['apps_expire_at', 'days', 'expires_at', 'maintenance_until']);
+/** The words of nothing, where that is a choice. */
+const NONE: Record<string, readonly [value: unknown, words: string]> = {
+  allowed_networks: ['', 'anywhere'],
+  allowed_uses_cnt: [0, 'any number'],
+  apps_expire_at: [null, 'no end'],
+  days: [null, 'no end'],
+  expires_at: [null, 'no end'],
+  maintenance_until: [null, 'no end'],
+};
 
 /** The words of values, by field. */
 const VALUES: Record<string, Record<string, string>> = {
@@ -171,7 +178,8 @@ type Labels = ReadonlyMap<string, string>;
 
 /** The value of a field, with the labels of apps instead of their ids. */
 export const fieldText = (field: string, value: unknown, appLabels: Labels): string => {
-  if (value === null && ENDS.has(field)) return 'no end';
+  const none = NONE[field];
+  if (none && none[0] === value) return none[1];
   const words = typeof value === 'string' ? VALUES[field]?.[value] : undefined;
   return words ?? valueText(value, appLabels);
 };
