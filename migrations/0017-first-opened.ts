@@ -6,6 +6,6 @@ export class FirstOpened extends Migration {
   static readonly locks: Locks = { apps: 'ACCESS EXCLUSIVE' };
 
   override up(): void {
-    this.addSql('alter table apps add column first_opened_at timestamptz null');
+    this.addSql('alter table apps add column first_opened_at timestamptz(3) null');
   }
 }

@@ -108,10 +108,10 @@ const ROOMS: Record<string, string[]> = {
     'users',
     'invitations',
   ],
-  removals: ['access', 'accounts', 'audit', 'attributes', 'usage', 'users'],
+  removals: ['access', 'accounts', 'audit', 'attributes', 'apps', 'usage', 'users'],
   'data-rights': ['access', 'idempotency', 'accounts', 'audit', 'auth', 'usage', 'invitations', 'mail'],
   backups: [],
-  attention: ['access', 'apps', 'users', 'invitations', 'directory', 'mail'],
+  attention: ['access', 'clients', 'apps', 'users', 'invitations', 'directory', 'mail'],
 };
 
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { setApp, ticketOf } from '../support/access-views.ts';
-import { browserSuite, REFUSED } from '../support/browser.ts';
+import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole } from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, ROOT } from '../support/test-app.ts';

@@ -200,16 +200,6 @@ for (const role of CLIENT_ROLES) {
     ]);
   });
 
-  clients(`roles ${title} a suspension ends it for good`, async ({ app }) => {
-    const email = await addHolder(app);
-
-    await app.as(ACME).users.deactivate({ email });
-
-    assert.is(await hasRole(app, email), false);
-    await app.as(ACME).memberships.update({ id: 1, email, is_active: true });
-    assert.is(await hasRole(app, email), false);
-  });
-
   clients(`roles ${title} no undo gives it to someone who was removed since`, async ({ app }) => {
     const email = await addHolder(app);
     const operation = await offboard(app, email);

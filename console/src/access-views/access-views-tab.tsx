@@ -3,7 +3,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
-import { AddressNotice } from '../app/address-notice.tsx';
 import type { App } from '../apps/app-of.ts';
 import { DateText } from '../components/date-text.tsx';
 import { capitalized } from '../components/detail-words.ts';
@@ -43,7 +42,6 @@ export const AccessViewsTab = ({ app }: { app: App }) => {
           <Button onClick={creating.open}>New share link</Button>
         </Group>
       )}
-      <AddressNotice id={app.id} />
       <PagedTable
         label="Share links"
         columns={columnsOf((id) => {
