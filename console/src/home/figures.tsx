@@ -22,7 +22,13 @@ export const Figures = ({ client }: { client: number | undefined }) => {
     { label: 'Apps in use', value: data?.used_apps, before: data?.previous_used_apps },
   ];
   return (
-    <SimpleGrid component="dl" m={0} cols={3} spacing={{ base: 'xs', xs: 'md' }}>
+    <SimpleGrid
+      component="dl"
+      m={0}
+      type="container"
+      cols={{ base: 1, '20rem': 3 }}
+      spacing={{ base: 'xs', '36rem': 'md' }}
+    >
       {figures.map((figure) => (
         <Figure key={figure.label} {...figure} isWhole={isWhole} />
       ))}
