@@ -1,7 +1,16 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of table elements that are displayed as grids
 import { UnstyledButton } from '@mantine/core';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
+import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
+import {
+  type FocusEvent,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { type Card, titleOf, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
 
@@ -43,6 +52,8 @@ type Props<Row, Sort extends string> = {
   total?: number | 'unknown';
   /** For rows with input fields. */
   rowHeight?: number;
+  /** For headings of more than two lines. */
+  headingHeight?: number;
   /** Default: made from the columns. `none`: the table is scrolled sideways on phones, too. */
   card?: Card<Row> | 'none' | undefined;
   keyOf: (row: Row) => string | number;
@@ -68,24 +79,34 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   const title = card || props.rowHeight !== undefined ? undefined : titleOf(columns);
   const rowHeight = card?.height ?? props.rowHeight ?? ROW_HEIGHT;
   const scroller = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState<string | number | null>(null);
+  // The row with the focus stays while it is scrolled out of sight: without its element, the focus would be lost.
+  const kept = focused === null ? -1 : rows.findIndex((row) => keyOf(row) === focused);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 3,
+    rangeExtractor: (range) => withIndex(range, kept),
   });
+  useEdges(scroller);
+  const keepFocused = ({ target }: FocusEvent<HTMLElement>): void => {
+    const row = rows[Number(target.closest<HTMLElement>('[data-index]')?.dataset.index)];
+    if (row !== undefined) setFocused(keyOf(row));
+  };
   // It keeps the heights of rows, which change when a phone is turned, or when cards get another line.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what was measured
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
   const items = virtualizer.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
+  const last = virtualizer.range?.endIndex ?? 0;
   useEffect(() => {
     if (hasMore && last >= rows.length - AHEAD) onMore();
   }, [hasMore, last, rows.length, onMore]);
 
   const { gridTemplateColumns, minWidth } = gridOf(columns);
   const hasHeading = !card || card.heading !== undefined;
-  const height = virtualizer.getTotalSize() + BORDER_HEIGHT + (hasHeading ? HEADING_HEIGHT : 0);
+  const { headingHeight = HEADING_HEIGHT } = props;
+  const height = virtualizer.getTotalSize() + BORDER_HEIGHT + (hasHeading ? headingHeight : 0);
   return (
     <section
       ref={scroller}
@@ -93,8 +114,15 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
       aria-label={`${label}, scrollable`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}
-      // In a low window, the page scrolls too.
-      style={{ minHeight: `min(20rem, ${height}px)` }}
+      onFocus={keepFocused}
+      style={{
+        // In a low window, the page scrolls too.
+        minHeight: `min(20rem, ${height}px)`,
+        // What gets the focus is not below the heading, nor below columns that stay in view.
+        scrollPaddingTop: hasHeading ? headingHeight : 0,
+        scrollPaddingLeft: columns.find(({ sticky }) => sticky === 'start')?.width,
+        scrollPaddingRight: columns.find(({ sticky }) => sticky === 'end')?.width,
+      }}
       data-selectable={isSelected !== undefined || undefined}
     >
       <table
@@ -105,7 +133,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
         style={{ minWidth }}
       >
         <thead role="rowgroup" className={classes.head} data-unseen={!hasHeading || undefined}>
-          <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
+          <tr role="row" className={classes.row} style={{ gridTemplateColumns, height: headingHeight }}>
             {columns.map((column) => (
               <Heading key={keyOfColumn(column)} column={column} sort={props.sort} onSort={props.onSort} />
             ))}
@@ -132,6 +160,36 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
       </table>
     </section>
   );
+};
+
+/** The indexes of visible rows, and this one: -1 is none. */
+const withIndex = (range: Range, index: number): number[] => {
+  const visible = defaultRangeExtractor(range);
+  if (index < 0 || visible.includes(index)) return visible;
+  return [...visible, index].toSorted((one, other) => one - other);
+};
+
+/** Marks the edges behind which columns or rows continue: they fade. */
+const useEdges = (scroller: RefObject<HTMLElement | null>): void => {
+  useEffect(() => {
+    const { current: element } = scroller;
+    const table = element?.firstElementChild;
+    if (!element || !table) return;
+    const mark = (): void => {
+      const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = element;
+      element.toggleAttribute('data-more-right', scrollWidth - clientWidth - scrollLeft > 1);
+      element.toggleAttribute('data-more-below', scrollHeight - clientHeight - scrollTop > 1);
+    };
+    // Also when columns and rows are added.
+    const sizes = new ResizeObserver(mark);
+    sizes.observe(element);
+    sizes.observe(table);
+    element.addEventListener('scroll', mark, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener('scroll', mark);
+    };
+  }, [scroller]);
 };
 
 /** The tracks of the columns, and the width at which addresses and names are still readable: narrower screens scroll the table. */
