@@ -1,6 +1,5 @@
 import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
-import { accessFilter } from './access/access-filter.ts';
-import { prefetchAccess } from './access/access-query.ts';
+import { accessFilter, prefetchAccess } from './access/access-query.ts';
 import { queryClient, sessionQuery, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';

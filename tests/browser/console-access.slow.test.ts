@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole } from '../support/console.ts';
@@ -16,6 +16,9 @@ const openMatrix = async (page: Page): Promise<void> => {
   await waitForHeading(page, 'Access');
   await boxOf(page, `Churn for ${GRACE}`).waitFor();
 };
+/** The button that sets a row or a column. */
+const allFor = (page: Page, name: RegExp) => page.getByRole('button', { name });
+const waitForFocus = (control: Locator) => control.and(control.page().locator(':focus')).waitFor();
 const discard = (page: Page) => page.getByRole('button', { name: 'Discard' }).click();
 const grantsOf = async (app: TestApp) => {
   const { apps, users } = await app.as(ACME).access.matrix({ id: 1 });
@@ -46,7 +49,7 @@ access('a cell shows its end and says why, and what a group gives stays', async 
   await row.getByText('to 31 Mar 2031').waitFor();
   const churn = boxOf(page, `Churn for ${ZOE}`);
   await churn.click();
-  await boxOf(page, `All apps for ${ZOE}`).click();
+  await allFor(page, /all apps for zoe@/).click();
   await page.getByText(/^1 change:/).waitFor();
   assert.ok(await churn.isChecked());
   await discard(page);
@@ -67,8 +70,8 @@ access('a cell shows its end and says why, and what a group gives stays', async 
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: /^Apps: (\d) of \1$/ }).click();
   await page.getByRole('checkbox', { name: 'Churn', exact: true }).uncheck();
-  await boxOf(page, 'Churn for all people').waitFor({ state: 'detached' });
-  assert.ok(await boxOf(page, 'Sales for all people').isVisible());
+  await allFor(page, /Churn for all people/).waitFor({ state: 'detached' });
+  assert.ok(await allFor(page, /Sales for all people/).isVisible());
   assert.equal((await app.as(ACME).users.get({ email: ZOE })).apps, [SALES, CHURN]);
 });
 
@@ -101,12 +104,12 @@ access('a heading sets all people, also those who were not loaded yet', async ({
   await app.db().deleteFrom('app_grants').where('app_id', '=', CHURN).execute();
   await openMatrix(page);
   const cells = page.getByRole('checkbox', { name: /^Churn for .*@/, disabled: false });
-  await boxOf(page, 'Churn for all people').click();
+  await allFor(page, /Grant Churn for all people/).click();
   await page.getByText(/^1,10\d changes: 1,10\d granted$/).waitFor();
   for (const cell of (await cells.all()).slice(0, 5)) assert.ok(await cell.isChecked());
   await discard(page);
   assert.not.ok(await boxOf(page, `Churn for ${GRACE}`).isChecked());
-  await boxOf(page, 'Churn for all people').click();
+  await allFor(page, /Grant Churn for all people/).click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText(/^Saved 1,10\d\.$/).waitFor();
   const grants = app.db().selectFrom('app_grants').where('app_id', '=', CHURN).select('user_id');
@@ -116,29 +119,49 @@ access('a heading sets all people, also those who were not loaded yet', async ({
 
 access('keys, and clicks with Shift, change cells and ranges of them', async ({ page }) => {
   await openMatrix(page);
-  const cellsAt = (...places: string[]) => places.map((place) => page.locator(`[data-cell="${place}"]`));
-  const [end] = cellsAt('2 1');
-  const was = await end?.isChecked();
-  await page.locator('[data-cell="1 0"]').focus();
-  await page.keyboard.press('ArrowUp'); // the row of the admin, which stays locked
-  for (const key of ['ArrowDown', 'ArrowRight', 'Space']) await page.keyboard.press(key);
+  const cellAt = (row: number, column: number) =>
+    page.locator('tbody tr').nth(row).getByRole('checkbox').nth(column);
+  const end = cellAt(2, 1);
+  const was = await end.isChecked();
+  await cellAt(1, 0).focus();
+  await page.keyboard.press('ArrowUp'); // over the row of the admin, which stays locked, to the heading
+  await waitForFocus(allFor(page, /for all people/).first());
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'Space']) await page.keyboard.press(key);
   await page.getByText(/^1 change:/).waitFor();
-  assert.is(await end?.isChecked(), !was);
+  assert.is(await end.isChecked(), !was);
   await discard(page);
 
-  const column = cellsAt('1 1', '2 1', '3 1');
-  const granted = !(await column[0]?.isChecked());
-  await column[0]?.click();
-  await column[2]?.click({ modifiers: ['Shift'] });
+  const column = [cellAt(1, 1), cellAt(2, 1), cellAt(3, 1)] as const;
+  const granted = !(await column[0].isChecked());
+  await column[0].click();
+  await column[2].click({ modifiers: ['Shift'] });
   for (const cell of column) assert.is(await cell.isChecked(), granted);
   await discard(page);
 
-  const square = cellsAt('1 0', '1 1', '2 0', '2 1');
-  const isGranted = !(await square[0]?.isChecked());
-  await square[0]?.focus();
+  const square = [cellAt(1, 0), cellAt(1, 1), cellAt(2, 0), cellAt(2, 1)] as const;
+  const isGranted = !(await square[0].isChecked());
+  await square[0].focus();
   for (const key of ['Space', 'ArrowDown', 'ArrowRight', 'Shift+Space']) await page.keyboard.press(key);
   for (const cell of square) assert.is(await cell.isChecked(), isGranted);
   await discard(page);
+});
+
+access('the focus stays on a cell that is saved, and scrolled out of sight', async ({ app, page }) => {
+  await addUsers(app, 100);
+  await openMatrix(page);
+  const cell = boxOf(page, `Churn for ${GRACE}`);
+  await cell.focus();
+  await page.keyboard.press('Space');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved 1.').waitFor();
+  await waitForFocus(cell);
+  await page.evaluate('document.querySelector(\'section[aria-label="Access, scrollable"]\').scrollTop = 1e6');
+  await page.getByRole('link', { name: 'Zoe Zett' }).waitFor();
+  await waitForFocus(cell);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Saved 1.').waitFor({ state: 'detached' });
+  await waitForFocus(cell);
+  await app.db().deleteFrom('users').where('email', 'like', '%@many.test').execute();
 });
 
 access.run();

@@ -1,7 +1,14 @@
 import { keepPreviousData } from '@tanstack/react-query';
 import { type Outputs, queryClient, sessionQuery, trpc } from '../api.ts';
 import { mayDo, type Roles } from '../layout/roles.ts';
-import type { AccessFilter } from './access-filter.ts';
+
+/** The client and the people of the matrix, from the address. */
+export type AccessFilter = { client?: number | undefined; search?: string | undefined };
+
+export const accessFilter = ({ client, search }: Record<string, unknown>): AccessFilter => ({
+  client: typeof client === 'number' ? client : undefined,
+  search: typeof search === 'string' || typeof search === 'number' ? String(search) : undefined,
+});
 
 const PAGE_SIZE = 100;
 

@@ -1,4 +1,4 @@
-import { Group, Skeleton, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Popover, ScrollArea, Skeleton, Stack, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
@@ -11,10 +11,9 @@ import { notify } from '../components/toasts.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { useOneClient } from '../layout/client-choice.ts';
 import { NoPeopleYet } from '../people/no-people-yet.tsx';
-import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
-import { accessQuery } from './access-query.ts';
-import { ColumnChoice } from './column-choice.tsx';
+import { type AccessFilter, accessQuery } from './access-query.ts';
+import { useCellFocus } from './cell-focus.ts';
 import { useShownGroups } from './group-columns.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { type AccessUser, useCells } from './use-cells.ts';
@@ -44,6 +43,7 @@ const ClientAccess = ({ client }: { client: Client }) => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const cells = useCells();
+  const focus = useCellFocus();
   useUnsavedWork(cells.changes.length > 0);
   const matrix = useInfiniteQuery(accessQuery(client.id, filter.search));
   const loadAll = async (): Promise<AccessUser[]> => {
@@ -102,7 +102,13 @@ const ClientAccess = ({ client }: { client: Client }) => {
           onChoose={(ids) => columns.choose(ids.map(Number))}
         />
       </Group>
-      <SaveBar clientId={client.id} cells={cells} isReview={reviews} onReview={setReview} />
+      <SaveBar
+        clientId={client.id}
+        cells={cells}
+        isReview={reviews}
+        onReview={setReview}
+        onEnd={focus.back}
+      />
       <ProblemAlert error={matrix.error} />
       {matrix.isPending && <Skeleton height={400} />}
       {matrix.isSuccess && loaded.length === 0 && filter.search !== undefined && (
@@ -118,6 +124,7 @@ const ClientAccess = ({ client }: { client: Client }) => {
           groups={reviews ? [] : columns.shown}
           client={client.id}
           cells={cells}
+          focus={focus}
           hasMore={!reviews && matrix.hasNextPage && !matrix.isFetchingNextPage}
           onMore={() => void matrix.fetchNextPage()}
           onAll={loadAll}
@@ -129,3 +136,34 @@ const ClientAccess = ({ client }: { client: Client }) => {
 
 const usersIn = (data: { pages: readonly { users: AccessUser[] }[] } | undefined): AccessUser[] =>
   data?.pages.flatMap((page) => page.users) ?? [];
+
+type ColumnChoiceProps = {
+  /** The kind of columns: `Groups`. */
+  name: string;
+  options: readonly { value: string; label: string }[];
+  chosen: readonly string[];
+  onChoose: (chosen: string[]) => void;
+};
+
+/** Chooses which columns of one kind the matrix shows. */
+const ColumnChoice = ({ name, options, chosen, onChoose }: ColumnChoiceProps) =>
+  options.length === 0 ? null : (
+    <Popover position="bottom-end" trapFocus withinPortal>
+      <Popover.Target>
+        <Button variant="default">
+          {name}: {chosen.length} of {options.length}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <ScrollArea.Autosize mah="50vh">
+          <Checkbox.Group aria-label={`${name} shown as columns`} value={[...chosen]} onChange={onChoose}>
+            <Stack gap="xs" p={4}>
+              {options.map(({ value, label }) => (
+                <Checkbox key={value} value={value} label={label} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+        </ScrollArea.Autosize>
+      </Popover.Dropdown>
+    </Popover>
+  );

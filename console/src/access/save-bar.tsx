@@ -15,11 +15,13 @@ type Props = {
   /** Whether the matrix shows only changed rows. */
   isReview: boolean;
   onReview: (isReview: boolean) => void;
+  /** Called when a button disappears that may have the focus. */
+  onEnd: () => void;
 };
 type Saved = Outputs['access']['update'];
 
 /** Saves all changed cells with one request, and undoes the last save. */
-export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
+export const SaveBar = ({ clientId, cells, isReview, onReview, onEnd }: Props) => {
   const [saved, setSaved] = useState<Saved | null>(null);
   const refresh = useAccessRefresh();
   const save = useMutation(
@@ -29,6 +31,7 @@ export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
         // Before the changes are cleared: until then, the matrix shows the old cells.
         await refresh();
         cells.settle(sent.cells);
+        onEnd();
       },
     }),
   );
@@ -38,11 +41,19 @@ export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
   useUndoElsewhere(`Access: ${savedText}`, saved?.operation ?? '', (canUndo && saved?.undo_until) || null);
   const isOver = useIsOver(saved?.undo_until ?? null);
   const count = cells.changes.length;
+  const close = (): void => {
+    setSaved(null);
+    onEnd();
+  };
+  const discard = (): void => {
+    cells.clear();
+    onEnd();
+  };
   const undoSave = (operation: string): void =>
     undo.mutate(operation, {
       onSuccess: async () => {
         await refresh();
-        setSaved(null);
+        close();
       },
     });
   return (
@@ -60,7 +71,7 @@ export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
           <BarButton aria-pressed={isReview} onClick={() => onReview(!isReview)}>
             {isReview ? 'Show everything' : 'Show only changes'}
           </BarButton>
-          <BarButton onClick={cells.clear}>Discard</BarButton>
+          <BarButton onClick={discard}>Discard</BarButton>
         </FloatingBar>
       )}
       {count === 0 && saved && (
@@ -71,7 +82,7 @@ export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
               Undo
             </BarButton>
           )}
-          <BarButton onClick={() => setSaved(null)}>Close</BarButton>
+          <BarButton onClick={close}>Close</BarButton>
         </FloatingBar>
       )}
     </>
