@@ -18,6 +18,7 @@ import {
 import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
+import { ListView, ListViewPin } from './list-view.ts';
 import { AnsweredChallenge, LoginChallenge, MfaFactor, Passkey, RecoveryCode } from './mfa.ts';
 import { OpenidApp, OpenidConsent, OpenidLogin, OpenidToken } from './openid.ts';
 import { Operation, OperationChange } from './operation.ts';
@@ -46,6 +47,7 @@ export const entities = [
   ...[InvitationSchema, InvitationApp, InvitationGroup],
   ...[OutboxMailSchema],
   ...[SavedFilter, SavedFilterGroup, SavedFilterDefault],
+  ...[ListView, ListViewPin],
   ...[AuditEntry, Event, EventClient, UnpublishedEvent, EventSinkPosition],
   ...[BackupSchema, ErasureSchema],
   ...[Operation, OperationChange],

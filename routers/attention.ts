@@ -60,10 +60,10 @@ const AttentionOutput = Output('Attention', {
     client: OnlyClient,
   }),
   apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean(), client: OnlyClient }),
-  /** Active users without a login for 90 whole UTC days, longest absent first; with the filter for `users.list`. */
+  /** Active users who neither logged in nor used an app for 90 whole UTC days, longest absent first; with the filter for `users.list`. */
   idle_users: Section(AttentionUser, {
     is_active: z.boolean(),
-    last_login_before: Instant,
+    last_seen_before: Instant,
     client: OnlyClient,
   }),
   expired_passwords: Section(AttentionUser, { password_expired: z.boolean(), client: OnlyClient }),
@@ -104,7 +104,7 @@ const SetupOutput = Output('Setup', {
 export const attentionRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/attention/', {
     summary: 'Get what needs your attention',
-    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, new apps without use, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them. Of a client, or of all that you can see.`,
+    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, new apps without use, apps in maintenance, active users who neither logged in nor used an app for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them. Of a client, or of all that you can see.`,
     problems: ['not-found'],
   })
     .input(OptionalInput({ client: Id.optional() }))

@@ -16,6 +16,7 @@ import { grantsRouter } from './grants.ts';
 import { groupsRouter } from './groups.ts';
 import { installationSsoRouter } from './installation-sso.ts';
 import { invitationsRouter } from './invitations.ts';
+import { listViewsRouter } from './list-views.ts';
 import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
 import { mfaRouter } from './mfa.ts';
@@ -63,6 +64,7 @@ export const appRouter = router({
   apps: appsRouter,
   usage: usageRouter,
   savedFilters: savedFiltersRouter,
+  listViews: listViewsRouter,
   appPackages: appPackagesRouter,
   environment: environmentRouter,
   audit: auditRouter,

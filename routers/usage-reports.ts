@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { UNUSED_DAYS } from '../src/services/apps/app-rows.ts';
 import { USAGE_INTERVALS } from '../src/services/usage/usage-report.ts';
 import { appFilter, appIdentity } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import { DEFAULT_WINDOW_DAYS, OptionalInput, Text, UsageWindow, WindowDays } from './schemas/fields.ts';
 import { AppKey, EmailKey, Id } from './schemas/keys.ts';
-import { limitedPagingFields, pageNumberFields, Search, toPageRequest } from './schemas/lists.ts';
+import { limitedPagingFields, pageNumberFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { personIdentity } from './schemas/users.ts';
 import { viewerProcedure } from './trpc.ts';
 
 const MAX_PERIODS = 366;
@@ -72,24 +70,10 @@ const AppFiguresOutput = Output('AppFigures', {
 const DailyAppUsageOutput = Output('DailyAppUsage', {
   ...appIdentity,
   created_at: Instant,
-  /** Actions of each day of the window, oldest first. */
-  daily_actions: z.array(z.int()).meta({ examples: [[0, 4, 2]] }),
-});
-
-const IdleAppOutput = Output('IdleApp', {
-  ...appIdentity,
-  in_maintenance: z.boolean(),
-  created_at: Instant,
   /** A UTC day. Null if the app was never used. */
   last_used_day: z.string().nullable(),
-});
-
-const IdleUserOutput = Output('IdleUser', {
-  ...personIdentity,
-  date_joined: Instant,
-  last_login: Instant.nullable(),
-  /** A UTC day. Null if there is no record of use of an app that the caller can see. */
-  last_used_day: z.string().nullable(),
+  /** Actions of each day of the window, oldest first. */
+  daily_actions: z.array(z.int()).meta({ examples: [[0, 4, 2]] }),
 });
 
 const route = routesOf('Apps');
@@ -166,38 +150,4 @@ export const usageReportProcedures = {
     .query(({ ctx, input }) =>
       ctx.services.usageStats.dailyByApp(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
-
-  /** Apps that are older than `days` and were not used in these days, oldest first. Has no REST path: for screens. */
-  idleApps: viewerProcedure
-    .input(
-      OptionalInput({
-        days: WindowDays.default(UNUSED_DAYS),
-        search: Search.optional(),
-        client: Id.optional(),
-        ...limitedPagingFields(AppKey),
-      }),
-    )
-    .output(z.array(IdleAppOutput))
-    .query(({ ctx, input: { days, search, client, ...page } }) =>
-      ctx.services.usageStats.idleApps(
-        ctx.actor,
-        { search, client, unused_days: days },
-        toPageRequest(ctx, page),
-      ),
-    ),
-
-  /** Active users who neither logged in nor used an app for `days`; users who never logged in come first. Has no REST path: for screens. */
-  idleUsers: viewerProcedure
-    .input(
-      OptionalInput({
-        days: WindowDays.default(90),
-        client: Id.optional(),
-        ...limitedPagingFields(EmailKey),
-      }),
-    )
-    .output(z.array(IdleUserOutput))
-    .query(({ ctx, input: { days, client, ...page } }) => {
-      const { cursor, ...request } = toPageRequest(ctx, page);
-      return ctx.services.users.idle(ctx.actor, { days, client, cursor }, request);
-    }),
 };

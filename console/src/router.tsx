@@ -7,8 +7,7 @@ import { auditFilter } from './audit/audit-filter.ts';
 import { clientSearch, clientsSearch } from './clients/client-search.ts';
 import { compareSearch } from './compare/compare-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
-import { clientFilter } from './components/search-params.ts';
-import { idleFilter } from './idle/idle-filter.ts';
+import { clientFilter, idOf } from './components/search-params.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { inviteSearch } from './invite/invite-search.ts';
 import { canView } from './layout/roles.ts';
@@ -20,6 +19,7 @@ import { prefetchPeople } from './people/people-query.ts';
 import { personSearch } from './person/person-search.ts';
 import { prefetchPerson } from './person/prefetch-person.ts';
 import { reportOf, type UsageFilter, usageFilter } from './usage/usage-filter.ts';
+import { unusedApps, unusedPeople } from './views/views.ts';
 import { deliveriesFilter } from './webhooks/webhook-search.ts';
 
 const isViewer = (): boolean => {
@@ -54,7 +54,23 @@ const prefetchUsage = async (filter: UsageFilter): Promise<void> => {
   await Promise.all([queryClient.prefetchQuery({ ...report, retry: false }), prefetchClients()]);
 };
 
-const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
+/** The address of a former screen, now the view `Unused` of the people and of the apps. */
+const redirectIdle = ({ kind, days, client }: Record<string, unknown>) =>
+  kind === 'apps'
+    ? redirect({ to: '/apps', search: { ...unusedApps(idOf(days)), client: idOf(client) }, replace: true })
+    : redirect({
+        to: '/people',
+        search: { ...unusedPeople(idOf(days)), client: idOf(client) },
+        replace: true,
+      });
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => <ScreenError error={null} />,
+  beforeLoad: ({ location: { pathname, search } }) => {
+    if (pathname === '/idle') throw redirectIdle(search);
+  },
+});
 
 /** Each screen is a separate chunk, which the first visit loads. */
 const screens = [
@@ -128,12 +144,6 @@ const screens = [
       return cause === 'stay' ? undefined : loaded;
     },
     component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: '/idle',
-    validateSearch: idleFilter,
-    component: lazyScreen(() => import('./idle/idle-screen.tsx'), 'IdleScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

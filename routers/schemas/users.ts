@@ -53,8 +53,11 @@ export const PersonOutput = UserOutput.pick({
 }).extend({
   /** The labels of the user's apps, oldest first, by grants and groups. */
   app_labels: z.array(z.string()),
-  /** Superusers and staff open all apps, without grants. */
-  opens_all_apps: z.boolean(),
+  /** A role in all clients, whose users open all apps without grants. */
+  role: z.enum(['superuser', 'staff']).nullable(),
+  /** Ids of the user's clients that the caller sees, and the roles there. */
+  clients: z.array(z.int()),
+  client_roles: z.array(z.object({ client: z.int(), roles: z.array(z.string()) })),
   /** Names, in alphabetical order. */
   groups: z.array(z.string()),
   /** The last day on which the user used an app that the caller can see. */

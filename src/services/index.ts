@@ -75,6 +75,7 @@ import { createEmailChanges } from './users/email-changes.ts';
 import { createEmailLinks } from './users/email-links.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
+import { createListViews } from './users/list-views.ts';
 import { createMemberships } from './users/memberships.ts';
 import { createOffboardingPreview } from './users/offboarding-preview.ts';
 import { createRoles } from './users/roles.ts';
@@ -162,6 +163,7 @@ const factories = {
   savedFilters: createSavedFilters,
   filterSharing: createFilterSharing,
   sharedFilters: createSharedFilters,
+  listViews: createListViews,
   appPackages: createAppPackages,
   environment: createEnvironment,
   auditTrail: createAuditTrail,

@@ -186,4 +186,40 @@ people('a client without people says so, and offers to invite them', async ({ ap
   await page.getByText('No people yet').waitFor();
 });
 
+people('a view of the list is saved, pinned, opened, changed and deleted', async ({ app, page }) => {
+  await openConsole(page, '/console/people');
+  await page.getByRole('button', { name: 'View: All people' }).waitFor();
+  await chooseFilter(page, 'Status', 'Suspended');
+  const chooseInViews = async (view: string, item: string): Promise<void> => {
+    await page.getByRole('button', { name: `View: ${view}` }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  await chooseInViews('Unsaved view', 'Save as view…');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Leavers');
+  await dialog.getByRole('checkbox', { name: 'Pin to navigation' }).check();
+  await dialog.getByRole('checkbox', { name: 'Share with admins of Acme Analytics' }).check();
+  await assertLooksGood(page, 'console-view-save');
+  await dialog.getByRole('button', { name: 'Save view' }).click();
+  await page.getByRole('button', { name: 'View: Leavers', exact: true }).waitFor();
+
+  await goTo(page, '/console/apps');
+  await page.getByRole('link', { name: 'Leavers' }).click();
+  await page.getByText('Ida Idle').waitFor();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('checkbox', { name: 'Apps' }).uncheck();
+  await page.keyboard.press('Escape');
+  await chooseInViews('Leavers, changed', 'Update “Leavers”');
+  await page.getByRole('button', { name: 'View: Leavers', exact: true }).click();
+  await page.getByRole('menuitem', { name: 'Delete…' }).waitFor();
+  await assertLooksGood(page, 'console-view-menu');
+  const [view] = await app.as(ROOT).listViews.list({ list: 'people' });
+  assert.equal([view?.name, view?.client, view?.is_shared], ['Leavers', 1, true]);
+  assert.equal(view?.search, { is_active: false, columns: 'groups,status,last_seen' });
+  await page.getByRole('menuitem', { name: 'Delete…' }).click();
+  await dialog.getByRole('button', { name: 'Delete view' }).click();
+  await page.getByRole('button', { name: 'View: All people' }).waitFor();
+  await page.getByRole('link', { name: 'Leavers' }).waitFor({ state: 'detached' });
+});
+
 people.run();

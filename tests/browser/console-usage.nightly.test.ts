@@ -13,7 +13,6 @@ import {
 import { setRows } from '../support/rows.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
-import { eventually } from '../support/time.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const usage = browserSuite('usage in the console');
@@ -130,28 +129,23 @@ usage('two apps are compared in one chart, with their unused seats', async ({ pa
   await page.getByRole('heading', { name: /Fleet/ }).first().waitFor();
 });
 
-usage('idle apps and people are listed, and selected in People to deactivate them', async ({ app, page }) => {
-  await openConsole(page, '/console/idle?kind=apps&days=30', ROOT);
-  const apps = page.getByRole('table', { name: 'Idle apps' });
+usage('the former screen of what is unused opens views of apps and people', async ({ app, page }) => {
+  await openConsole(page, '/console/idle?kind=apps&days=60', ROOT);
+  await page.getByRole('button', { name: 'View: Unused' }).waitFor();
+  const apps = page.getByRole('table', { name: 'Apps' });
   await apps.getByRole('link', { name: 'Fleet' }).waitFor();
-  const idleApps = await apps.getByRole('row').count();
-  await assertLooksGood(page, 'console-idle-apps');
-  await page.getByText('People', { exact: true }).last().click();
+  const unusedApps = await apps.getByRole('row').count();
+  await page.goto('/console/idle?days=180');
+  await page.getByRole('button', { name: 'Last seen: Over 180 days ago' }).waitFor();
   await chooseClient(page, 'Globex Data');
-  await page.getByText('180 days', { exact: true }).click();
-  await waitForSearch(page, { kind: 'people', days: '180', client: '2' });
-  const people = page.getByRole('table', { name: 'Idle people' });
-  await people.getByRole('link', { name: 'Edsger Dijkstra' }).waitFor();
-  await eventually(async () => assert.is(await people.getByRole('row').count(), 3, 'with the headings'));
-  await assertLooksGood(page, 'console-idle');
-  await page.getByRole('link', { name: 'Open in People' }).click();
   await page.getByText('2 people', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'View: Unused' }).waitFor();
   await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await page.getByText('Suspended: 1 changed').waitFor();
 
-  assert.is(idleApps, 2, 'with the row of headings');
+  assert.is(unusedApps, 2, 'with the row of headings');
   assert.is((await app.as(ROOT).users.get({ email: EDSGER })).is_active, false);
   assert.is((await app.as(ROOT).users.get({ email: GLOBEX })).is_active, true);
 });

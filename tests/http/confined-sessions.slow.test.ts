@@ -25,6 +25,10 @@ confined.before(async ({ app }) => {
   for (const id of [1, 2]) await app.as(ROOT).roles.setClientAdmin({ id, email: EVERYWHERE, is_admin: true });
   await app.as(ROOT).roles.update({ email: EVERYWHERE, is_staff: true, is_superuser: true });
   await app.as(EVERYWHERE).savedFilters.create({ stack_id: 'd3d64b79', hash: 'globex-1', name: 'of Globex' });
+  const view = { list: 'people', name: 'People of Globex', search: { search: 'globex' } } as const;
+  await app.as(EVERYWHERE).listViews.create(view);
+  await app.as(EVERYWHERE).listViews.create({ ...view, client: 2 });
+  await app.as(GLOBEX).listViews.create({ ...view, client: 2, is_shared: true });
   await app
     .as(GLOBEX)
     .groups.create({ id: 2, name: 'Globex team', members: [EDSGER, EVERYWHERE], apps: [FLEET] });

@@ -79,6 +79,8 @@ const BODIES: Record<string, unknown> = {
   'openid.update': { redirect_uris: ['https://fleet.globex.test/callback'] },
   'dataPermissions.setSchema': { schema: null, mode: 'warn' },
   'dataPermissions.previewValue': { emails: [ADA], attribute: 'region' },
+  'listViews.update': { name: 'x' },
+  'listViews.pin': { is_pinned: true },
   'savedFilters.setState': { state: {} },
   'savedFilters.setSharing': { client: true, groups: [] },
   'savedFilters.setDefault': { filter: null },
@@ -125,6 +127,8 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
   const service = await app.as(GLOBEX).serviceAccounts.create({ name: 'Exports', client: 2 });
   const serviceToken = await app.as(GLOBEX).serviceAccounts.createToken({ id: service.id, name: 'x' });
   const webhook = await app.as(GLOBEX).webhooks.create({ url: 'https://hooks.globex.test/', client: 2 });
+  const shared = { list: 'people', name: 'Fleet', search: {}, client: 2, is_shared: true } as const;
+  const listView = await app.as(GLOBEX).listViews.create(shared);
   const identity = { connection_id: connection.id, user_id, subject: 'grace', email: GRACE, created_at: at };
   await addRows(app, 'external_identities', identity);
   const linked = await rowOf(app, 'external_identities');
@@ -144,6 +148,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     domain_id: [String(domain.id), MISSING_ID],
     identity_id: [String(linked.id), MISSING_ID],
     'webhooks id': [String(webhook.id), MISSING_ID],
+    'views id': [String(listView.id), MISSING_ID],
     'accounts id': [String(service.id), MISSING_ID],
     token_id: [String(serviceToken.id), MISSING_ID],
     'as id': [String((await rowOf(app, 'view_as')).id), MISSING_ID],

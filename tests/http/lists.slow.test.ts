@@ -53,7 +53,6 @@ const CURSOR_KEYS: Record<string, string> = {
   'grants.list': 'email',
   'accessViews.list': 'key',
   'users.list': 'email',
-  'usage.idleUsers': 'email',
   'webhooks.deliveries': 'event',
   'clients.users': 'email',
   'savedFilters.list': 'hash',

@@ -23,6 +23,8 @@ const LISTS = [
   ...[
     'saved_filters',
     'saved_filter_defaults',
+    'list_views',
+    'list_view_pins',
     'access_views',
     'access_view_uses',
     'viewed_as',

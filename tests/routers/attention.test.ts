@@ -33,7 +33,8 @@ attention.before(async ({ app }) => {
   const failure = { outcome: 'refused', cause: 'recipient', reason: 'Unknown.' } as const;
   if (mail) await outboxOf(app).recordDelivery(mail, failure);
 
-  await setRows(app, 'users', {}, { last_login: app.clock.now() });
+  await app.db().deleteFrom('usage_days').execute();
+  await setRows(app, 'users', {}, { last_login: app.clock.now(), date_joined: inDays(app, -400) });
   for (const [email, days] of [
     [ADA, 95],
     [GRACE, 200],

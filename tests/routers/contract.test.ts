@@ -28,8 +28,6 @@ const WITHOUT_REST_PATH = [
   'usage.top',
   'usage.byApp',
   'usage.dailyByApp',
-  'usage.idleApps',
-  'usage.idleUsers',
 ];
 
 /** Private in tRPC's types. */

@@ -147,16 +147,24 @@ people('returns pages of the users of users.list, in the same order', async ({ a
   await rejectsWith(app.as(ADA).users.people({}), 'forbidden');
 });
 
-people('names the apps, the groups and the last use of each person', async ({ app }) => {
+people('names the apps, the groups, the roles and the last use of each person', async ({ app }) => {
   const acme = app.as(ACME);
   const { id } = await acme.groups.create({ id: 1, name: 'Analysts', members: [ADA], apps: [CHURN] });
   await setUsage(app, ADA, '2026-09-02');
   const find = async (email: string, as = ACME) =>
     (await app.as(as).users.people({ search: email })).find((person) => person.email === email);
 
-  const { app_labels, groups, last_used_day, opens_all_apps } = (await find(ADA)) ?? {};
-  assert.equal([app_labels, groups, last_used_day], [['Sales', 'Churn'], ['Analysts'], '2026-09-02']);
-  assert.equal([opens_all_apps, (await find(ROOT, ROOT))?.opens_all_apps], [false, true]);
+  await app.as(ROOT).roles.setInClient({ id: 1, email: ADA, roles: ['auditor'] });
+
+  const ada = await find(ADA);
+  assert.equal([ada?.app_labels, ada?.groups], [['Sales', 'Churn'], ['Analysts']]);
+  assert.is(ada?.last_used_day, '2026-09-02');
+  assert.equal(
+    [ada?.role, ada?.clients, ada?.client_roles],
+    [null, [1], [{ client: 1, roles: ['auditor'] }]],
+  );
+  assert.equal((await find(ACME))?.client_roles, [{ client: 1, roles: ['client-admin'] }]);
+  assert.is((await find(ROOT, ROOT))?.role, 'superuser');
   const [member, ...others] = await acme.users.people({ group: id });
   assert.equal([member?.email, others], [ADA, []]);
 });
@@ -166,9 +174,11 @@ people('shows a client admin nothing of another client', async ({ app }) => {
   const { id } = await app.as(GLOBEX).groups.create(team);
   await setUsage(app, EDSGER, '2026-09-03', FLEET);
   await addRows(app, 'memberships', { client_id: 1, user_id: await userId(app, EDSGER) });
+  await app.as(ROOT).roles.setInClient({ id: 2, email: EDSGER, roles: ['auditor'] });
 
   const [person] = await app.as(ACME).users.people({ search: EDSGER });
   assert.equal([person?.app_labels, person?.groups, person?.last_used_day], [[], [], null]);
+  assert.equal([person?.clients, person?.client_roles], [[1], []]);
   assert.equal(await app.as(ACME).users.people({ group: id }), []);
   assert.equal((await app.as(ACME).users.count({ group: id })).count, 0);
 });

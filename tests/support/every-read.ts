@@ -26,6 +26,8 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const hash of ['h1', 'h2'])
     await root.savedFilters.create({ stack_id: STACK, hash, name: `=${hash}` });
   await addSharedFilters(app);
+  for (const name of ['=one', 'two'])
+    await root.listViews.create({ list: 'people', name, search: { search: name } });
   await root.tokens.createNamed({ name: 'first "script", of two' });
   for (const name of ['one', 'two']) await app.as(ADA).tokens.createNamed({ name });
   for (const email of [INVITED, 'two@guest.test']) {

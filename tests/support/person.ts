@@ -34,6 +34,9 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   await self.savedFilters.setState({ hash: 'zephyrine', ...state });
   const { id: filter } = await rowOf(app, 'saved_filters', { hash: 'zephyrine' });
   await self.savedFilters.setDefault({ stack_id: 'a0a91e46', filter });
+  const shown = { list: 'people', name: 'Team of Zephyrine', search: { search: 'Quillfeather' } } as const;
+  const view = await self.listViews.create({ ...shown, client: 1, is_shared: true });
+  await self.listViews.pin({ id: view.id, is_pinned: true });
   await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1 }] });
   await fillTables(app);
   await addSnapshots(app);

@@ -1,18 +1,25 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { trpc } from '../api.ts';
+import { Group, Skeleton, Text } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+import { Sparkline } from '../charts/sparkline.tsx';
+import { AppLink } from '../components/app-link.tsx';
 import { useClients } from '../components/client-select.tsx';
+import { dayText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import type { Column } from '../components/virtual-table.tsx';
 import { canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { type AppsFilter, USES } from './apps-filter.ts';
-import { appColumns } from './apps-table.tsx';
+import { serverNow } from '../server-clock.ts';
+import { UNUSED_DAYS } from '../views/views.ts';
+import { ViewsMenu } from '../views/views-menu.tsx';
+import { type App, showsUsage, versionOf } from './app-of.ts';
+import { type AppsFilter, conditionsOf, filterOfUse, USES, useOf } from './apps-filter.ts';
 import { NewApp } from './new-app.tsx';
-import { useDailyUsage } from './use-daily-usage.ts';
 
 const PAGE_SIZE = 100;
 const MAINTENANCE = [
@@ -31,14 +38,14 @@ export const AppsScreen = () => {
   };
   const apps = useInfiniteQuery(
     trpc.apps.list.infiniteQueryOptions(
-      { ...filter, limit: PAGE_SIZE },
+      { ...conditionsOf(filter), limit: PAGE_SIZE },
       {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
         placeholderData: keepPreviousData,
       },
     ),
   );
-  const daily = useDailyUsage(filter, apps.data?.pages ?? [], PAGE_SIZE);
+  const daily = useDailyUsage(filter, apps.data?.pages ?? []);
   return (
     <>
       <ScreenHeader
@@ -47,6 +54,7 @@ export const AppsScreen = () => {
         actions={canOperate(useSession().roles) && <NewApp client={filter.client} />}
       />
       <FilterBar
+        views={<ViewsMenu list="apps" search={filter} />}
         search={{
           label: 'Search apps',
           value: filter.search,
@@ -62,23 +70,17 @@ export const AppsScreen = () => {
         <FilterChip
           label="Used"
           choices={USES}
-          value={
-            USES.find((use) => use.is_unused === filter.is_unused && use.never_used === filter.never_used)
-              ?.value
-          }
-          onChange={(value) => {
-            const { is_unused, never_used } = USES.find((use) => use.value === value) ?? {};
-            change({ is_unused, never_used });
-          }}
+          value={useOf(filter)}
+          onChange={(value) => change(filterOfUse(value))}
         />
       </FilterBar>
       <PagedTable
         label="Apps"
-        columns={appColumns(clients, daily)}
+        columns={columnsOf(clients, daily)}
         pages={apps}
         keyOf={({ id }) => id}
         empty={
-          Object.values(filter).every((value) => value === undefined) ? (
+          Object.values(conditionsOf(filter)).every((value) => value === undefined) ? (
             <EmptyState title="There are no apps">Staff load an app from a package.</EmptyState>
           ) : (
             <EmptyState title="No app matches">Change the search or the filter.</EmptyState>
@@ -86,5 +88,105 @@ export const AppsScreen = () => {
         }
       />
     </>
+  );
+};
+
+type DailyUsage = Outputs['usage']['dailyByApp'][number];
+
+/** The same window as in the columns next to them. */
+const DAYS = 30;
+
+/** The daily actions of the listed apps, by app id: one request per page of the list. */
+const useDailyUsage = (
+  filter: AppsFilter,
+  pages: readonly (readonly { id: string }[])[],
+): Map<string, DailyUsage> =>
+  useQueries({
+    queries: pages.map((_page, index) =>
+      trpc.usage.dailyByApp.queryOptions({
+        ...conditionsOf(filter),
+        window: DAYS,
+        limit: PAGE_SIZE,
+        cursor: pages[index - 1]?.at(-1)?.id,
+      }),
+    ),
+    combine: (results) => new Map(results.flatMap(({ data }) => data ?? []).map((app) => [app.id, app])),
+  });
+
+const DAY_MS = 86_400_000;
+
+/** @param clients the clients that the user may see; the column is shown if there are several */
+const columnsOf = (
+  clients: { id: number; name: string }[],
+  daily: ReadonlyMap<string, DailyUsage>,
+): Column<App>[] => [
+  {
+    heading: 'App',
+    width: 'minmax(9rem, 2fr)',
+    cell: (app) => <AppLink app={app} isNew={isNew(app, daily.get(app.id))} />,
+  },
+  ...(clients.length > 1
+    ? [
+        {
+          heading: 'Client',
+          width: 'minmax(8rem, 1fr)',
+          onPhone: 'half' as const,
+          cell: ({ id }: App) => clients.find((client) => client.id === daily.get(id)?.client)?.name ?? '',
+        },
+      ]
+    : []),
+  { heading: 'Version', width: '6.5rem', onPhone: 'half', cell: (app) => versionOf(app) ?? '–' },
+  {
+    heading: 'People with access',
+    width: '7.5rem',
+    onPhone: 'half',
+    cell: (app) => <AccessCell app={app} />,
+  },
+  {
+    heading: 'People, 30 days',
+    width: '7.5rem',
+    onPhone: 'half',
+    cell: ({ usage }) => usage['30']?.users.toLocaleString() ?? '–',
+  },
+  {
+    heading: 'Last used',
+    width: '7.5rem',
+    onPhone: 'half',
+    cell: ({ id }) => lastUseOf(daily.get(id)),
+  },
+  {
+    heading: 'Actions, 30 days',
+    width: '12rem',
+    cell: ({ id, usage }) => (
+      <Group gap="xs" wrap="nowrap">
+        <Text span fz="inherit" miw="3rem">
+          {usage['30']?.actions.toLocaleString() ?? '–'}
+        </Text>
+        <Sparkline values={daily.get(id)?.daily_actions} />
+      </Group>
+    ),
+  },
+];
+
+const lastUseOf = (usage: DailyUsage | undefined): string => {
+  if (!usage) return '–';
+  return usage.last_used_day ? dayText(usage.last_used_day) : 'Never';
+};
+
+/** Added within the window after which it would count as unused, and without any use. */
+const isNew = ({ usage }: App, daily: DailyUsage | undefined): boolean =>
+  daily !== undefined &&
+  usage['90']?.actions === 0 &&
+  serverNow() - daily.created_at.getTime() < UNUSED_DAYS.apps * DAY_MS;
+
+/** The calls of all visible rows share one request. */
+const AccessCell = ({ app }: { app: App }) => {
+  const { slug } = app;
+  const people = useQuery(trpc.users.count.queryOptions({ app: slug }, { enabled: showsUsage(app) }));
+  if (!people.data) return people.isLoading ? <Skeleton width={24} height={16} /> : '–';
+  return (
+    <Link className="action-link" to="/people" search={{ app: slug }}>
+      {people.data.count.toLocaleString()}
+    </Link>
   );
 };

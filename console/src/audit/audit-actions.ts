@@ -162,6 +162,14 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
   'invitation.resend': ['invitation.resent', 'Resent an invitation', 'sent the invitation of {target} again'],
   'invitation.revoke': ['invitation.revoked', 'Revoked an invitation', 'revoked the invitation of {target}'],
   'invitation.update': ['invitation.updated', 'Changed an invitation', 'changed the invitation of {target}'],
+  'list-view.create': ['list_view.created', 'Saved a view of a list', 'saved a view of a list'],
+  'list-view.delete': ['list_view.deleted', 'Deleted a saved view', 'deleted a saved view'],
+  'list-view.pin': [
+    'list_view.pin_changed',
+    'Pinned or unpinned a saved view',
+    'pinned or unpinned a saved view',
+  ],
+  'list-view.update': ['list_view.updated', 'Changed a saved view', 'changed a saved view'],
   'login.expired': [
     'login.password_expired',
     'Login with an expired password',

@@ -16,6 +16,8 @@ export type AuditFilter = {
   client?: number | undefined;
   from?: string | undefined;
   to?: string | undefined;
+  /** The saved view that was opened. */
+  view?: number | undefined;
 };
 
 export const auditFilter = ({
@@ -26,6 +28,7 @@ export const auditFilter = ({
   client,
   from,
   to,
+  view,
 }: Record<string, unknown>): AuditFilter => ({
   kind: oneOf(kind, AUDIT_KINDS),
   action: textOf(action),
@@ -34,6 +37,7 @@ export const auditFilter = ({
   client: idOf(client),
   from: dayOf(from),
   to: dayOf(to),
+  view: idOf(view),
 });
 
 /** The chosen actions, of those that this console knows. */

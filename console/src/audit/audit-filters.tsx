@@ -5,6 +5,7 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
 import { useFound } from '../layout/use-found.ts';
 import { nameOf } from '../people/name-of.ts';
+import { ViewsMenu } from '../views/views-menu.tsx';
 import { ACTION_OPTIONS, labelOf } from './audit-actions.ts';
 import { type AuditFilter, actionsOf, daysOf, OTHER_DAYS, PERIOD_LABELS, periodOf } from './audit-filter.ts';
 
@@ -13,7 +14,7 @@ type Props = { filter: AuditFilter; onChange: (changes: Partial<AuditFilter>) =>
 const PERIOD_CHOICES = PERIOD_LABELS.map((label) => ({ value: label, label }));
 
 export const AuditFilters = ({ filter, onChange }: Props) => (
-  <FilterBar>
+  <FilterBar views={<ViewsMenu list="audit" search={filter} />}>
     <SubjectChip label="Actor" isPerson value={filter.actor} onChange={(actor) => onChange({ actor })} />
     <ActionChip filter={filter} onChange={onChange} />
     <SubjectChip label="Target" value={filter.target} onChange={(target) => onChange({ target })} />

@@ -5,9 +5,17 @@ import { DebouncedInput, type SearchProps } from './debounced-input.tsx';
 import classes from './filter-chip.module.css';
 import { FixedChip } from './filter-chip.tsx';
 
-/** The filter of a list: its search, and its chips, which scroll sideways on phones. */
-export const FilterBar = ({ search, children }: { search?: SearchProps; children: ReactNode }) => (
+type Props = {
+  /** The menu of saved views. */
+  views?: ReactNode;
+  search?: SearchProps;
+  children: ReactNode;
+};
+
+/** The filter of a list: its views, its search, and its chips, which scroll sideways on phones. */
+export const FilterBar = ({ views, search, children }: Props) => (
   <Group mb="sm" gap="xs">
+    {views}
     {search && <DebouncedInput {...search} />}
     <fieldset className={classes.chips} aria-label="Filters">
       <ClientChip />

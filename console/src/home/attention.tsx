@@ -18,10 +18,10 @@ import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { notify } from '../components/toasts.ts';
-import { DAYS_OF } from '../idle/idle-filter.ts';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
+import { UNUSED_DAYS, unusedApps, unusedPeople } from '../views/views.ts';
 import classes from './home.module.css';
 
 type Attention = Outputs['attention']['get'];
@@ -120,15 +120,11 @@ const topicsOf = (attention: Attention, chosen: number | undefined): Topic[] => 
   },
   {
     count: attention.unused_apps.count,
-    title: `${wordsOf(attention.unused_apps, 'app')} not used for ${DAYS_OF.apps} days`,
+    title: `${wordsOf(attention.unused_apps, 'app')} not used for ${UNUSED_DAYS.apps} days`,
     icon: IconAppWindow,
     names: attention.unused_apps.items.map(appLink),
     action: (
-      <ReviewLink
-        to="/idle"
-        search={{ client: chosen, kind: 'apps', days: DAYS_OF.apps }}
-        aria-label="Review unused apps"
-      >
+      <ReviewLink to="/apps" search={{ client: chosen, ...unusedApps() }} aria-label="Review unused apps">
         Review
       </ReviewLink>
     ),
@@ -141,7 +137,7 @@ const topicsOf = (attention: Attention, chosen: number | undefined): Topic[] => 
     action: (
       <ReviewLink
         to="/apps"
-        search={{ client: chosen, never_used: true, is_unused: false }}
+        search={{ client: chosen, never_used: true }}
         aria-label="Review new apps without use"
       >
         Review
@@ -150,14 +146,14 @@ const topicsOf = (attention: Attention, chosen: number | undefined): Topic[] => 
   },
   {
     count: attention.idle_users.count,
-    title: `${wordsOf(attention.idle_users, 'person', 'people')} without a login for ${DAYS_OF.people} days`,
+    title: `${wordsOf(attention.idle_users, 'person', 'people')} not seen for ${UNUSED_DAYS.people} days`,
     icon: IconMoon,
     names: attention.idle_users.items.map(personLink),
     action: (
       <ReviewLink
         to="/people"
-        search={{ client: chosen, is_active: true, idle_days: DAYS_OF.people }}
-        aria-label="Review people without a login"
+        search={{ client: chosen, ...unusedPeople() }}
+        aria-label="Review people not seen"
       >
         Review
       </ReviewLink>

@@ -9,7 +9,6 @@ import {
   IconKey,
   IconLayoutGrid,
   IconMail,
-  IconMoon,
   IconRobot,
   IconSend,
   IconUserCircle,
@@ -22,6 +21,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { trpc } from '../api.ts';
+import { PinnedViews } from '../views/pinned-views.tsx';
+import { PATHS, usePinnedViews } from '../views/views.ts';
 import { useClientChoice } from './client-choice.ts';
 import { canView, soleClientOf } from './roles.ts';
 import { screensFor } from './screens.ts';
@@ -38,7 +39,6 @@ export const ICONS: Record<Entry['to'], Icon> = {
   '/access': IconLayoutGrid,
   '/apps': IconApps,
   '/usage': IconChartLine,
-  '/idle': IconMoon,
   '/audit': IconHistory,
   '/clients': IconBuilding,
   '/mails': IconMail,
@@ -56,6 +56,7 @@ export const Navigation = ({ onNavigate }: Props) => {
   const { remembered, isKnown } = useClientChoice();
   const failedMails = useFailedMails(remembered, isKnown);
   const only = soleClientOf(roles);
+  const pinned = Map.groupBy(usePinnedViews(canView(roles)), ({ list }): string => PATHS[list]);
   const sections = Map.groupBy(screensFor(roles), ({ section }) => section);
   return [...sections].map(([section, screens]) => (
     <Box key={section} mb="sm">
@@ -80,6 +81,14 @@ export const Navigation = ({ onNavigate }: Props) => {
               count={to === '/mails' ? failedMails : 0}
               onClick={onNavigate}
             />
+            {pinned.has(to) && (
+              <PinnedViews
+                label={label}
+                views={pinned.get(to) ?? []}
+                client={remembered}
+                onClick={onNavigate}
+              />
+            )}
           </li>
         ))}
       </Stack>

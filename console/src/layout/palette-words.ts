@@ -8,14 +8,13 @@ import type { screensFor } from './screens.ts';
 
 export const SCREEN_WORDS: Partial<Record<ReturnType<typeof screensFor>[number]['to'], string>> = {
   '/': 'dashboard start overview',
-  '/people': 'users members accounts export csv',
+  '/people': 'users members accounts export csv idle unused dormant',
   '/groups': 'teams',
   '/invite': 'add user create person onboard import csv',
   '/invitations': 'pending resend link',
   '/access': 'permissions grants matrix rights',
-  '/apps': 'applications',
+  '/apps': 'applications idle unused',
   '/usage': 'analytics statistics report export csv',
-  '/idle': 'idle unused dormant',
   '/audit': 'log history events changes export csv',
   '/clients': 'tenants organizations customers',
   '/mails': 'email outbox smtp delivery',

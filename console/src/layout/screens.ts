@@ -46,7 +46,6 @@ const NAVIGATION = [
   },
   { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView, clients: 'some' },
   { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView, clients: 'some' },
-  { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView, clients: 'some' },
   { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canReadAudit, clients: 'some' },
   { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
   { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView, clients: 'some' },

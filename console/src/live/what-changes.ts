@@ -48,6 +48,7 @@ const BY_NOUN: Record<string, readonly Refreshed[]> = {
   group: PEOPLE,
   identity: ['users', 'sso'],
   invitation: INVITATIONS,
+  list_view: ['listViews'],
   login: ['sessions.list', 'sessions.listByUser', 'tokens'],
   mail: ['mail.list', 'mail.timeline', 'invitations', 'attention'],
   membership: MEMBERS,

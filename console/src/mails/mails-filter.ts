@@ -15,6 +15,8 @@ export type MailsFilter = {
   client?: number | undefined;
   /** The time of one request, such as the request for a list of invitations. */
   created_at?: string | undefined;
+  /** The saved view that was opened. */
+  view?: number | undefined;
 };
 
 export const mailsFilter = ({
@@ -22,9 +24,11 @@ export const mailsFilter = ({
   status,
   client,
   created_at,
+  view,
 }: Record<string, unknown>): MailsFilter => ({
   search: textOf(search),
   status: oneOf(status, MAIL_STATUSES),
   client: idOf(client),
   created_at: timeOf(created_at),
+  view: idOf(view),
 });

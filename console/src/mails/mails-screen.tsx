@@ -11,6 +11,7 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
+import { ViewsMenu } from '../views/views-menu.tsx';
 import { MailNotice } from './mail-notice.tsx';
 import { reasonColumn, reasonOf } from './mail-reason.tsx';
 import { MailStatus, STATUS_LABELS } from './mail-status.tsx';
@@ -25,6 +26,7 @@ const route = getRouteApi('/mails');
 /** The queued, sent and failed mails. */
 export const MailsScreen = () => {
   const filter = route.useSearch();
+  const { view: _view, created_at, ...conditions } = filter;
   const navigate = route.useNavigate();
   const nameOfClient = useClientName();
   const hasSeveralClients = useClients().length > 1;
@@ -34,8 +36,8 @@ export const MailsScreen = () => {
   const mails = useInfiniteQuery(
     trpc.mail.list.infiniteQueryOptions(
       {
-        ...filter,
-        created_at: filter.created_at ? new Date(filter.created_at) : undefined,
+        ...conditions,
+        created_at: created_at ? new Date(created_at) : undefined,
         limit: PAGE_SIZE,
       },
       {
@@ -49,6 +51,7 @@ export const MailsScreen = () => {
     <>
       <ScreenHeader title="Mails" lead="Invitations and password mails, newest first." />
       <FilterBar
+        views={<ViewsMenu list="mails" search={filter} />}
         search={{
           label: 'Search by email address',
           value: filter.search,
@@ -61,9 +64,9 @@ export const MailsScreen = () => {
           value={filter.status}
           onChange={(value) => change({ status: oneOf(value, MAIL_STATUSES) })}
         />
-        {filter.created_at !== undefined && (
+        {created_at !== undefined && (
           <FixedChip label="Created" onClear={() => change({ created_at: undefined })}>
-            Created: {timeText(new Date(filter.created_at))}
+            Created: {timeText(new Date(created_at))}
           </FixedChip>
         )}
       </FilterBar>

@@ -1,9 +1,16 @@
+import { Link } from '@tanstack/react-router';
 import type { Outputs } from '../api.ts';
-import { DateText } from '../components/date-text.tsx';
-import { FirstName } from '../components/tags.tsx';
+import { useClientName } from '../components/client-select.tsx';
+import { agoOf, DateText, dayAgoOf, dayText, exactTimeOf } from '../components/date-text.tsx';
+import { capitalized } from '../components/detail-words.ts';
+import { StatusText } from '../components/status-text.tsx';
+import { FirstName, Tags } from '../components/tags.tsx';
 import type { Column } from '../components/virtual-table.tsx';
+import { canViewAll, ROLES, type Roles, roleLabel } from '../layout/roles.ts';
+import { avatarOf } from './avatar-of.ts';
+import { nameOf } from './name-of.ts';
+import classes from './people.module.css';
 import type { Sort } from './people-filter.ts';
-import { AppsCell, LastSeen, NameCell, PersonStatus } from './person-cells.tsx';
 import { type Selecting, selectColumn } from './select-people.tsx';
 
 export type Person = Outputs['users']['people'][number];
@@ -16,7 +23,9 @@ const NAME: Column<Person, Sort> = {
 };
 
 /** `field`: the field of a user for the CSV file, which omits columns without one. `isDefault`: shown until the user chooses. */
-type Choice = Column<Person, Sort> & { field?: string; isDefault?: boolean };
+type Choice = Column<Person, Sort> & { field?: string; isDefault?: (roles: Roles) => boolean };
+
+const always = (): boolean => true;
 
 /** The columns that a user may choose. */
 export const CHOICES = {
@@ -27,29 +36,42 @@ export const CHOICES = {
     cell: ({ email }) => <span title={email}>{email}</span>,
   },
   handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
+  clients: {
+    heading: 'Clients',
+    width: 'minmax(7rem, 1fr)',
+    isDefault: canViewAll,
+    cell: (person) => <ClientsCell person={person} />,
+  },
+  roles: {
+    field: 'clientadmin_of',
+    heading: 'Roles',
+    width: 'minmax(8rem, 1.2fr)',
+    isDefault: canViewAll,
+    cell: (person) => <RolesCell person={person} />,
+  },
   apps: {
     field: 'apps',
     heading: 'Apps',
     width: 'minmax(10rem, 1.7fr)',
-    isDefault: true,
+    isDefault: always,
     cell: (person) => <AppsCell person={person} />,
   },
   groups: {
     heading: 'Groups',
     width: 'minmax(6rem, 1fr)',
-    isDefault: true,
+    isDefault: (roles) => !canViewAll(roles),
     cell: ({ groups }) => <FirstName names={groups} />,
   },
   status: {
     heading: 'Status',
     width: '5rem',
-    isDefault: true,
+    isDefault: always,
     cell: (person) => <PersonStatus person={person} />,
   },
   last_seen: {
     heading: 'Last seen',
     width: '6.5rem',
-    isDefault: true,
+    isDefault: always,
     cell: (person) => <LastSeen person={person} />,
   },
   last_login: {
@@ -66,24 +88,20 @@ export const CHOICES = {
     sort: 'date_joined',
     cell: ({ date_joined }) => <DateText date={date_joined} />,
   },
-  administers: {
-    field: 'clientadmin_of',
-    heading: 'Client admin',
-    width: '1fr',
-    cell: ({ clientadmin_of }) => (clientadmin_of.length > 0 ? 'Yes' : ''),
-  },
 } satisfies Record<string, Choice>;
 
 export type ColumnName = keyof typeof CHOICES;
 
 export const isColumnName = (name: string): name is ColumnName => name in CHOICES;
 
-const isDefault = (name: ColumnName): boolean => {
-  const choice: Choice = CHOICES[name];
-  return choice.isDefault === true;
-};
-
-export const DEFAULT_COLUMNS = Object.keys(CHOICES).filter(isColumnName).filter(isDefault);
+/** The columns of a user who has chosen none. */
+export const defaultColumns = (roles: Roles): ColumnName[] =>
+  Object.keys(CHOICES)
+    .filter(isColumnName)
+    .filter((name) => {
+      const { isDefault }: Choice = CHOICES[name];
+      return isDefault?.(roles);
+    });
 
 /** The fields of the shown columns for the CSV file, which always begins with the name and the address. */
 export const fieldsOf = (shown: readonly ColumnName[]): string[] => [
@@ -110,3 +128,85 @@ export const columnsOf = (
   NAME,
   ...shown.map((name) => CHOICES[name]),
 ];
+
+type Props = { person: Person };
+
+export const PersonLink = ({ person }: Props) => (
+  <Link className={`text-link ${classes.link}`} to="/people/$email" params={{ email: person.email }}>
+    {nameOf(person)}
+  </Link>
+);
+
+export const RowAvatar = ({ person, size }: Props & { size: number }) => (
+  <img className={classes.avatar} src={avatarOf(person)} alt="" width={size} height={size} />
+);
+
+/** The name shrinks before the address does. */
+const NameCell = ({ person }: Props) => (
+  <span className={classes.name}>
+    <RowAvatar person={person} size={24} />
+    <PersonLink person={person} />
+    {nameOf(person) !== person.email && (
+      <span className={classes.address} title={person.email}>
+        {person.email}
+      </span>
+    )}
+  </span>
+);
+
+/** People who open apps by a role have no grants to list. */
+export const AppsCell = ({ person: { app_labels, role, clientadmin_of } }: Props) => {
+  if (role !== null) return <AllApps reason="Superusers and staff open all apps." />;
+  if (clientadmin_of.length > 0) return <AllApps reason="Client admins open all apps of their clients." />;
+  return app_labels.length === 0 ? '–' : <Tags names={app_labels} shown={2} />;
+};
+
+const AllApps = ({ reason }: { reason: string }) => (
+  <span className={classes.muted} title={reason}>
+    All apps
+  </span>
+);
+
+export const PersonStatus = ({ person: { is_active } }: Props) =>
+  is_active ? <StatusText color="green" label="Active" /> : <StatusText color="yellow" label="Suspended" />;
+
+/** The last login, or, if it is later, the last day on which the person used an app (without a time). */
+export const LastSeen = ({ person: { last_login: login, last_used_day: day } }: Props) => {
+  const isUseLater = day !== null && (login === null || day > login.toISOString().slice(0, 10));
+  const loginText = login ? `Last login: ${exactTimeOf(login)}` : 'Never logged in';
+  if (isUseLater)
+    return (
+      <time
+        className={classes.muted}
+        dateTime={day}
+        title={`Last used an app: ${dayText(day)}. ${loginText}`}
+      >
+        {dayAgoOf(day)}
+      </time>
+    );
+  if (!login) return <span className={classes.muted}>never</span>;
+  return (
+    <time className={classes.muted} dateTime={login.toISOString()} title={exactTimeOf(login)}>
+      {agoOf(login)}
+    </time>
+  );
+};
+
+const ClientsCell = ({ person: { clients } }: Props) => {
+  const nameOfClient = useClientName();
+  return <FirstName names={clients.map(nameOfClient)} />;
+};
+
+/** Strongest first. The client is named if the person has roles in one of several clients. */
+const RolesCell = ({ person: { role, clients, client_roles } }: Props) => {
+  const nameOfClient = useClientName();
+  const inAll = ROLES.filter(({ name }) => name === role).map(labelOf);
+  const inClients = client_roles.flatMap(({ client, roles }) =>
+    ROLES.filter(({ name }) => roles.includes(name)).map(
+      (one) => labelOf(one) + (clients.length > 1 ? ` of ${nameOfClient(client)}` : ''),
+    ),
+  );
+  return <FirstName names={[...inAll, ...inClients]} />;
+};
+
+const labelOf = (role: (typeof ROLES)[number]): string => capitalized(roleLabel(role));

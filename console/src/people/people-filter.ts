@@ -1,5 +1,5 @@
 import type { Inputs } from '../api.ts';
-import { oneOf, textOf } from '../components/search-params.ts';
+import { idOf, oneOf, textOf } from '../components/search-params.ts';
 import { ROLES } from '../layout/roles.ts';
 
 type Query = Extract<Inputs['users']['list'], object>;
@@ -22,6 +22,10 @@ export type PeopleFilter = Pick<
   idle_days?: number | undefined;
   /** People who neither logged in nor used an app for this many days. */
   unseen_days?: number | undefined;
+  /** The shown columns, separated by commas; default: those that the user has chosen. */
+  columns?: string | undefined;
+  /** The saved view that was opened. */
+  view?: number | undefined;
 };
 
 export const SORTS = ['email', 'name', 'last_login', 'date_joined'] as const;
@@ -40,6 +44,8 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   second_factor: booleanOf(address.second_factor),
   idle_days: numberOf(address.idle_days),
   unseen_days: numberOf(address.unseen_days),
+  columns: textOf(address.columns),
+  view: idOf(address.view),
   sort: oneOf(
     address.sort,
     SORTS.flatMap((sort) => [sort, `-${sort}`] as const),
@@ -52,7 +58,14 @@ const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'bo
 const DAY_MS = 24 * 3600 * 1000;
 
 /** Converts to the conditions of the service. Days begin at midnight UTC, so that the query stays the same during a day. */
-export const conditionsOf = ({ idle_days, unseen_days, sort: _sort, ...conditions }: PeopleFilter) => ({
+export const conditionsOf = ({
+  idle_days,
+  unseen_days,
+  sort: _sort,
+  columns: _columns,
+  view: _view,
+  ...conditions
+}: PeopleFilter) => ({
   ...conditions,
   ...(idle_days !== undefined && { last_login_before: midnight(idle_days) }),
   ...(unseen_days !== undefined && { last_seen_before: midnight(unseen_days) }),

@@ -6,6 +6,8 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
 import { mayDo, ROLES } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { DAYS_WITHOUT_USE } from '../views/views.ts';
+import { ViewsMenu } from '../views/views-menu.tsx';
 import { type PeopleFilter, peopleFilter } from './people-filter.ts';
 
 /** Shorter than the time between two keys: the request for an outdated list is aborted. */
@@ -21,12 +23,7 @@ const ROLE_CHOICES = choicesOf({
   ...Object.fromEntries(ROLES.map(({ name, plural }) => [name, capitalized(plural)])),
   member: 'Members',
 });
-const LAST_SEEN = choicesOf({
-  30: 'Over 30 days ago',
-  90: 'Over 90 days ago',
-  180: 'Over 180 days ago',
-  365: 'Over a year ago',
-});
+const LAST_SEEN = DAYS_WITHOUT_USE.map((days) => ({ value: String(days), label: `Over ${days} days ago` }));
 const LAST_LOGINS = choicesOf({
   never: 'Never',
   30: 'Over 30 days ago',
@@ -34,11 +31,13 @@ const LAST_LOGINS = choicesOf({
   365: 'Over a year ago',
 });
 
-type Props = { filter: PeopleFilter; onChange: (changes: Partial<PeopleFilter>) => void };
+type ChipProps = { filter: PeopleFilter; onChange: (changes: Partial<PeopleFilter>) => void };
+type Props = ChipProps & { columns: string };
 
 /** Memoized: it does not depend on the loaded rows. */
-export const PeopleFilters = memo(({ filter, onChange }: Props) => (
+export const PeopleFilters = memo(({ filter, columns, onChange }: Props) => (
   <FilterBar
+    views={<ViewsMenu list="people" search={filter} kept={{ columns }} />}
     search={{
       label: 'Search people',
       placeholder: 'Name or email address',
@@ -91,7 +90,7 @@ const textOf = (value: number | boolean | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
 
 /** For users who may change accounts: others must not know about second factors. */
-const FactorChip = ({ filter, onChange }: Props) =>
+const FactorChip = ({ filter, onChange }: ChipProps) =>
   mayDo(useSession().roles, 'manage-credentials') && (
     <FilterChip
       label="Second factor"
@@ -102,7 +101,7 @@ const FactorChip = ({ filter, onChange }: Props) =>
   );
 
 /** The apps are loaded on demand. */
-const AppChip = ({ filter, onChange }: Props) => {
+const AppChip = ({ filter, onChange }: ChipProps) => {
   const [isOpened, setOpened] = useState(false);
   const enabled = isOpened || filter.app !== undefined;
   const apps = useQuery(trpc.apps.list.queryOptions({ client: filter.client }, { enabled }));
@@ -118,7 +117,7 @@ const AppChip = ({ filter, onChange }: Props) => {
 };
 
 /** Groups belong to a client: the one of the filter, or the only one. */
-const GroupChip = ({ filter, onChange }: Props) => {
+const GroupChip = ({ filter, onChange }: ChipProps) => {
   const [isOpened, setOpened] = useState(false);
   const clients = useQuery(trpc.clients.list.queryOptions({})).data ?? [];
   const client = filter.client ?? (clients.length === 1 ? clients[0]?.id : undefined);

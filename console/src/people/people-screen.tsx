@@ -1,8 +1,9 @@
-import { Button } from '@mantine/core';
-import { IconUserPlus } from '@tabler/icons-react';
+import { Button, Checkbox, Menu, Popover, Stack } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { IconColumns3, IconDownload, IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useCallback } from 'react';
+import { useCallback, useMemo } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -10,10 +11,8 @@ import { RowCount } from '../components/row-count.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { ColumnMenu, useColumns } from './column-menu.tsx';
-import { CsvItem } from './csv-item.tsx';
-import { InvitedNotice } from './invited-notice.tsx';
 import { NoPeopleYet } from './no-people-yet.tsx';
+import { COLUMN_NAMES, type ColumnName, defaultColumns, fieldsOf, isColumnName } from './people-columns.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { peopleQuery } from './people-query.ts';
@@ -27,9 +26,6 @@ const route = getRouteApi('/people');
 export const PeopleScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
-  const columns = useColumns();
-  const { sort, ...list } = filter;
-  const selection = useSelection(JSON.stringify(list));
   const { roles } = useSession();
   const canSelect = hasBulkActions(roles);
   const change = useCallback(
@@ -37,7 +33,9 @@ export const PeopleScreen = () => {
       void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true }),
     [navigate],
   );
+  const columns = useColumns(filter.columns, (names) => change({ columns: names }));
   const conditions = conditionsOf(filter);
+  const selection = useSelection(JSON.stringify(conditions));
   const people = useInfiniteQuery(peopleQuery(filter));
   // After the rows: for a short word, counting all matches takes longer than finding the first ones.
   const hasRows = people.isSuccess && !people.isPlaceholderData;
@@ -70,13 +68,13 @@ export const PeopleScreen = () => {
         }
         menu={<CsvItem filter={filter} shown={columns.shown} />}
       />
-      <PeopleFilters filter={filter} onChange={change} />
+      <PeopleFilters filter={filter} columns={columns.shown.join()} onChange={change} />
       {panels}
       <ProblemAlert error={people.error} />
       {people.isPending && <PeopleSkeleton shown={columns.shown} />}
       {people.isSuccess && rows.length === 0 && (
         <>
-          {isNarrowed(list) ? (
+          {isNarrowed(conditions) ? (
             <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
           ) : (
             <NoPeopleYet client={filter.client} />
@@ -91,7 +89,7 @@ export const PeopleScreen = () => {
           selection={canSelect ? selection : null}
           total={hasRows ? total : undefined}
           isComplete={hasRows && !people.hasNextPage}
-          sort={sort}
+          sort={filter.sort}
           onSort={(chosen) => change({ sort: chosen })}
           hasMore={people.hasNextPage && !people.isFetchingNextPage}
           onMore={() => void people.fetchNextPage()}
@@ -103,5 +101,83 @@ export const PeopleScreen = () => {
 };
 
 /** Whether the filter is about more than a client. */
-const isNarrowed = ({ client: _client, ...conditions }: PeopleFilter): boolean =>
+const isNarrowed = ({ client: _client, ...conditions }: ReturnType<typeof conditionsOf>): boolean =>
   Object.values(conditions).some((value) => value !== undefined);
+
+type Columns = { shown: ColumnName[]; setShown: (shown: readonly string[]) => void };
+
+/**
+ * The columns in the address, as of a saved view; without these, those that the user has chosen, which this browser stores.
+ * @param change changes those in the address
+ */
+const useColumns = (inAddress: string | undefined, change: (columns: string) => void): Columns => {
+  const { roles } = useSession();
+  const [stored, setStored] = useLocalStorage<string[]>({
+    key: 'people-table',
+    defaultValue: defaultColumns(roles),
+    getInitialValueInEffect: false,
+  });
+  // There may be the name of a column that no longer exists.
+  const shown = useMemo(() => (inAddress?.split(',') ?? stored).filter(isColumnName), [inAddress, stored]);
+  return {
+    shown,
+    setShown: (names) => {
+      const ordered = Object.keys(COLUMN_NAMES).filter((name) => names.includes(name));
+      if (inAddress === undefined) setStored(ordered);
+      else change(ordered.join());
+    },
+  };
+};
+
+const ColumnMenu = ({ shown, setShown }: Columns) => (
+  <Popover position="bottom-end">
+    <Popover.Target>
+      <Button
+        variant="default"
+        visibleFrom="sm"
+        leftSection={<IconColumns3 size={16} stroke={1.6} aria-hidden />}
+      >
+        Columns
+      </Button>
+    </Popover.Target>
+    <Popover.Dropdown>
+      <Checkbox.Group label="Show" value={shown} onChange={(names) => setShown(names)}>
+        <Stack gap="xs" mt="xs">
+          {Object.entries(COLUMN_NAMES).map(([name, heading]) => (
+            <Checkbox key={name} value={name} label={heading} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+    </Popover.Dropdown>
+  </Popover>
+);
+
+/** Downloads all matching people in the order of the list, not only the loaded ones, with the shown columns. */
+const CsvItem = ({ filter, shown }: { filter: PeopleFilter; shown: readonly ColumnName[] }) => {
+  const columns = fieldsOf(shown).join(',');
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...conditionsOf(filter), sort: filter.sort, columns })) {
+    if (value !== undefined) query.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
+  return (
+    <Menu.Item
+      component="a"
+      href={`/api/v1/jb/users/table/?${query}`}
+      download="people.csv"
+      leftSection={<IconDownload size={16} stroke={1.6} aria-hidden />}
+    >
+      Download CSV
+    </Menu.Item>
+  );
+};
+
+/** Links to the pending invitations of a person who was searched among the people. */
+const InvitedNotice = ({ search }: { search: string }) => {
+  const found = useQuery(trpc.invitations.search.queryOptions({ search, limit: 1 }));
+  if (!found.data?.length) return null;
+  return (
+    <Link className="text-link" to="/invitations" search={{ search }}>
+      Pending invitations match “{search}”
+    </Link>
+  );
+};

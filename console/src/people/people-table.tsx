@@ -2,10 +2,19 @@ import { useEffect, useMemo, useRef } from 'react';
 import type { Card } from '../components/row-card.tsx';
 import { TableSkeleton } from '../components/table-skeleton.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
-import { type ColumnName, columnsOf, type Person } from './people-columns.tsx';
+import classes from './people.module.css';
+import {
+  AppsCell,
+  type ColumnName,
+  columnsOf,
+  LastSeen,
+  type Person,
+  PersonLink,
+  PersonStatus,
+  RowAvatar,
+} from './people-columns.tsx';
 import type { PeopleFilter } from './people-filter.ts';
-import { CARD_HEIGHT, PersonCard } from './person-card.tsx';
-import { SelectAll, type Selecting } from './select-people.tsx';
+import { SelectAll, type Selecting, SelectPerson } from './select-people.tsx';
 import type { Selection } from './use-selection.ts';
 
 type Props = {
@@ -55,6 +64,29 @@ const useSelecting = (
     [selection, isComplete],
   );
 };
+
+const CARD_HEIGHT = 96;
+
+/** A person in the list on phones. */
+const PersonCard = ({ person, selecting }: { person: Person; selecting: Selecting | null }) => (
+  <div className={classes.card}>
+    {selecting && <SelectPerson selecting={selecting} email={person.email} />}
+    <RowAvatar person={person} size={32} />
+    <div className={classes.lines}>
+      <span className={classes.line}>
+        <PersonLink person={person} />
+        <PersonStatus person={person} />
+      </span>
+      <span className={classes.address} title={person.email}>
+        {person.email}
+      </span>
+      <span className={classes.line}>
+        <AppsCell person={person} />
+        <LastSeen person={person} />
+      </span>
+    </div>
+  </div>
+);
 
 const cardOf = (selecting: Selecting | null): Card<Person> => ({
   height: CARD_HEIGHT,

@@ -29,6 +29,7 @@ const TAGS: Record<string, string> = {
   Roles: 'Staff, superusers and client admins.',
   Audit: 'The audit trail of changes.',
   Mails: 'Sent, waiting and failed mails.',
+  'List views': 'Saved views of the lists of the console.',
   Service: 'Health checks and descriptions of the service.',
   [EXTENSION_TAG]: 'Operations that the legacy API does not have.',
 };

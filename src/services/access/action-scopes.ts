@@ -17,6 +17,7 @@ export const NOUNS = [
   'groups',
   'installationSso',
   'invitations',
+  'listViews',
   'mail',
   'memberships',
   'mfa',

@@ -113,6 +113,13 @@ export const hasGlobalRole = (users = 'users'): Condition =>
     sql` or `,
   )})`;
 
+/** SQL: the name of the strongest role of a row of `users` in all clients, or null. */
+export const globalRole = () =>
+  sql<(typeof GLOBAL_ROLES)[number]['name'] | null>`case ${sql.join(
+    GLOBAL_ROLES.map(({ name, column }) => sql`when ${sql.ref(`users.${column}`)} then ${sql.lit(name)}`),
+    sql` `,
+  )} end`;
+
 const OPENING_CLIENT_ROLES = CLIENT_ROLES.filter(opensApps);
 
 /** SQL: whether a membership has a role that opens all apps of its client. */

@@ -33,7 +33,7 @@ export const createAttention = (unit: UnitOfWork) => ({
     const within = { ...scopeOf(actor), ...chosen };
     // Days begin at midnight UTC, as in the lists, so that the numbers agree.
     const idleSince = midnightBefore(now, IDLE_DAYS);
-    const idle = { is_active: true, last_login_before: idleSince, ...within };
+    const idle = { is_active: true, last_seen_before: idleSince, ...within };
     const expired = { password_expired: true, ...within };
     const unused = { is_unused: true, ...chosen };
     const inMaintenance = { in_maintenance: true, ...chosen };

@@ -10,6 +10,8 @@ const WithColumns = <S extends z.ZodRawShape>(shape: S) => z.looseObject(shape);
 
 const Nothing = z.object({});
 const Numbered = z.object({ id: Id });
+/** A saved view, and the list that it shows. */
+const OfList = z.object({ id: Id, list: z.string() });
 /** `days`: the requested duration. `expires_at`: when the grant ends. */
 const Request = z.object({
   id: Id,
@@ -137,6 +139,10 @@ const EVENTS = {
       name: z.literal('changed').optional(),
     }),
   ),
+  'list-view.create': event('list_view.created', OfList),
+  'list-view.delete': event('list_view.deleted', OfList),
+  'list-view.pin': event('list_view.pin_changed', OfList.extend({ is_pinned: z.boolean() })),
+  'list-view.update': event('list_view.updated', WithColumns({ id: Id, list: z.string() })),
   'login.expired': ofAccount('login.password_expired', Nothing),
   'login.fail': ofAccount('login.failed', Nothing),
   'login.session': ofAccount('login.succeeded', Login),

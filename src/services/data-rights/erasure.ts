@@ -28,7 +28,7 @@ const MAX_WAIT_MS = 60_000;
 
 /** Tables whose rows belong to one person, in `user_id`. */
 const PERSONAL_TABLES = [
-  ...(['saved_filter_defaults', 'saved_filters'] as const),
+  ...(['saved_filter_defaults', 'saved_filters', 'list_view_pins', 'list_views'] as const),
   ...(['app_grants', 'group_members', 'access_requests', 'memberships'] as const),
   ...([
     'idempotent_responses',

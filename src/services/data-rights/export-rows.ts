@@ -206,6 +206,24 @@ export const EXPORT_PARTS = {
       .where(isSeen(person, 'apps.client_id')),
   ),
 
+  list_views: part('v.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('list_views as v')
+      .select(['v.id', 'v.list', 'v.name', 'v.client_id', 'v.search', 'v.is_shared'])
+      .select(['v.created_at', 'v.modified_at'])
+      .where('v.user_id', '=', person.id)
+      .where(isSeen(person, 'v.client_id')),
+  ),
+
+  list_view_pins: part('p.list_view_id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('list_view_pins as p')
+      .innerJoin('list_views as v', 'v.id', 'p.list_view_id')
+      .select(['p.list_view_id', 'v.list'])
+      .where('p.user_id', '=', person.id)
+      .where(isSeen(person, 'v.client_id')),
+  ),
+
   /** Without their keys, which open apps. */
   access_views: part('view.id', ({ em, person }) =>
     kysely(em)

@@ -41,7 +41,7 @@ type FiguresRequest = {
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
 
-/** Usage for charts and rankings, and lists of unused items. Reads the rollups, never the log. */
+/** Usage for charts and rankings. Reads the rollups, never the log. */
 export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
   const today = () => dayOf(clock.now());
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
@@ -105,25 +105,10 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
     },
 
     /**
-     * The apps, oldest first, with the actions of each of the last days.
+     * The apps, oldest first, with the last day on which they were used, and the actions of each of the last days.
      * @throws Problem `invalid-input` on `cursor`
      */
     dailyByApp: async (actor: Actor, filter: AppFilter, windowDays: number, page: ItemPageRequest) =>
-      (await matchingApps(actor, filter, page))
-        .select('apps.created_at')
-        .select(
-          sql<number[]>`array_to_json(array(
-            select coalesce(d.actions, 0) from generate_series(${windowDays}::int - 1, 0, -1) as ago
-            left join usage_app_days d on d.app_id = apps.id and d.day = ${today()}::date - ago
-            order by ago desc))`.as('daily_actions'),
-        )
-        .execute(),
-
-    /**
-     * Apps without use in the last days, oldest first, with the last day on which they were used.
-     * @throws Problem `invalid-input` on `cursor`
-     */
-    idleApps: async (actor: Actor, filter: AppFilter & { unused_days: number }, page: ItemPageRequest) =>
       (await matchingApps(actor, filter, page))
         .select([
           'apps.created_at',
@@ -134,6 +119,12 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
               .where('d.actions', '>', 0)
               .as('last_used_day'),
         ])
+        .select(
+          sql<number[]>`array_to_json(array(
+            select coalesce(d.actions, 0) from generate_series(${windowDays}::int - 1, 0, -1) as ago
+            left join usage_app_days d on d.app_id = apps.id and d.day = ${today()}::date - ago
+            order by ago desc))`.as('daily_actions'),
+        )
         .execute(),
   };
 };

@@ -3,14 +3,17 @@ import type { Database } from '../../../entities/index.ts';
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
-import { type Clock, midnightBefore } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
 import { CLIENT_ADMIN } from '../access/permissions.ts';
 import {
   appAccess,
-  hasGlobalRole,
+  CLIENTS_OF_USER,
+  globalRole,
   hasRole,
+  hasRoles,
+  heldRoleNames,
   isPerson,
   userClientVisibleTo,
   userVisibleTo,
@@ -37,16 +40,10 @@ import { type UserFilter, usersMatching } from './user-filter.ts';
 /** Users of a table that are read at a time. */
 const TABLE_PAGE_SIZE = 1_000;
 
-type IdleFilter = Pick<Listing, 'client' | 'cursor'> & { days: number };
-
 export const createUsers = (unit: UnitOfWork) => {
   const { em, clock } = unit;
   const matching = async (actor: Actor, filter: Listing) =>
     (await listingQuery(em, actor, filter, clock.now())).users;
-  const people = async (actor: Actor, filter: Listing, page: PageRequest) => {
-    const users = (await matching(actor, filter)).clearSelect();
-    return readPage(users.select(PERSON_COLUMNS).select(personColumns(actor, clock.now())), 'users.id', page);
-  };
 
   return {
     /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
@@ -59,16 +56,10 @@ export const createUsers = (unit: UnitOfWork) => {
      * A page of the console's list of people. Select columns here that only this list shows.
      * @throws the problems of `list`
      */
-    people,
-
-    /**
-     * Active users whom the actor may see and who neither logged in nor used an app for `days` whole UTC days, longest absent login first.
-     * @throws the problems of `list`
-     */
-    idle: (actor: Actor, { days, ...filter }: IdleFilter, page: PageRequest) => {
-      const since = midnightBefore(clock.now(), days);
-      const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
-      return people(actor, idle, page);
+    people: async (actor: Actor, filter: Listing, page: PageRequest) => {
+      const users = (await matching(actor, filter)).clearSelect();
+      const columns = personColumns(actor, clock.now());
+      return readPage(users.select(PERSON_COLUMNS).select(columns), 'users.id', page);
     },
 
     /** @throws Problem `not-found` if the actor may not see the app or client */
@@ -126,11 +117,23 @@ const personColumns = (viewer: Viewer, now: Date) => {
     clientsAdministered(viewer).as('clientadmin_of'),
     arrayOf(appsSeenBy(viewer, now).select('a.label')).as('app_labels'),
     arrayOf(groupsSeenBy(viewer)).as('groups'),
-    hasGlobalRole().as('opens_all_apps'),
+    arrayOf(CLIENTS_OF_USER.where(isSeen(viewer))).as('clients'),
+    globalRole().as('role'),
+    rolesSeenBy(viewer).as('client_roles'),
     sql<string | null>`(select d.day::text from usage_days d where d.user_id = users.id and ${isUsageVisible}
       order by d.day desc limit 1)`.as('last_used_day'),
   ];
 };
+
+/** SQL: whether the viewer sees the membership `m` of a row of `users`. */
+const isSeen = (viewer: Viewer) => userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
+
+type ClientRoles = { client: number; roles: string[] };
+
+/** The roles of a row of `users` in the clients that the viewer sees. */
+const rolesSeenBy = (viewer: Viewer) => sql<ClientRoles[]>`coalesce((
+  select json_agg(json_build_object('client', m.client_id, 'roles', ${heldRoleNames('m')}) order by m.client_id)
+  from memberships m where m.user_id = users.id and ${hasRoles('m')} and ${isSeen(viewer)}), '[]')`;
 
 /** The names of the groups of a row of `users` that the viewer may see. */
 const groupsSeenBy = (viewer: Viewer) =>

@@ -25,6 +25,7 @@ const ofGrant: InputOf = ({ app, email }) => ({ app_id: app, email });
 const ofView: InputOf = ({ view }) => ({ key: view });
 const ofService: InputOf = ({ service }) => ({ id: service });
 const ofWebhook: InputOf = ({ webhook }) => ({ id: webhook });
+const ofListView: InputOf = ({ listView }) => ({ id: listView });
 const ofInvitation: InputOf = ({ invitation }) => ({ id: invitation });
 const ofRequest: InputOf = ({ request }) => ({ id: request });
 const ofMail: InputOf = ({ mail }) => ({ id: mail });
@@ -293,8 +294,6 @@ export const INPUTS: Record<string, InputOf> = {
   'usage.summary': inClient,
   'usage.byApp': inClient,
   'usage.dailyByApp': inClient,
-  'usage.idleApps': withMore(inClient, { days: 30 }),
-  'usage.idleUsers': withMore(inClient, { days: 30 }),
   'usage.record': ({ app, email }) => ({ app_id: app, entries: [{ email, action: 'STACK_ACCESS' }] }),
 
   'savedFilters.list': NOTHING,
@@ -311,6 +310,12 @@ export const INPUTS: Record<string, InputOf> = {
   'savedFilters.getDefault': ({ stack }) => ({ stack_id: stack }),
   'savedFilters.setDefault': ({ stack }) => ({ stack_id: stack, filter: null }),
   'savedFilters.setDefault group': ({ stack, group }) => ({ stack_id: stack, filter: null, group }),
+
+  'listViews.list': inClient,
+  'listViews.create': withMore(inClient, { list: 'people', name: 'Unused', search: {}, is_shared: true }),
+  'listViews.update': withMore(ofListView, { name: 'Active' }),
+  'listViews.pin': withMore(ofListView, { is_pinned: true }),
+  'listViews.remove': ofListView,
 
   'appPackages.fetch': withMore(ofSlug, { app_version: '1.0.0' }),
   'appPackages.load': ofSlug,

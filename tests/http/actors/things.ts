@@ -46,6 +46,8 @@ const thingsOf = async (app: TestApp, client: (typeof CLIENTS)[number], issuer: 
   await addRows(app, 'directory_holds', held);
   const service = await by.serviceAccounts.create({ name: 'Exports', client: id });
   const serviceToken = await by.serviceAccounts.createToken({ id: service.id, name: 'Host' });
+  const shared = { list: 'people', name: 'All', search: {}, client: id, is_shared: true } as const;
+  const listView = await by.listViews.create(shared);
   const view = await by.accessViews.create({ app: client.slug });
   const invited = `guest@${domain}`;
   const [invitation] = await by.invitations.create({ items: [{ email: invited, client: id }] });
@@ -57,6 +59,7 @@ const thingsOf = async (app: TestApp, client: (typeof CLIENTS)[number], issuer: 
     ...{ ...client, ...of, email, spare, invited, operation, provider },
     ...{ group: group.id, connection: connection.id, domainId: added.id, webhook: webhook.id },
     ...{ service: service.id, serviceToken: serviceToken.id, view: String(view.id), request: request.id },
+    listView: listView.id,
     ...{ invitation: invitation?.id ?? 0, mail: mail?.id ?? 0 },
     look: await lookOf(app, { user_id: of.userId, app_id: client.app, client_id: id }),
     identity: (await rowOf(app, 'external_identities', { subject: email })).id,

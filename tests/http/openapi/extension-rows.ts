@@ -52,6 +52,7 @@ export const extensionRows = async (app: TestApp): Promise<Row[]> => [
   ...(await aboutErasures(app)),
   ...aboutApps,
   ...(await aboutSavedFilters(app)),
+  ...(await aboutListViews(app)),
   ...(await aboutDataPermissions(app)),
   ...(await aboutTickets(app)),
   ...(await aboutLooks(app)),
@@ -529,6 +530,19 @@ const aboutDataPermissions = async (app: TestApp): Promise<Row[]> => {
     { line: `GET /jb/users/${ADA}/data-permissions/${SALES}/`, as: ACME },
     { line: `GET /jb/apps/${SALES}/data-permissions/`, as: ACME },
     { line: `GET /jb/apps/${SALES}/load-preview/`, as: ACME },
+  ];
+};
+
+const aboutListViews = async (app: TestApp): Promise<Row[]> => {
+  const input = { list: 'people', name: 'Without a factor', search: { second_factor: false } } as const;
+  const { id } = await app.as(ACME).listViews.create(input);
+  const view = `/jb/list-views/${id}/`;
+  return [
+    { line: 'POST /jb/list-views/', as: ACME, body: { ...input, client: 1, is_shared: true } },
+    { line: 'GET /jb/list-views/?list=people', as: ACME },
+    { line: `PATCH ${view}`, as: ACME, body: { name: 'No second factor' } },
+    { line: `PUT ${view}pin/`, as: ACME, body: { is_pinned: true } },
+    { line: `DELETE ${view}`, as: ACME },
   ];
 };
 
