@@ -25,7 +25,7 @@ export const ssoRouter = router({
   create: route(settingsProcedure, 'POST', '/jb/clients/{id}/sso/', {
     summary: 'Create a connection',
     description:
-      'With an identity provider that speaks OpenID Connect. It is not active before a test. Enter its `redirect_uri` at the provider. No response contains the `client_secret`.',
+      'With an identity provider that speaks OpenID Connect. It is not active before a test. Enter its `redirect_uri` at the provider. `issuer` and `client_id` can follow once the provider has given them. No response contains the `client_secret`.',
     problems: ['reauthentication-required'],
     status: 201,
     example: {

@@ -42,13 +42,21 @@ export const ConnectionOutput = Output('SsoConnection', {
   backchannel_logout_uri: z.string(),
   frontchannel_logout_uri: z.string(),
   post_logout_redirect_uri: z.string(),
+  /** Starts a login. */
+  initiate_login_uri: z.string(),
 });
 
+const HttpUrl = z.url({ protocol: /^https?$/ });
+
+/** Empty in a connection whose registration at the provider is not finished. */
 const Issuer = z
   .string()
   .trim()
   .max(2048)
-  .check(z.url({ protocol: /^https?$/, error: 'Must be an https:// address.', abort: true }))
+  .refine((text) => text === '' || HttpUrl.safeParse(text).success, {
+    error: 'Must be an https:// address.',
+    abort: true,
+  })
   .refine((text) => !/[?#]/.test(text), 'Must have no query and no fragment.')
   .transform((text) => text.replace(/\/\.well-known\/openid-configuration$/, ''));
 
@@ -77,8 +85,8 @@ const AttributeClaims = z
 /** The fields of a new connection. */
 export const connectionFields = {
   name: Name(100),
-  issuer: Issuer,
-  client_id: Name(255),
+  issuer: Issuer.default(''),
+  client_id: Text(255).trim().default(''),
   client_secret: Name(1024).nullable().default(null),
   scopes: Scopes.default('openid email profile'),
   email_claim: Name(100).default('email'),

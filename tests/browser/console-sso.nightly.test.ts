@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { browserSuite, logIn, REFUSED, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing, waitForData } from '../support/console.ts';
 import { startIdentityProvider, type TestProvider } from '../support/identity-provider.ts';
+import { setRows } from '../support/rows.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME_ID } from '../support/sso.ts';
 import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
@@ -21,26 +22,40 @@ sso.after(() => provider.close());
 
 const connectionsOf = (app: TestApp) => app.as(ROOT).sso.list({ id: ACME_ID });
 
-sso('an admin connects a provider, tests it, and activates it', async ({ app, page }) => {
+sso('an admin sets a provider up, corrects what the checks find, and turns it on', async ({ app, page }) => {
   await openConsole(page, TAB, ACME);
   await page.getByRole('button', { name: 'Connect a provider' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('Acme ID');
-  await dialog.getByLabel('Issuer').fill(provider.issuer);
-  await dialog.getByLabel('Client ID').fill(provider.clientId);
-  await dialog.getByLabel('Client secret').fill(provider.clientSecret);
-  await dialog.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Not tested yet').waitFor();
-  const uri = page.getByLabel('Redirect URI, to be entered at the provider');
+  await page.getByRole('button', { name: 'Other provider' }).click();
+  const uri = page.getByLabel('Redirect URI', { exact: true });
   assert.match(await uri.inputValue(), /\/sso\/\d+\/callback\/$/);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByLabel('Issuer').fill(`${provider.issuer}/wrong`);
+  await page.getByLabel('Client ID').fill(provider.clientId);
+  await page.getByLabel('Client secret').fill('wrong');
+  await page.getByLabel('Name on the login page').fill('Acme ID');
+  await page.getByRole('button', { name: 'Save and check' }).click();
+  await page.getByText('The service cannot read this provider. Check this value.').waitFor();
+  await page.getByLabel('Issuer').fill(provider.issuer);
+  await page.getByLabel('Client secret').fill('wrong');
+  await page.getByRole('button', { name: 'Save and check' }).click();
+  await page.getByRole('button', { name: 'Log in to test' }).waitFor();
+  await page.getByRole('button', { name: 'Continue later' }).click();
+  await page.getByText('Set-up not finished: test it.').waitFor();
 
   provider.state.subject = 'browser';
-  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await page.getByRole('button', { name: 'Continue', exact: true }).click();
+  await page.getByRole('button', { name: 'Log in to test' }).click();
+  await page.getByText('Check the client ID and the client secret.').waitFor();
+  await page.getByRole('link', { name: 'Back to the settings' }).click();
+  await page.getByRole('button', { name: 'Back', exact: true }).click();
+  await page.getByLabel('Client secret').fill(provider.clientSecret);
+  await page.getByRole('button', { name: 'Save and check' }).click();
+  await page.getByRole('button', { name: 'Log in to test' }).click();
   await waitForHeading(page, 'Test of Acme ID');
   await page.getByText('Your email address is not in a domain').waitFor();
   await page.getByRole('link', { name: 'Back to the settings' }).click();
-  await page.getByRole('button', { name: 'Activate' }).click();
-  await page.getByText('Active', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByText('On', { exact: true }).waitFor();
 
   assert.is((await connectionsOf(app))[0]?.is_active, true);
 });
@@ -101,16 +116,16 @@ sso('an admin sees at which provider a person logs in, and unlinks it', async ({
   assert.equal(await app.as(ACME).users.identities({ email: EMAIL }), []);
 });
 
-sso('an admin deactivates a connection after a confirmation', async ({ app, page }) => {
+sso('an admin turns a connection off after a confirmation', async ({ app, page }) => {
   await openConsole(page, TAB, ACME);
   await page.getByRole('button', { name: 'Actions for Acme ID' }).click();
-  await page.getByRole('menuitem', { name: 'Deactivate' }).click();
+  await page.getByRole('menuitem', { name: 'Turn off' }).click();
   await page.getByRole('dialog').getByText('Sessions that began with it end.').waitFor();
   assert.is((await connectionsOf(app))[0]?.is_active, true);
-  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
-  await page.getByText('Not active', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Activate', exact: true }).click();
-  await page.getByText('Active', { exact: true }).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
+  await page.getByText('Off', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Turn on', exact: true }).click();
+  await page.getByText('On', { exact: true }).waitFor();
 });
 
 testAppearance(sso, {
@@ -123,9 +138,24 @@ testAppearance(sso, {
   },
   'console-connection': async (page, app) => {
     await showing(TAB, 'Acme Analytics', ACME)(page, app);
-    await page.getByRole('button', { name: 'Connect a provider' }).click();
+    await page.getByRole('button', { name: 'Actions for Acme ID' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Add a group' }).click();
     await page.getByRole('combobox', { name: 'Group 1 here' }).waitFor();
+  },
+  'console-set-up-provider': showing(`${TAB}#set-up`, 'Acme Analytics', ACME),
+  'console-set-up-addresses': async (page, app) => {
+    const { id } = await app.as(ACME).sso.create({ id: ACME_ID, name: 'Microsoft Entra ID' });
+    await showing(`${TAB}#set-up-${id}`, 'Acme Analytics', ACME)(page, app);
+    await page.getByLabel('Redirect URI', { exact: true }).waitFor();
+  },
+  'console-set-up-turn-on': async (page, app) => {
+    const { id } = await app
+      .as(ACME)
+      .sso.create({ id: ACME_ID, name: 'Okta', issuer: 'https://acme.okta.com', client_id: 'steward' });
+    await setRows(app, 'sso_connections', { id }, { tested_at: app.clock.now() });
+    await showing(`${TAB}#set-up-${id}`, 'Acme Analytics', ACME)(page, app);
+    await page.getByRole('button', { name: 'Turn on' }).waitFor();
   },
   'sso-test': async (page, app) => {
     const [connection] = await connectionsOf(app);

@@ -44,12 +44,26 @@ connections('are created inactive, with defaults, and never show their secret', 
     backchannel_logout_uri: `http://localhost:8000/sso/${id}/backchannel-logout/`,
     frontchannel_logout_uri: `http://localhost:8000/sso/${id}/frontchannel-logout/`,
     post_logout_redirect_uri: 'http://localhost:8000/login/',
+    initiate_login_uri: `http://localhost:8000/sso/${id}/start/`,
   });
   assert.equal(created_at, app.clock.now());
   const { rows } = await sql<{ text: string }>`select concat(c::text, encode(sealed_secret, 'escape'),
     (select string_agg(e::text, ' ') from audit_entries e)) as text from sso_connections c`.execute(app.db());
   assert.not.match(rows[0]?.text ?? '', 's3cr3t');
 });
+
+connections(
+  'can be created before the provider has registered them, and are tested afterwards',
+  async ({ app }) => {
+    const { id } = await app.as(ACME).sso.create({ id: 1, name: 'Okta' });
+    const test = () => app.as(ACME).sso.test({ id: 1, connection_id: id });
+    assert.ok((await rejectsWith(test(), 'invalid-input')).fields?.issuer);
+    await app.as(ACME).sso.update({ id: 1, connection_id: id, issuer: await startProviderMetadata() });
+    assert.ok((await rejectsWith(test(), 'invalid-input')).fields?.client_id);
+    await app.as(ACME).sso.update({ id: 1, connection_id: id, client_id: 'steward' });
+    assert.match((await test()).url, `/sso/${id}/start/?test=1`);
+  },
+);
 
 connections('are not found under another client', async ({ app }) => {
   const { id } = await create(app);
@@ -70,6 +84,10 @@ connections('are active after a test only, one of each client', async ({ app }) 
   const moved = { id: 1, connection_id: first.id, issuer: 'https://other.acme.test' };
   const changed = await app.as(ACME).sso.update(moved);
   assert.equal([changed.is_active, changed.tested_at], [false, null]);
+  await activate(app, first.id);
+  const again = { ...moved, issuer: 'https://third.acme.test', is_active: true };
+  assert.ok((await rejectsWith(app.as(ACME).sso.update(again), 'invalid-input')).fields?.is_active);
+  await app.as(ACME).sso.update({ id: 1, connection_id: first.id, is_active: false });
   await activate(app, second.id);
 });
 

@@ -2,30 +2,32 @@ import { Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Inputs, type Outputs, trpc } from '../api.ts';
+import { type Inputs, trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { dateOf } from '../components/date-text.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
-import { SecretField } from '../components/secret-field.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import { ConnectionDialog } from './connection-dialog.tsx';
+import { type Connection, providerOf, unfinishedOf } from './providers.ts';
+import { useSetUp } from './set-up.tsx';
 
-export type Connection = Outputs['sso']['list'][number];
 type Props = { client: number; isReadOnly: boolean };
 
 /** The connections of a client to its identity providers. */
 export const Connections = ({ client, isReadOnly }: Props) => {
   const connections = useQuery(trpc.sso.list.queryOptions({ id: client }));
-  const [isCreating, setCreating] = useState(false);
+  const { open } = useSetUp();
   return (
     <Stack className="card" component="section" aria-labelledby="connections" align="flex-start">
       <Title order={2} size="h3" id="connections">
         Single sign-on
       </Title>
-      <Text c="dimmed">Members log in with an identity provider that speaks OpenID Connect.</Text>
+      <Text c="dimmed">
+        Members log in with the accounts of your organization, such as Microsoft or Google.
+      </Text>
       <ProblemAlert error={connections.error} />
       {connections.data?.length === 0 && <Text>No identity provider is connected.</Text>}
       <Stack component="ul" className="plain-list" gap="lg" w="100%">
@@ -39,11 +41,10 @@ export const Connections = ({ client, isReadOnly }: Props) => {
         ))}
       </Stack>
       {!isReadOnly && (
-        <Button variant="default" onClick={() => setCreating(true)}>
+        <Button variant="default" onClick={() => open()}>
           Connect a provider
         </Button>
       )}
-      <ConnectionDialog client={client} isOpen={isCreating} onClose={() => setCreating(false)} />
     </Stack>
   );
 };
@@ -82,10 +83,12 @@ const useConnectionChanges = (id: number, { id: connection_id, name }: Connectio
 };
 
 const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection: Connection }) => {
-  const [opened, setOpened] = useState<'edit' | 'remove' | 'require' | 'deactivate' | null>(null);
+  const [opened, setOpened] = useState<'edit' | 'remove' | 'require' | 'turn-off' | null>(null);
   const { change, remove, test, isTesting, error, prompt } = useConnectionChanges(client, connection);
   const { name, is_active: isActive, is_required: isRequired, tested_at: testedAt } = connection;
+  const { open } = useSetUp();
   const close = (): void => setOpened(null);
+  const left = unfinishedOf(connection);
   const invalid = Object.values(fieldErrors(error)).flat().join(' ');
   return (
     <Stack component="li" gap="xs" maw="40rem">
@@ -98,32 +101,31 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
             <StatusText label={stateOf(connection)} color={isActive ? 'green' : 'gray'} />
           </Group>
           <Text size="sm" c="dimmed" className="break-words">
-            {connection.issuer}
+            {connection.issuer || providerOf(connection).name}
           </Text>
           <Text size="sm" c="dimmed">
-            {testedAt ? `Tested on ${dateOf(testedAt)}.` : 'Not tested yet: test it before you activate it.'}{' '}
-            {peopleText(connection.people)}
+            {left && LEFT[left]}
+            {testedAt && `Tested on ${dateOf(testedAt)}. ${peopleText(connection.people)}`}
           </Text>
         </div>
         {!isReadOnly && (
           <Group gap="xs" wrap="nowrap">
-            {testedAt && !isActive ? (
-              <Button onClick={() => change({ is_active: true })}>Activate</Button>
-            ) : (
-              <Button variant="default" loading={isTesting} onClick={test}>
-                Test
-              </Button>
-            )}
+            {left && <Button onClick={() => open(connection.id)}>Continue</Button>}
+            {!left && !isActive && <Button onClick={() => change({ is_active: true })}>Turn on</Button>}
             <RowMenu label={`Actions for ${name}`}>
               <Menu.Item onClick={() => setOpened('edit')}>Edit</Menu.Item>
-              {testedAt && !isActive && <Menu.Item onClick={test}>Test again</Menu.Item>}
+              {!left && (
+                <Menu.Item onClick={test} disabled={isTesting}>
+                  Test again
+                </Menu.Item>
+              )}
               {isActive && !isRequired && (
                 <Menu.Item onClick={() => setOpened('require')}>Require it</Menu.Item>
               )}
               {isRequired && (
                 <Menu.Item onClick={() => change({ is_required: false })}>Allow passwords</Menu.Item>
               )}
-              {isActive && <Menu.Item onClick={() => setOpened('deactivate')}>Deactivate</Menu.Item>}
+              {isActive && <Menu.Item onClick={() => setOpened('turn-off')}>Turn off</Menu.Item>}
               <Menu.Item onClick={() => setOpened('remove')}>Remove</Menu.Item>
             </RowMenu>
           </Group>
@@ -135,25 +137,6 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
         </Text>
       )}
       {invalid === '' && <ProblemAlert error={withoutConfirmation(error)} />}
-      {!isActive && !isReadOnly && (
-        <>
-          <SecretField
-            label="Redirect URI, to be entered at the provider"
-            value={connection.redirect_uri}
-            isSecondary
-          />
-          <SecretField
-            label="Back-channel logout URI, optional"
-            value={connection.backchannel_logout_uri}
-            isSecondary
-          />
-          <SecretField
-            label="Post-logout redirect URI, optional"
-            value={connection.post_logout_redirect_uri}
-            isSecondary
-          />
-        </>
-      )}
       {prompt}
       <ConnectionDialog client={client} connection={connection} isOpen={opened === 'edit'} onClose={close} />
       <ConfirmModal
@@ -169,15 +152,13 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
         </Text>
       </ConfirmModal>
       <ConfirmModal
-        isOpen={opened === 'deactivate'}
-        title={`Deactivate ${name}?`}
-        action="Deactivate"
+        isOpen={opened === 'turn-off'}
+        title={`Turn ${name} off?`}
+        action="Turn off"
         onConfirm={() => change({ is_active: false })}
         onClose={close}
       >
-        <Text>
-          Sessions that began with it end. People log in with their passwords until it is active again.
-        </Text>
+        <Text>Sessions that began with it end. People log in with their passwords until it is on again.</Text>
       </ConfirmModal>
       <ConfirmModal
         isOpen={opened === 'remove'}
@@ -196,9 +177,14 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
   );
 };
 
+const LEFT = {
+  values: 'Set-up not finished: enter the values of the provider.',
+  test: 'Set-up not finished: test it.',
+};
+
 const stateOf = ({ is_active: isActive, is_required: isRequired }: Connection): string => {
-  if (!isActive) return 'Not active';
-  return isRequired ? 'Required' : 'Active';
+  if (!isActive) return 'Off';
+  return isRequired ? 'Required' : 'On';
 };
 
 const peopleText = (people: number): string => {

@@ -17,15 +17,22 @@ type Domain = Outputs['domains']['list'][number];
 type Props = { client: number; isReadOnly: boolean };
 
 /** The domains of email addresses that a client has proved, and the steps to prove others. */
-export const Domains = ({ client, isReadOnly }: Props) => {
+export const Domains = (props: Props) => (
+  <Stack className="card" component="section" aria-labelledby="domains">
+    <Title order={2} size="h3" id="domains">
+      Domains
+    </Title>
+    <DomainList {...props} />
+  </Stack>
+);
+
+export const DomainList = ({ client, isReadOnly }: Props) => {
   const domains = useQuery(trpc.domains.list.queryOptions({ id: client }));
   return (
-    <Stack className="card" component="section" aria-labelledby="domains">
-      <Title order={2} size="h3" id="domains">
-        Domains
-      </Title>
+    <>
       <Text c="dimmed">
-        The provider of this client logs in only addresses of domains that the client has proved to own.
+        Only addresses of domains that you own can log in with your provider. Prove a domain with a record in
+        its DNS.
       </Text>
       <ProblemAlert error={domains.error} />
       {domains.data?.length === 0 && <Text>No domain was added yet.</Text>}
@@ -35,7 +42,7 @@ export const Domains = ({ client, isReadOnly }: Props) => {
         ))}
       </Stack>
       {!isReadOnly && <NewDomain client={client} />}
-    </Stack>
+    </>
   );
 };
 
@@ -109,7 +116,10 @@ const DomainRow = ({ client, domain, isReadOnly }: Props & { domain: Domain }) =
       {missing === undefined && <ProblemAlert error={withoutConfirmation(error)} />}
       {!isProved && !isReadOnly && (
         <>
-          <Text size="sm">Publish this TXT record, then check it. New records may take hours to appear.</Text>
+          <Text size="sm">
+            Add this TXT record where you manage the DNS of {domain.domain}, then choose “Check now”. New
+            records may take hours to appear.
+          </Text>
           <SecretField
             label={`Name of the record for ${domain.domain}`}
             value={domain.record_name}
@@ -175,7 +185,7 @@ const NewDomain = ({ client }: { client: number }) => {
             onChange={({ currentTarget }) => setDomain(currentTarget.value)}
             error={invalid}
           />
-          <Button type="submit" disabled={domain.trim() === ''} loading={add.isPending}>
+          <Button type="submit" variant="default" disabled={domain.trim() === ''} loading={add.isPending}>
             Add domain
           </Button>
         </Group>

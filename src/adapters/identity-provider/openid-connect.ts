@@ -193,13 +193,13 @@ const failing = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** Errors of the token endpoint (RFC 6749 §5.2) that say that the registration is wrong. */
-const REGISTRATION_ERRORS = [
-  'invalid_client',
-  'unauthorized_client',
-  'invalid_scope',
-  'unsupported_grant_type',
-];
+/** Errors of the token endpoint (RFC 6749 §5.2) that say that the registration is wrong, and what admins should check. */
+const REGISTRATION_ERRORS = new Map([
+  ['invalid_client', 'Check the client ID and the client secret.'],
+  ['unauthorized_client', 'Allow the authorization code flow for this client there.'],
+  ['invalid_scope', 'Check the scopes.'],
+  ['unsupported_grant_type', 'Allow the authorization code flow for this client there.'],
+]);
 /** Errors of the authorization endpoint (RFC 6749 §4.1.2.1). */
 const PROVIDER_FAULTS = ['server_error', 'temporarily_unavailable'];
 
@@ -207,22 +207,22 @@ const failureOf = (error: unknown): { failure: ProviderFailure; reason: string }
   const [top, ...causes] = causesOf(error);
   const answered = (failure: ProviderFailure, code: string) => ({
     failure,
-    reason: `The provider answered ${CODE.test(code) ? code : 'with an error'}.`,
+    reason:
+      `The provider answered ${CODE.test(code) ? code : 'with an error'}. ${REGISTRATION_ERRORS.get(code) ?? ''}`.trim(),
   });
   if (top instanceof oidc.AuthorizationResponseError) {
     if (PROVIDER_FAULTS.includes(top.error)) return answered('unavailable', top.error);
-    return answered(REGISTRATION_ERRORS.includes(top.error) ? 'misconfigured' : 'denied', top.error);
+    return answered(REGISTRATION_ERRORS.has(top.error) ? 'misconfigured' : 'denied', top.error);
   }
   if (top instanceof oidc.ResponseBodyError) {
-    if (REGISTRATION_ERRORS.includes(top.error)) return answered('misconfigured', top.error);
+    if (REGISTRATION_ERRORS.has(top.error)) return answered('misconfigured', top.error);
     return answered(top.status >= 500 ? 'unavailable' : 'invalid', top.error);
   }
   // The answer to a wrong client secret (RFC 6749 §5.2). Another scheme concerns an access token.
   if (top instanceof oidc.WWWAuthenticateChallengeError)
-    return answered(
-      top.cause.some(({ scheme }) => scheme === 'basic') ? 'misconfigured' : 'invalid',
-      `with status ${top.status}`,
-    );
+    return top.cause.some(({ scheme }) => scheme === 'basic')
+      ? answered('misconfigured', 'invalid_client')
+      : answered('invalid', `with status ${top.status}`);
   const response = causes.find((cause) => cause instanceof Response);
   if (response) {
     const failure = response.status >= 500 ? 'unavailable' : 'misconfigured';

@@ -4,6 +4,7 @@ import { isFault, Problem, type ProblemCode } from '../../lib/problems.ts';
 import { originOf } from '../../lib/urls.ts';
 import type { Services } from '../../services/index.ts';
 import type { TestedLogin } from '../../services/sso/connection-tests.ts';
+import type { SsoFailure } from '../../services/sso/failures.ts';
 import type { SsoResult } from '../../services/sso/provider-logins.ts';
 import { logFault } from '../middleware/request-logger.ts';
 import {
@@ -156,9 +157,14 @@ export const answering = async (
     const title = problem instanceof Problem && TITLES[problem.code];
     if (!title) throw problem;
     if (isFault(problem)) logFault(context.request, problem);
+    const { tested = null } = problem as Partial<SsoFailure>;
     const body = html`<p>${problem.message}</p>
-<p><a class="button" href="/login/">Start again</a></p>
-<p class="aside"><a href="/login/?method=password">Log in with a password</a></p>`;
+${
+  tested
+    ? html`<p><a class="button" href="${settingsPath(tested)}">Back to the settings</a></p>`
+    : html`<p><a class="button" href="/login/">Start again</a></p>
+<p class="aside"><a href="/login/?method=password">Log in with a password</a></p>`
+}`;
     return context.sendCard({ title, body, problem });
   }
 };
@@ -186,11 +192,17 @@ const sendTest = async (
 <p>${refusal === null ? outcomeOf(decision) : `Refuse the login. ${refusal}`}</p>
 ${groups !== null && html`<p>${groups}</p>`}
 ${stated.email === null && html`<p>The claim <code>${connection.email_claim}</code> has no email address, so the connection cannot be used yet.</p>`}
-<p><a class="button" href="${connection.client === null ? '/console/' : `/console/clients/${connection.client}?tab=sign-in`}">Back to the settings</a></p>
+<p><a class="button" href="${settingsPath(connection)}">Back to the settings</a></p>
 </div>
 <h2>Claims</h2>
 <dl class="card claims">${rows}</dl>`;
   return context.sendPage({ title: `Test of ${connection.name}`, content });
+};
+
+/** Where the console shows a connection; one that is not active, at the step of its set-up. */
+const settingsPath = ({ id, client, is_active: isActive }: NonNullable<SsoFailure['tested']>): string => {
+  if (client === null) return '/console/';
+  return `/console/clients/${client}?tab=sign-in${isActive ? '' : `#set-up-${id}`}`;
 };
 
 const outcomeOf = (decision: TestedLogin['decision']): string => {

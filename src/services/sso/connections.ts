@@ -131,7 +131,8 @@ export const createConnections = (unit: UnitOfWork) => {
         }
         connection.isActive = changes.is_active ?? connection.isActive;
         connection.isRequired = changes.is_required ?? connection.isRequired;
-        if (connection.isActive && !before.is_active) await requireActivatable(tx, connection);
+        if (connection.isActive && !(before.is_active && connection.testedAt))
+          await requireActivatable(tx, connection);
         await tx.flush();
         if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
         if (before.is_active && !connection.isActive) {
@@ -150,11 +151,13 @@ export const createConnections = (unit: UnitOfWork) => {
 
     /**
      * Reads the metadata and the keys of the provider.
-     * @throws Problem `not-found`, `forbidden`, SsoFailure
+     * @throws Problem `not-found`, `forbidden`, `invalid-input` on `issuer`, `client_id`, SsoFailure
      */
     check: async (actor: Actor, clientId: number | null, id: number): Promise<void> => {
       if (!managesConnections(actor, clientId)) throw notFound('connection');
-      await readConnection(em, clientId, id);
+      const { issuer, client_id: registeredAs } = await readConnection(em, clientId, id);
+      if (issuer === '') throw invalid({ issuer: ['Enter the address of the provider first.'] });
+      if (registeredAs === '') throw invalid({ client_id: ['Enter the client ID first.'] });
       const { registration } = await openConnection(unit, id, true);
       await identityProvider.check(registration).catch((error: unknown) => {
         throw error instanceof ProviderError ? failureOf(error, true) : error;
@@ -307,6 +310,7 @@ export const providerPaths = (baseUrl: string, id: number) => ({
   backchannel_logout_uri: `${baseUrl}/sso/${id}/backchannel-logout/`,
   frontchannel_logout_uri: `${baseUrl}/sso/${id}/frontchannel-logout/`,
   post_logout_redirect_uri: postLogoutUrl(baseUrl),
+  initiate_login_uri: startUrl(baseUrl, id),
 });
 
 /** The login page, to which a provider redirects the browser after a logout there. It must be registered at the provider. */
@@ -326,7 +330,8 @@ export const openConnection = async (
   isForTest = false,
 ) => {
   const row = await connectionRows(em).select('c.sealed_secret').where('c.id', '=', id).executeTakeFirst();
-  if (!row || !(row.is_active || isForTest)) throw new SsoFailure('inactive');
+  const isRegistered = row?.issuer !== '' && row?.client_id !== '';
+  if (!row || !isRegistered || !(row.is_active || isForTest)) throw new SsoFailure('inactive');
   const { sealed_secret: sealed, ...connection } = row;
   const clientSecret = connectionSecrets.open(id, sealed);
   if (sealed && clientSecret === null) throw new SsoFailure('unreadable-secret');

@@ -35,11 +35,16 @@ export type SsoReason = keyof typeof FAILURES;
 /** `detail`: replaces the text for the person. */
 type Extras = { email?: string; cause?: unknown; detail?: string };
 
+/** What the page about a failed test leads back to. */
+type Tested = { id: number; client: number | null; is_active: boolean };
+
 /** A login by single sign-on that failed. */
 export class SsoFailure extends Problem {
   readonly reason: SsoReason;
   /** The address that the provider stated; empty if it stated none. */
   readonly email: string;
+  /** The connection, if this was its test. */
+  tested: Tested | null = null;
 
   constructor(reason: SsoReason, { email = '', cause, detail = FAILURES[reason] }: Extras = {}) {
     const code = reason === 'provider-unavailable' ? 'provider-unavailable' : 'sso-failed';

@@ -45,8 +45,9 @@ export const createSsoLogins = (unit: UnitOfWork) => {
   const { em, clock, baseUrl, identityProvider, loginStates } = unit;
 
   /** Reports a failure, and records it. */
-  const fail = async (error: unknown, connection: ConnectionRow): Promise<never> => {
-    const failure = error instanceof ProviderError ? failureOf(error) : error;
+  const fail = async (error: unknown, connection: ConnectionRow, isTest: boolean): Promise<never> => {
+    const failure = error instanceof ProviderError ? failureOf(error, isTest) : error;
+    if (failure instanceof SsoFailure && isTest) failure.tested = connection;
     reportLogin(failure instanceof Problem ? failure.code : 'internal-error');
     if (failure instanceof SsoFailure) await recordFailure(unit, failure, connection);
     throw failure;
@@ -99,7 +100,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
       };
       const url = await identityProvider
         .startLogin(registration, request)
-        .catch((error: unknown) => fail(error, connection));
+        .catch((error: unknown) => fail(error, connection, isTest));
       return { url, browser };
     },
 
@@ -131,7 +132,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
         reportLogin(outcomeOfLogin(opened));
         return { ...opened, next: login.next };
       };
-      return complete().catch((error: unknown) => fail(error, connection));
+      return complete().catch((error: unknown) => fail(error, connection, login.kind === 'test'));
     },
   };
 };
