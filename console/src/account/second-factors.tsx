@@ -1,9 +1,12 @@
-import { Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { trpc } from '../api.ts';
+import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
+import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { type SecondFactor, SecondFactorList } from '../components/second-factor-list.tsx';
@@ -11,7 +14,6 @@ import { notify } from '../components/toasts.ts';
 import { factorNoticeOf } from '../layout/factor-banner.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
-import { RenameFactor } from './rename-factor.tsx';
 
 /** Loaded when it opens, together with the code that draws the QR code. */
 const Enrolment = lazy(async () => ({ default: (await import('./enrolment.tsx')).Enrolment }));
@@ -182,4 +184,40 @@ const useFactorChanges = () => {
   );
   const error = withoutConfirmation(start.error ?? remove.error ?? renew.error);
   return { start, remove, renew, error, prompt };
+};
+
+type Props = { factor: SecondFactor; onClose: () => void };
+
+/** Asks for another name of a passkey or an app. */
+const RenameFactor = ({ factor, onClose }: Props) => {
+  const queryClient = useQueryClient();
+  const [name, setName] = useState(factor.name);
+  const rename = useAction(trpc.mfa.rename.mutationOptions(), {
+    message: 'Renamed.',
+    onDone: () => {
+      onClose();
+      for (const router of [trpc.mfa, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+    },
+  });
+  const wrong = joined(fieldErrors(rename.error)).name;
+  return (
+    <ActionDialog
+      isOpen
+      title={`Rename ${factor.name}`}
+      action="Rename"
+      run={() => rename.mutate({ id: factor.id, name: name.trim() })}
+      state={{ isPending: rename.isPending, error: wrong === undefined ? rename.error : null }}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        description="To tell your passkeys and apps apart."
+        maxLength={100}
+        data-autofocus
+        value={name}
+        error={wrong}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+    </ActionDialog>
+  );
 };

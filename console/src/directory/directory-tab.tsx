@@ -1,13 +1,18 @@
-import { Button, Skeleton, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { trpc } from '../api.ts';
+import { Button, Group, Skeleton, Stack, Title } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { NamedSwitch } from '../components/flag-field.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import type { Column } from '../components/virtual-table.tsx';
 import { AttributeMapping } from './attribute-mapping.tsx';
 import { Changes } from './changes.tsx';
 import { Connection } from './connection.tsx';
 import { HeldPeople } from './held-people.tsx';
-import { RequestLog } from './request-log.tsx';
 import { useDirectory } from './use-directory.ts';
 import { useNewToken } from './use-new-token.ts';
 
@@ -61,3 +66,93 @@ export const DirectoryTab = ({ client, isShown }: Props) => {
     </Stack>
   );
 };
+
+/** Of at most 1,000 requests that are kept. */
+const PAGE_SIZE = 200;
+
+type Request = Outputs['directory']['requests'][number];
+
+/** The last requests of a directory, and how they were answered. */
+const RequestLog = ({ client }: { client: number }) => {
+  const [isFailuresOnly, setFailuresOnly] = useState(false);
+  const requests = useInfiniteQuery(
+    trpc.directory.requests.infiniteQueryOptions(
+      { id: client, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+    ),
+  );
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = requests;
+  // A failure may be anywhere.
+  useEffect(() => {
+    if (isFailuresOnly && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [isFailuresOnly, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const failures = isFailuresOnly &&
+    requests.data && { pages: requests.data.pages.map((page) => page.filter(hasFailed)) };
+  return (
+    <section aria-labelledby="directory-requests">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h3" id="directory-requests">
+          Requests of the directory
+        </Title>
+        <NamedSwitch
+          label="Only failures"
+          checked={isFailuresOnly}
+          onChange={({ currentTarget }) => setFailuresOnly(currentTarget.checked)}
+        />
+      </Group>
+      <PagedTable
+        label="Requests of the directory"
+        columns={COLUMNS}
+        pages={{ ...requests, data: failures || requests.data }}
+        keyOf={({ id }) => id}
+        empty={
+          isFailuresOnly ? (
+            <EmptyState title="No failures">All requests of the last seven days have succeeded.</EmptyState>
+          ) : (
+            <EmptyState title="No requests yet">
+              What the directory sends appears here, and is kept for seven days.
+            </EmptyState>
+          )
+        }
+      />
+    </section>
+  );
+};
+
+const hasFailed = ({ status }: Request): boolean => status >= 400;
+
+/** Refused until an admin approves. */
+const HELD = 429;
+
+const colorOf = ({ status }: Request) => {
+  if (status === HELD) return 'yellow';
+  return status >= 400 ? 'red' : 'green';
+};
+
+const COLUMNS: Column<Request>[] = [
+  {
+    heading: 'Time',
+    width: '9.5rem',
+    onPhone: 'plain-half',
+    cell: ({ received_at: date }) => <DateText date={date} />,
+  },
+  { heading: 'Method', width: '4.5rem', onPhone: 'plain-half', cell: ({ method }) => method },
+  {
+    heading: 'Path',
+    width: 'minmax(12rem, 2fr)',
+    onPhone: 'title',
+    cell: ({ path }) => <span title={path}>{path}</span>,
+  },
+  {
+    heading: 'Status',
+    width: '4.5rem',
+    onPhone: 'corner',
+    cell: (request) => <StatusText label={String(request.status)} color={colorOf(request)} />,
+  },
+  {
+    heading: 'Error',
+    width: 'minmax(12rem, 3fr)',
+    onPhone: 'plain',
+    cell: ({ error }) => error && <span title={error}>{error}</span>,
+  },
+];

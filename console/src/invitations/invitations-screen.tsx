@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Checkbox } from '@mantine/core';
 import { IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -11,6 +11,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
+import { RowCheckbox } from '../components/row-checkbox.tsx';
 import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
@@ -25,9 +26,12 @@ import { nameOf } from '../people/name-of.ts';
 import { useInvitationActions } from './invitation-actions.tsx';
 import { InvitationStatus, STATUS_LABELS } from './invitation-status.tsx';
 import { type InvitationsFilter, STATUS_FILTERS } from './invitations-filter.ts';
-import { selectColumn } from './select-column.tsx';
 import { useInvitationBulkBar } from './use-invitation-bulk-bar.tsx';
-import { MAX_SELECTED, useInvitationSelection } from './use-invitation-selection.ts';
+import {
+  type InvitationSelection,
+  MAX_SELECTED,
+  useInvitationSelection,
+} from './use-invitation-selection.ts';
 
 type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
 
@@ -204,3 +208,36 @@ const isOpen = ({ status }: Invitation): boolean => status === 'pending' || stat
 
 const expiryOf = (invitation: Invitation) =>
   isOpen(invitation) ? <DateText date={invitation.expires_at} /> : '';
+
+type Options<Row> = {
+  selection: InvitationSelection;
+  /** Selects all matching invitations, including those that are not loaded. */
+  onSelectAll: () => void;
+  canSelect: (row: Row) => boolean;
+};
+
+/** The boxes of the invitations that can be changed. */
+const selectColumn = <Row extends { id: number; email: string }>({
+  selection: { selected, isAll, toggle, clear },
+  onSelectAll,
+  canSelect,
+}: Options<Row>): Column<Row> => ({
+  id: 'select',
+  heading: (
+    <Checkbox
+      aria-label="Select all that match"
+      checked={isAll}
+      indeterminate={!isAll && selected.size > 0}
+      onChange={isAll ? clear : onSelectAll}
+    />
+  ),
+  width: '1.5rem',
+  cell: (row) =>
+    canSelect(row) && (
+      <RowCheckbox
+        aria-label={`Select ${row.email}`}
+        checked={selected.has(row.id)}
+        onChange={() => toggle(row)}
+      />
+    ),
+});

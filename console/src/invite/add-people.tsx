@@ -1,5 +1,16 @@
 import '@mantine/dropzone/styles.css';
-import { Alert, Button, Group, SimpleGrid, Stack, Switch, Text, Textarea, Title } from '@mantine/core';
+import {
+  Alert,
+  Anchor,
+  Button,
+  Group,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  Title,
+} from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { useDisclosure } from '@mantine/hooks';
 import { type RefObject, useState } from 'react';
@@ -9,7 +20,6 @@ import { AppChoice, type AppOption } from './app-choice.tsx';
 import type { InviteRow, NewRow } from './invite-rows.ts';
 import { type Addressee, parsePeople } from './parse-addresses.ts';
 import type { ImportedCsv } from './parse-csv.ts';
-import { SampleLink } from './sample-link.tsx';
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const CSV_FILES = {
@@ -165,5 +175,24 @@ const CsvFile = ({ apps, defaults, onFile, problem, onProblem, openFile }: FileP
         </Alert>
       )}
     </Stack>
+  );
+};
+
+/** A CSV file to start from, with the slugs of the client's apps. */
+const SampleLink = ({ apps }: { apps: readonly AppOption[] }) => {
+  const slugs = apps.slice(0, 2).map(({ slug }) => slug);
+  const lines = [
+    'email,apps,is_demo_user',
+    `ada@example.com,${slugs.join(' ')},false`,
+    `grace@example.com,${slugs[0] ?? ''},true`,
+  ];
+  return (
+    <Anchor
+      size="sm"
+      href={`data:text/csv;charset=utf-8,${encodeURIComponent(`${lines.join('\n')}\n`)}`}
+      download="people.csv"
+    >
+      Download a sample file
+    </Anchor>
   );
 };

@@ -1,23 +1,28 @@
-import { Button, Group, Text, Title } from '@mantine/core';
+import { Alert, Button, Group, MultiSelect, Select, SimpleGrid, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useSuspenseQuery } from '@tanstack/react-query';
-import { type Ref, useRef, useState } from 'react';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { type ReactNode, type Ref, useRef, useState } from 'react';
 import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { dateOf } from '../components/date-text.tsx';
-import { endOf } from '../components/end-choice.tsx';
+import { capitalized } from '../components/detail-words.ts';
+import { EndChoice, endOf } from '../components/end-choice.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { shortList } from '../components/short-list.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
-import { personWith } from '../layout/roles.ts';
+import { AttributeFields } from '../data-permissions/attribute-fields.tsx';
+import { useDeclared } from '../data-permissions/declared.ts';
+import { CLIENT_ROLES, personWith, refusalOf, roleLabel } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { roleSentence } from '../roles/role-words.ts';
 import { AddNotice } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
 import type { AppOption } from './app-choice.tsx';
 import { InviteGrid } from './invite-grid.tsx';
 import { changed, hasErrors, type InviteRow } from './invite-rows.ts';
-import { ListStatus } from './list-status.tsx';
-import { SharedAccessForm } from './shared-access-form.tsx';
 import {
+  hasFieldErrors,
   isComplete,
   MAX_ROWS,
   type OnSent,
@@ -189,5 +194,100 @@ const Folded = ({ client, apps, rows, access, onChange, onFile }: FoldedProps) =
         </Button>
       </Group>
     </Group>
+  );
+};
+
+type ListStatusProps = { rows: readonly InviteRow[]; hasUnchecked: boolean; error: unknown };
+
+/** Whether the list can be sent. Always one line, so that the rows below do not move while someone types. */
+const ListStatus = ({ rows, hasUnchecked, error }: ListStatusProps) => {
+  const faulty = rows.filter(hasErrors).length;
+  const surplus = rows.length - MAX_ROWS;
+  if (surplus > 0)
+    return <Line color="red">{`At most ${MAX_ROWS} people can be invited at once. Remove ${surplus}.`}</Line>;
+  if (faulty > 0)
+    return (
+      <Line color="red">
+        {faulty === 1 ? '1 row has errors and stays' : `${faulty} rows have errors and stay`} in the list when
+        you send the others.
+      </Line>
+    );
+  // Errors of fields are shown in the rows, and disappear with them.
+  if (error && !hasFieldErrors(error)) return <ProblemAlert error={error} />;
+  if (rows.length === 0) return null;
+  return hasUnchecked ? (
+    <Line color="gray">Checking the list…</Line>
+  ) : (
+    <Line color="green">All of them can be invited.</Line>
+  );
+};
+
+const Line = ({ color, children }: { color: 'red' | 'gray' | 'green'; children: ReactNode }) => (
+  <Alert color={color} variant="light" role={color === 'red' ? 'alert' : 'status'} mb="md">
+    {children}
+  </Alert>
+);
+
+const MAX_GROUPS = 200;
+
+type SharedAccessFormProps = {
+  client: number;
+  access: SharedAccess;
+  onChange: (changes: Partial<SharedAccess>) => void;
+};
+
+/** The groups that all people of the list join, and the end of their access to the chosen apps. */
+const SharedAccessForm = ({ client, access, onChange }: SharedAccessFormProps) => {
+  const groups = useQuery(trpc.groups.list.queryOptions({ id: client, limit: MAX_GROUPS }));
+  const { attributes } = useDeclared(client);
+  const own = useSession().roles;
+  const roles = CLIENT_ROLES.filter((role) => refusalOf(own, role, client) === null);
+  const role = roles.find(({ name }) => name === access.role);
+  return (
+    <SimpleGrid
+      component="section"
+      aria-label="For everyone in the list"
+      className="card"
+      cols={{ base: 1, sm: 2 }}
+      mb="md"
+    >
+      <MultiSelect
+        label="Groups for everyone in the list"
+        description="They join these groups when they accept."
+        placeholder={access.groups.length === 0 ? 'None' : ''}
+        searchable
+        clearable
+        data={(groups.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))}
+        value={access.groups}
+        onChange={(chosen) => onChange({ groups: chosen })}
+      />
+      <div>
+        <EndChoice label="Apps until" value={access.end} onChange={(end) => onChange({ end })} />
+        <Text size="xs" c="dimmed">
+          Apps of groups do not end.
+        </Text>
+      </div>
+      {roles.length > 0 && (
+        <Select
+          label="Role for everyone in the list"
+          description={role ? roleSentence(role) : 'Members open their apps.'}
+          allowDeselect={false}
+          data={[
+            { value: '', label: 'Member' },
+            ...roles.map((one) => ({ value: one.name, label: capitalized(roleLabel(one)) })),
+          ]}
+          value={access.role}
+          onChange={(name) => onChange({ role: roles.find((one) => one.name === name)?.name ?? '' })}
+        />
+      )}
+      {attributes.length > 0 && (
+        <AttributeFields
+          attributes={attributes}
+          label="Data permissions for everyone in the list"
+          value={access.extra}
+          onChange={(extra) => onChange({ extra })}
+        />
+      )}
+    </SimpleGrid>
   );
 };

@@ -1,12 +1,26 @@
-import { Select } from '@mantine/core';
-import { getRouteApi, useRouterState } from '@tanstack/react-router';
+import { Alert, Button, Group, List, Select, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useRouterState } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { useCopyLinks } from '../invitations/copy-links.tsx';
+import { useInvitationActions } from '../invitations/invitation-actions.tsx';
+import { InvitationStatus } from '../invitations/invitation-status.tsx';
 import { useOneClient } from '../layout/client-choice.ts';
-import { MailNotice } from '../mails/mail-notice.tsx';
+import { MailLink } from '../mails/mail-link.tsx';
+import { MailHint, MailNotice } from '../mails/mail-notice.tsx';
+import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
+import { STATUS_LABELS } from '../mails/mail-status.tsx';
+import { isWaiting, MAIL_STATUSES } from '../mails/mails-filter.ts';
 import { InviteForm } from './invite-form.tsx';
 import type { InviteRow } from './invite-rows.ts';
-import { SentInvitations } from './sent-invitations.tsx';
+import { peopleOf } from './use-invite-list.ts';
 
 const route = getRouteApi('/invite');
 
@@ -73,3 +87,163 @@ export const InviteScreen = () => {
     </>
   );
 };
+
+type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
+
+type Props = {
+  client: number;
+  /** When the list was sent, in ISO 8601. */
+  at: string;
+  /** The rows with errors, which were not sent. */
+  kept: readonly InviteRow[];
+};
+
+const PAGE_SIZE = 200;
+const REFRESH_MS = 3_000;
+
+/** The outcome of the invitations of one list. Its address can be opened again, and by others. */
+const SentInvitations = ({ client, at, kept }: Props) => {
+  const sent = useSent(client, at);
+  const { menuOf, panels } = useInvitationActions();
+  const { copy, isPending, panel } = useCopyLinks();
+  const invitations = sent.data?.pages.flat() ?? [];
+  const pending = invitations.filter(({ status }) => status === 'pending').map(({ id }) => id);
+  const hasReasons = invitations.some(({ mail }) => reasonOf(mail) !== '');
+  return (
+    <>
+      <ScreenHeader
+        title="Invitations created"
+        lead={
+          <>
+            <span role="status">{sent.isSuccess ? countsOf(invitations) : 'Loading…'}</span> ·{' '}
+            <DateText date={new Date(at)} /> ·{' '}
+            <Link
+              className="action-link"
+              style={{ textDecoration: 'underline' }}
+              to="/mails"
+              search={{ client, created_at: at }}
+            >
+              Mails of this list
+            </Link>
+          </>
+        }
+        actions={
+          <>
+            {copy && pending.length > 0 && (
+              <Button variant="default" loading={isPending} onClick={() => copy(pending)}>
+                Copy all links
+              </Button>
+            )}
+            <Button renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}>
+              {kept.length === 0 ? 'Invite more people' : `Back to the other ${kept.length}`}
+            </Button>
+          </>
+        }
+      />
+      {panel}
+      {panels}
+      {kept.length > 0 ? <Kept rows={kept} /> : <MailNotice />}
+      <PagedTable
+        label="Invitations created"
+        columns={columnsOf(hasReasons, menuOf)}
+        pages={sent}
+        keyOf={({ id }) => id}
+        empty={
+          <EmptyState title="No invitations">
+            None were sent then, or they were removed since, as old ones are.
+          </EmptyState>
+        }
+      />
+    </>
+  );
+};
+
+/** Failed mails come first, because someone must act on them. */
+const failedFirst = <Data extends { pages: Invitation[][] }>(data: Data): Data => {
+  const isFailed = ({ mail }: Invitation): number => Number(mail?.status === 'failed');
+  return { ...data, pages: [data.pages.flat().toSorted((a, b) => isFailed(b) - isFailed(a))] };
+};
+
+/** Loads all pages, to count them. Reloads while a mail is waiting. */
+const useSent = (client: number, at: string) => {
+  const sent = useInfiniteQuery(
+    trpc.invitations.search.infiniteQueryOptions(
+      { client, status: 'all', invited_at: new Date(at), limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        refetchInterval: ({ state }) =>
+          state.data?.pages.flat().some(({ mail }) => isWaiting(mail?.status)) ? REFRESH_MS : false,
+        select: failedFirst,
+      },
+    ),
+  );
+  const { hasNextPage, isFetching, fetchNextPage } = sent;
+  useEffect(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
+  return sent;
+};
+
+/** `36 sent, 2 queued` */
+const countsOf = (invitations: readonly Invitation[]): string =>
+  MAIL_STATUSES.map((status) => {
+    const count = invitations.filter(({ mail }) => mail?.status === status).length;
+    return count > 0 ? `${count} ${STATUS_LABELS[status].toLowerCase()}` : '';
+  })
+    .filter(Boolean)
+    .join(', ') || peopleOf(invitations.length);
+
+const columnsOf = (
+  hasReasons: boolean,
+  menuOf: ReturnType<typeof useInvitationActions>['menuOf'],
+): Column<Invitation>[] => [
+  { heading: 'Email address', width: 'minmax(11rem, 2fr)', cell: ({ email }) => email },
+  {
+    heading: 'Name',
+    width: '1fr',
+    onPhone: 'plain',
+    cell: ({ first_name: first, last_name: last }) => `${first} ${last}`.trim() || '–',
+  },
+  { heading: 'Mail', width: '8rem', onPhone: 'half', cell: ({ mail }) => <MailLink mail={mail} /> },
+  {
+    heading: 'Invitation',
+    width: '8rem',
+    onPhone: 'half',
+    cell: ({ status }) => <InvitationStatus status={status} />,
+  },
+  ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
+  {
+    ...ROW_MENU_COLUMN,
+    cell: (invitation) =>
+      invitation.status === 'pending' || invitation.status === 'expired' ? menuOf(invitation) : null,
+  },
+];
+
+const MAX_KEPT = 5;
+
+/** Who was not invited, and why. Includes the text of `MailNotice`, so that there is one message. */
+const Kept = ({ rows }: { rows: readonly InviteRow[] }) => (
+  <Alert
+    color="orange"
+    variant="light"
+    mb="md"
+    title={`${peopleOf(rows.length)} ${rows.length === 1 ? 'was' : 'were'} not sent`}
+  >
+    <List size="sm">
+      {rows.slice(0, MAX_KEPT).map(({ key, email, errors }) => (
+        <List.Item key={key}>
+          <Group gap="xs">
+            <Text span fz="inherit" fw={500}>
+              {email.trim() || 'Without an address'}
+            </Text>
+            {Object.values(errors).join(' ')}
+          </Group>
+        </List.Item>
+      ))}
+    </List>
+    {rows.length > MAX_KEPT && `And ${rows.length - MAX_KEPT} more.`}
+    <Text size="sm" mt="xs">
+      <MailHint />
+    </Text>
+  </Alert>
+);

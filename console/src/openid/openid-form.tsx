@@ -1,4 +1,5 @@
 import {
+  Box,
   Button,
   Checkbox,
   Collapse,
@@ -10,18 +11,32 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import type { UseFormReturnType } from '@mantine/form';
+import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import type { ReactNode } from 'react';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { steward } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
 import { DisclosureButton } from '../components/disclosure-button.tsx';
 import { NamedSwitch } from '../components/flag-field.tsx';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { FormButtons, type FormButtonsProps } from '../components/form-buttons.tsx';
+import { joined } from '../components/form-fields.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { AddressRows } from './address-rows.tsx';
-import { CLAIM_LABELS, CLAIMS, inOrder, type OpenidValues } from './openid-values.ts';
-import type { OpenidApp } from './use-openid.ts';
-import { useOpenidForm } from './use-openid-form.ts';
+import { RemoveButton } from '../components/remove-button.tsx';
+import { notify } from '../components/toasts.ts';
+import { useDraft } from '../components/use-draft.ts';
+import { show, useFollow } from '../components/use-record-form.tsx';
+import {
+  CLAIM_LABELS,
+  CLAIMS,
+  inOrder,
+  type OpenidValues,
+  valuesOf,
+  withoutEmptyRows,
+} from './openid-values.ts';
+import { type OpenidApp, openidQuery, useOpenidRefresh } from './use-openid.ts';
 
 type Props = {
   app: App;
@@ -163,3 +178,123 @@ const Warning = ({ children }: { children: ReactNode }) => (
     {children}
   </Text>
 );
+
+/** A form for the OpenID settings of an app. @param openid undefined: not set up yet */
+const useOpenidForm = (appId: string, openid: OpenidApp | undefined) => {
+  const queryClient = useQueryClient();
+  const refresh = useOpenidRefresh();
+  const stored = valuesOf(openid);
+  const form = useForm({ initialValues: stored });
+  useFollow(form, openid ?? NOTHING, stored);
+  useDraft(openid ? 'openid' : 'new openid', form);
+  const { onError, prompt } = usePasswordConfirmation();
+  const update = useMutation({
+    mutationFn: (values: OpenidValues) => steward.api.openid.update.mutate({ app_id: appId, ...values }),
+    onSuccess: (saved) => {
+      show(form, valuesOf(saved));
+      queryClient.setQueryData(openidQuery(appId).queryKey, saved);
+      refresh();
+      if (!openid) notify('OpenID Connect was set up.');
+    },
+    onError: (error, values) => {
+      form.setErrors(joined(fieldErrors(error)));
+      onError(error, () => update.mutate(values));
+    },
+  });
+  const submit = (typed: OpenidValues): void => {
+    const values = withoutEmptyRows(typed);
+    form.setValues(values);
+    update.mutate(values);
+  };
+  const buttons: FormButtonsProps = {
+    isDirty: form.isDirty(),
+    isSaving: update.isPending,
+    isSaved: update.isSuccess,
+    // Errors of fields are shown at the fields.
+    problem: Object.keys(fieldErrors(update.error)).length > 0 ? null : withoutConfirmation(update.error),
+    onDiscard: () => show(form, valuesOf(openid)),
+  };
+  return { form, onSubmit: form.onSubmit(submit), buttons, prompt };
+};
+
+/** The same object at each rendering, because a new record would be shown. */
+const NOTHING = {};
+
+/** The limit of the service. */
+const MAX_ROWS = 20;
+
+type AddressRowsProps = {
+  form: UseFormReturnType<OpenidValues>;
+  field: 'redirect_uris' | 'post_logout_redirect_uris';
+  legend: string;
+  description: string;
+  /** The name of a row, before its number: `Redirect address`. */
+  rowName: string;
+  placeholder: string;
+  /** Whether the first row has the focus when it appears. */
+  isFocused?: boolean;
+};
+
+/** Addresses, one per row. */
+const AddressRows = ({
+  form,
+  field,
+  legend,
+  description,
+  rowName,
+  placeholder,
+  isFocused = false,
+}: AddressRowsProps) => {
+  const rows = form.getValues()[field];
+  const error = form.errors[field];
+  /** The row that has the focus when it appears. */
+  const [added, setAdded] = useState(isFocused ? 0 : null);
+  const add = (): void => {
+    setAdded(rows.length);
+    form.insertListItem(field, '');
+  };
+  return (
+    <Stack gap="xs" component="fieldset" bd="none" p={0} m={0} miw={0}>
+      <Text component="legend" size="sm" fw={600} p={0} mb={4}>
+        {legend}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {description}
+      </Text>
+      {rows.map((_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no ids, and their fields are controlled
+        <Group key={index} gap="xs" wrap="nowrap" align="flex-start">
+          <TextInput
+            aria-label={`${rowName} ${index + 1}`}
+            placeholder={placeholder}
+            flex={1}
+            maxLength={2048}
+            inputMode="url"
+            spellCheck={false}
+            autoFocus={index === added}
+            {...form.getInputProps(`${field}.${index}`)}
+          />
+          {/* In the middle of the input, also if an error is below that. */}
+          <Box mt={3}>
+            <RemoveButton
+              label={`Remove ${rowName.toLowerCase()} ${index + 1}`}
+              onClick={() => form.removeListItem(field, index)}
+            />
+          </Box>
+        </Group>
+      ))}
+      {error && (
+        <Text size="xs" role="alert" c="var(--mantine-color-error)">
+          {error}
+        </Text>
+      )}
+      {rows.length < MAX_ROWS && (
+        <div>
+          <Button variant="default" size="compact-sm" onClick={add}>
+            Add {rowName.toLowerCase()}
+          </Button>
+        </div>
+      )}
+    </Stack>
+  );
+};

@@ -3,22 +3,39 @@ import { useLocalStorage } from '@mantine/hooks';
 import { IconColumns3, IconDownload, IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import type { Card } from '../components/row-card.tsx';
 import { RowCount } from '../components/row-count.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { TableSkeleton } from '../components/table-skeleton.tsx';
+import { VirtualTable } from '../components/virtual-table.tsx';
 import { mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { NoPeopleYet } from './no-people-yet.tsx';
-import { COLUMN_NAMES, type ColumnName, defaultColumns, fieldsOf, isColumnName } from './people-columns.tsx';
+import classes from './people.module.css';
+import {
+  AppsCell,
+  COLUMN_NAMES,
+  type ColumnName,
+  columnsOf,
+  defaultColumns,
+  fieldsOf,
+  isColumnName,
+  LastSeen,
+  type Person,
+  PersonLink,
+  PersonStatus,
+  RowAvatar,
+} from './people-columns.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { peopleQuery } from './people-query.ts';
-import { PeopleSkeleton, PeopleTable } from './people-table.tsx';
+import { SelectAll, type Selecting, SelectPerson } from './select-people.tsx';
 import { hasBulkActions, useBulkBar } from './use-bulk-bar.tsx';
-import { useSelection } from './use-selection.ts';
+import { type Selection, useSelection } from './use-selection.ts';
 
 const route = getRouteApi('/people');
 
@@ -181,3 +198,87 @@ const InvitedNotice = ({ search }: { search: string }) => {
     </Link>
   );
 };
+
+type Props = {
+  people: Person[];
+  shown: ColumnName[];
+  selection: Selection | null;
+  /** The number of all matching people; undefined until it is known. */
+  total: number | undefined;
+  /** Whether all matching people are loaded. */
+  isComplete: boolean;
+  sort: PeopleFilter['sort'];
+  onSort: (sort: PeopleFilter['sort']) => void;
+  hasMore: boolean;
+  onMore: () => void;
+};
+
+const PeopleTable = ({ people, shown, selection, isComplete, total, ...table }: Props) => {
+  const selecting = useSelecting(people, selection, isComplete);
+  const columns = useMemo(() => columnsOf(shown, selecting), [shown, selecting]);
+  const card = useMemo(() => cardOf(selecting), [selecting]);
+  return (
+    <VirtualTable
+      label="People"
+      columns={columns}
+      card={card}
+      rows={people}
+      total={total ?? (isComplete ? people.length : 'unknown')}
+      keyOf={({ email }) => email}
+      isSelected={selection ? ({ email }) => selection.isSelected(email) : undefined}
+      {...table}
+    />
+  );
+};
+
+const useSelecting = (
+  people: Person[],
+  selection: Selection | null,
+  isComplete: boolean,
+): Selecting | null => {
+  // Read when a person is selected, so that the columns stay the same while pages are added.
+  const listed = useRef<readonly string[]>([]);
+  useEffect(() => {
+    listed.current = people.map(({ email }) => email);
+  }, [people]);
+  return useMemo(
+    () => selection && { selection, listed: () => listed.current, isComplete },
+    [selection, isComplete],
+  );
+};
+
+const CARD_HEIGHT = 96;
+
+/** A person in the list on phones. */
+const PersonCard = ({ person, selecting }: { person: Person; selecting: Selecting | null }) => (
+  <div className={classes.card}>
+    {selecting && <SelectPerson selecting={selecting} email={person.email} />}
+    <RowAvatar person={person} size={32} />
+    <div className={classes.lines}>
+      <span className={classes.line}>
+        <PersonLink person={person} />
+        <PersonStatus person={person} />
+      </span>
+      <span className={classes.address} title={person.email}>
+        {person.email}
+      </span>
+      <span className={classes.line}>
+        <AppsCell person={person} />
+        <LastSeen person={person} />
+      </span>
+    </div>
+  </div>
+);
+
+const cardOf = (selecting: Selecting | null): Card<Person> => ({
+  height: CARD_HEIGHT,
+  heading: selecting ? <SelectAll {...selecting} label="All who match" /> : undefined,
+  content: (person) => <PersonCard person={person} selecting={selecting} />,
+});
+
+/** The card while the table is loading. */
+const SKELETON_CARD: Card<Person> = { height: CARD_HEIGHT, content: () => null };
+
+const PeopleSkeleton = ({ shown }: { shown: ColumnName[] }) => (
+  <TableSkeleton columns={columnsOf(shown, null)} card={SKELETON_CARD} rows={14} />
+);

@@ -1,20 +1,24 @@
-import { TextInput } from '@mantine/core';
+import { Button, Group, MultiSelect, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { steward, trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { Dialog } from '../components/dialog.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SelectionBar } from '../components/selection-bar.tsx';
+import { AttributeField } from '../data-permissions/attribute-field.tsx';
 import { useDeclared } from '../data-permissions/declared.ts';
+import { SchemaChanges } from '../data-permissions/schema-changes.tsx';
 import { type Action, mayDo, type Roles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { useClientChoice } from './app-checklist.tsx';
 import { AppsModal } from './apps-modal.tsx';
-import { AttributeModal } from './attribute-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
-import { GroupsModal } from './groups-modal.tsx';
 import type { conditionsOf } from './people-filter.ts';
 import { type BulkChange, useBulkUpdate } from './use-bulk-update.ts';
-import type { Selection } from './use-selection.ts';
+import type { Selected, Selection } from './use-selection.ts';
 
 const ACTIONS = {
   'grant-apps': 'Grant apps',
@@ -157,4 +161,127 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
     </>
   );
   return { bar, panels };
+};
+
+const MAX_GROUPS = 200;
+
+type GroupsModalProps = {
+  title: string;
+  /** The label of the button. */
+  label: string;
+  /** The client in the filter of the list. */
+  client: number | undefined;
+  /** @param groups ids */
+  onSelect: (groups: number[]) => void;
+  onClose: () => void;
+};
+
+/** Chooses groups of one client. */
+const GroupsModal = ({ title, label, client: initial, onSelect, onClose }: GroupsModalProps) => {
+  const [chosen, setChosen] = useState<string[]>([]);
+  const { client, field } = useClientChoice(initial, () => setChosen([]));
+  const groups = useQuery(
+    trpc.groups.list.queryOptions({ id: client ?? 0, limit: MAX_GROUPS }, { enabled: client !== undefined }),
+  );
+  return (
+    <Dialog isOpen onClose={onClose} title={title}>
+      <Stack>
+        <ProblemAlert error={groups.error} />
+        {field}
+        <MultiSelect
+          label="Groups"
+          description="They get the apps of these groups."
+          placeholder={chosen.length === 0 ? 'Choose groups' : ''}
+          searchable
+          data-autofocus
+          nothingFoundMessage="This client has no such group."
+          data={(groups.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))}
+          value={chosen}
+          onChange={setChosen}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button disabled={chosen.length === 0} onClick={() => onSelect(chosen.map(Number))}>
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+};
+
+/** The most people whom a preview takes. */
+const MAX_PREVIEWED = 1_000;
+
+type AttributeModalProps = {
+  title: string;
+  client: number;
+  selected: Selected;
+  onSelect: (change: { attribute: string; value: unknown }) => void;
+  onClose: () => void;
+};
+
+/** Chooses an attribute of data permissions and its value, with a preview of what it changes for the selected people. */
+const AttributeModal = ({ title, client, selected, onSelect, onClose }: AttributeModalProps) => {
+  const { attributes } = useDeclared(client);
+  const [key, setKey] = useState<string | null>(null);
+  const [value, setValue] = useState<unknown>();
+  const attribute = attributes.find((one) => one.key === (key ?? attributes[0]?.key));
+  const change = { attribute: attribute?.key ?? '', value };
+  const preview = useMutation({
+    mutationFn: (emails: string[]) =>
+      steward.api.dataPermissions.previewValue.mutate({ id: client, emails, ...change }),
+  });
+  const emails = selected === 'all' || selected.size > MAX_PREVIEWED ? null : [...selected];
+  return (
+    <Dialog isOpen onClose={onClose} title={title}>
+      <Stack>
+        <Select
+          label="Attribute"
+          allowDeselect={false}
+          data={attributes.map((one) => ({ value: one.key, label: one.title }))}
+          value={attribute?.key ?? null}
+          onChange={(chosen) => {
+            setKey(chosen);
+            setValue(undefined);
+            preview.reset();
+          }}
+        />
+        {attribute && (
+          <AttributeField
+            key={attribute.key}
+            attribute={{ ...attribute, isRequired: false }}
+            value={value}
+            fault={undefined}
+            onChange={(chosen) => {
+              setValue(chosen);
+              preview.reset();
+            }}
+          />
+        )}
+        <Text size="sm" c="dimmed">
+          {value === undefined
+            ? 'Without a value, the attribute is removed from the data of these people.'
+            : 'Other attributes of these people stay as they are.'}
+        </Text>
+        <ProblemAlert error={preview.error} />
+        {preview.data && <SchemaChanges changes={preview.data} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          {emails && (
+            <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate(emails)}>
+              Preview
+            </Button>
+          )}
+          <Button disabled={!attribute} onClick={() => onSelect(change)}>
+            {value === undefined ? 'Remove' : 'Set'}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
 };

@@ -1,17 +1,24 @@
-import { Avatar, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Avatar, Button, Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure, useDocumentTitle } from '@mantine/hooks';
 import { IconEye } from '@tabler/icons-react';
-import { steward } from '../api.ts';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
+import { type Outputs, steward, trpc } from '../api.ts';
+import { shortDateOf } from '../components/date-text.tsx';
+import { capitalized } from '../components/detail-words.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { FactList } from '../components/fact-list.tsx';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { canView, mayDo } from '../layout/roles.ts';
+import { canView, canViewAll, mayDo, membershipRoles, roleLabel } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
-import { HomePreview } from './home-preview.tsx';
 import { OffboardDialog, ReactivateButton, SuspendDialog } from './lock-out.tsx';
-import { PersonFacts } from './person-facts.tsx';
+import classes from './person.module.css';
 import { PersonMenu } from './person-menu.tsx';
 import { clientNames, type PersonState } from './person-state.ts';
 import { RunningLooks } from './running-looks.tsx';
@@ -115,4 +122,141 @@ const LockOut = ({ data: { person, may, memberships }, state, name }: LockOutPro
       <OffboardDialog {...subject} isOpen={isOffboarding} onClose={offboarding.close} />
     </>
   );
+};
+
+type Props = { email: string; name: string; label: string; icon: ReactNode };
+
+/** Shows an admin the home page of a person. The audit trail records each look. */
+const HomePreview = ({ email, name, label, icon }: Props) => {
+  const [isOpen, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button variant="default" leftSection={icon} onClick={open}>
+        {label}
+      </Button>
+      <Dialog isOpen={isOpen} onClose={close} size="lg" title={`What ${name} sees after login`}>
+        {isOpen && <Preview email={email} />}
+      </Dialog>
+    </>
+  );
+};
+
+const Preview = ({ email }: { email: string }) => {
+  const preview = useQuery(trpc.users.preview.queryOptions({ email }, { gcTime: 0, staleTime: Infinity }));
+  return (
+    <>
+      <ProblemAlert error={preview.error} />
+      {preview.isPending && <Skeleton height={160} />}
+      {preview.data && <Home home={preview.data} />}
+      <Text size="sm" c="dimmed" mt="md">
+        Apps of other clients are not shown. The audit trail records that you looked.
+      </Text>
+    </>
+  );
+};
+
+const Home = ({ home: { is_active, apps } }: { home: Outputs['users']['preview'] }) => {
+  if (!is_active) return <Text>The account is inactive: this person cannot log in.</Text>;
+  if (apps.length === 0) return <Text>No apps.</Text>;
+  return (
+    <SimpleGrid component="ul" className="plain-list" cols={{ base: 1, xs: 2 }}>
+      {apps.map(({ id, label, description, in_maintenance }) => (
+        <Card key={id} component="li" withBorder>
+          <Group justify="space-between">
+            <Text fw={600}>{label}</Text>
+            {in_maintenance && <StatusText label="In maintenance" color="yellow" />}
+          </Group>
+          <Text c="dimmed" size="sm">
+            {description}
+          </Text>
+        </Card>
+      ))}
+    </SimpleGrid>
+  );
+};
+
+const SHOWN = 2;
+
+/** The facts about a person that users need most often. */
+const PersonFacts = ({ data }: { data: PersonData }) => {
+  const { person, memberships, access, screen } = data;
+  const { roles } = useSession();
+  const clients = memberships.map(({ client, client_name: name }) => ({
+    id: client,
+    name:
+      canViewAll(roles) || mayDo(roles, 'view', client) ? (
+        <Link to="/clients/$id" params={{ id: String(client) }}>
+          {name}
+        </Link>
+      ) : (
+        name
+      ),
+  }));
+  const groups = access.groups.flatMap(({ id, client, name, is_member }) =>
+    is_member
+      ? {
+          id,
+          name: (
+            <Link to="/groups/$client/$group" params={{ client: String(client), group: String(id) }}>
+              {name}
+            </Link>
+          ),
+        }
+      : [],
+  );
+  const facts: [label: string, value: ReactNode][] = [
+    [clients.length === 1 ? 'Client' : 'Clients', <Names key="clients" items={clients} />],
+    ['Groups', <Names key="groups" items={groups} />],
+    ['Role', roleOf(data)],
+    ['Last seen', lastSeenOf(data)],
+    ['Joined', shortDateOf(person.date_joined)],
+  ];
+  if (screen.account) facts.push(['Sign-in', signInOf(screen.account)]);
+  return <FactList facts={facts} className={classes.facts ?? ''} />;
+};
+
+/** The first names, and the number of the others. */
+const Names = ({ items }: { items: { id: number; name: ReactNode }[] }) => {
+  if (items.length === 0) return 'None';
+  const rest = items.length - SHOWN;
+  return (
+    <>
+      {items.slice(0, SHOWN).map(({ id, name }, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          {name}
+        </Fragment>
+      ))}
+      {rest > 0 && ` +${rest}`}
+    </>
+  );
+};
+
+const roleOf = ({ memberships, screen }: PersonData): string => {
+  if (screen.role !== null) return screen.role === 'superuser' ? 'Superuser' : 'Staff';
+  const labels = new Set(
+    memberships
+      .filter(({ is_active }) => is_active)
+      .flatMap(membershipRoles)
+      .map(roleLabel),
+  );
+  return labels.size === 0 ? 'Member' : capitalized([...labels].join(', '));
+};
+
+/** The latest login or use of an app. Days of use are in UTC. */
+const lastSeenOf = ({ person: { last_login: login }, screen: { last_use: use } }: PersonData): string => {
+  if (use && (!login || use.day >= login.toISOString().slice(0, 10)))
+    return `${shortDateOf(new Date(`${use.day}T12:00:00Z`))}, in ${use.app}`;
+  return login ? shortDateOf(login) : 'Never';
+};
+
+const signInOf = ({
+  has_password,
+  password_expires_at: end,
+  second_factors: factors,
+}: NonNullable<PersonData['screen']['account']>): string => {
+  if (!has_password) return 'No password yet';
+  const password = end && end < new Date() ? 'Password expired' : 'Password';
+  if (factors.some(({ kind }) => kind === 'passkey')) return `${password}, passkey`;
+  return factors.length > 0 ? `${password}, second factor` : password;
 };

@@ -1,20 +1,32 @@
-import { getRouteApi } from '@tanstack/react-router';
+import { Button, Group, Skeleton, Stack, Text, Timeline, Title } from '@mantine/core';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import type { Outputs } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
 import { Notice } from '../components/notice.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenTabs } from '../components/screen-tabs.tsx';
-import { canReadAudit, canViewAll, mayDo, type Roles } from '../layout/roles.ts';
+import { InvitationStatus } from '../invitations/invitation-status.tsx';
+import { canReadAudit, canView, canViewAll, mayDo, type Roles } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { AccessTab } from './access-tab.tsx';
+import { MailLink } from '../mails/mail-link.tsx';
+import { nameOf } from '../people/name-of.ts';
+import { PendingRequests } from '../requests/pending-requests.tsx';
 import { ActivityTab } from './activity-tab.tsx';
+import { NeedsAttention } from './needs-attention.tsx';
+import classes from './person.module.css';
+import { PersonApps } from './person-apps.tsx';
+import { PersonClients } from './person-clients.tsx';
+import { PersonGroups } from './person-groups.tsx';
 import { PersonHead } from './person-head.tsx';
 import { PersonHistory } from './person-history.tsx';
-import { PersonMails } from './person-mails.tsx';
 import { personSearch, type Tab } from './person-search.ts';
-import { clientNames, stateOf } from './person-state.ts';
+import { clientNames, type PersonState, stateOf } from './person-state.ts';
 import { ProfileForm } from './profile-form.tsx';
 import { SecurityTab } from './security-tab.tsx';
-import { type PersonData, usePerson } from './use-person.ts';
+import { UsageCard } from './usage-comparison.tsx';
+import { type PersonData, usePerson, usePersonMails } from './use-person.ts';
 
 const route = getRouteApi('/people/$email');
 
@@ -133,3 +145,102 @@ const tabsFor = (may: Outputs['users']['permissions'], roles: Roles): readonly T
   ...(may.can_revoke || roles.is_superuser ? (['security'] as const) : []),
   ...(canReadAudit(roles) ? (['history'] as const) : []),
 ];
+
+/** The apps that the person may open, and how they got them. */
+const AccessTab = ({ data, state }: { data: PersonData; state: PersonState }) => {
+  const { person, may, memberships, access } = data;
+  const { roles } = useSession();
+  return (
+    <div className={classes.columns}>
+      <NeedsAttention data={data} state={state} />
+      <Stack className={classes.main ?? ''}>
+        {canView(roles) && <PendingRequests subject={{ email: person.email }} />}
+        <PersonApps
+          person={person}
+          access={access}
+          suspendedIn={memberships
+            .filter(({ is_active }) => !is_active)
+            .map(({ client: id, client_name }) => ({ id, name: client_name }))}
+          isReadOnly={!may.can_update_apps}
+        />
+        <PersonGroups person={person} access={access} />
+        <PersonClients
+          email={person.email}
+          name={nameOf(person)}
+          memberships={memberships}
+          state={state}
+          may={may}
+        />
+      </Stack>
+      {canView(roles) && <UsageCard email={person.email} />}
+    </div>
+  );
+};
+
+type Entry = Outputs['mail']['timeline'][number];
+
+/** The mails and invitations of a person, newest first. */
+const PersonMails = ({ email }: { email: string }) => {
+  const entries = usePersonMails(email);
+  const rows = entries.data?.pages.flat() ?? [];
+  return (
+    <Stack className="card">
+      <Title order={2} size="h3">
+        Mails and invitations
+      </Title>
+      <ProblemAlert error={entries.error} />
+      {entries.isPending && <Skeleton height={80} />}
+      {entries.isSuccess && rows.length === 0 && <Text c="dimmed">No mail to this address is stored.</Text>}
+      <Timeline bulletSize={14}>
+        {rows.map((entry) => (
+          <Timeline.Item key={entry.id} title={<EntryTitle entry={entry} />}>
+            <EntryFacts entry={entry} />
+          </Timeline.Item>
+        ))}
+      </Timeline>
+      {entries.hasNextPage && (
+        <Group>
+          <Button
+            variant="default"
+            loading={entries.isFetchingNextPage}
+            onClick={() => void entries.fetchNextPage()}
+          >
+            Show older
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+};
+
+const EntryTitle = ({ entry: { mail, invitation } }: { entry: Entry }) => {
+  const nameOfClient = useClientName();
+  if (mail)
+    return (
+      <Link className="text-link" to="/mails/$id" params={{ id: String(mail.id) }}>
+        {mail.subject}
+      </Link>
+    );
+  return `Invitation to ${nameOfClient(invitation?.client ?? null)}`;
+};
+
+const EntryFacts = ({ entry: { mail, invitation, timestamp } }: { entry: Entry }) => (
+  <Group gap="xs">
+    {mail && <MailLink mail={mail} />}
+    {invitation && <InvitationStatus status={invitation.status} />}
+    <Text size="sm" c="dimmed">
+      {invitation && `by ${invitation.inviter}, `}
+      <DateText date={timestamp} />
+    </Text>
+    {invitation?.mail && (
+      <Link className="text-link" to="/mails/$id" params={{ id: String(invitation.mail.id) }}>
+        Newest mail
+      </Link>
+    )}
+    {mail?.last_error && mail.status !== 'sent' && (
+      <Text size="sm" className="break-words">
+        {mail.last_error}
+      </Text>
+    )}
+  </Group>
+);

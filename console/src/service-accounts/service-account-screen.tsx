@@ -1,8 +1,8 @@
-import { Button, Group, Menu } from '@mantine/core';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import { useInfiniteQuery, useMutation, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { steward, trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText, dateOf } from '../components/date-text.tsx';
@@ -10,10 +10,17 @@ import { type Fact, FactList } from '../components/fact-list.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { TokenForm } from '../components/token-form.tsx';
+import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
 import { RoleBadges } from '../roles/role-badges.tsx';
 import { ServiceAccountDialog } from './service-account-dialog.tsx';
-import { ServiceAccountTokens } from './service-account-tokens.tsx';
-import { rolesOf, type ServiceAccount, stateOf, useServiceAccount } from './use-service-account.ts';
+import {
+  rolesOf,
+  type ServiceAccount,
+  stateOf,
+  useServiceAccount,
+  useServiceAccountRefresh,
+} from './use-service-account.ts';
 
 const route = getRouteApi('/service-accounts/$id');
 
@@ -109,4 +116,52 @@ const Facts = ({ account }: { account: ServiceAccount }) => {
     ['In the audit trail', address],
   ];
   return <FactList facts={facts} mb="md" />;
+};
+
+const PAGE_SIZE = 50;
+
+/** The tokens by which a service account acts. */
+const ServiceAccountTokens = ({ id }: { id: number }) => {
+  const refresh = useServiceAccountRefresh();
+  const [toRevoke, setToRevoke] = useState<Token | null>(null);
+  const tokens = useInfiniteQuery(
+    trpc.serviceAccounts.tokens.infiniteQueryOptions(
+      { id, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+    ),
+  );
+  const revoke = useMutation(
+    trpc.serviceAccounts.revokeToken.mutationOptions({ onSuccess: () => refresh('Token revoked.') }),
+  );
+  return (
+    <Stack className="card" component="section" aria-labelledby="tokens">
+      <Title order={2} size="h3" id="tokens">
+        Tokens
+      </Title>
+      <TokenForm
+        owner="the account"
+        create={(input, context) =>
+          steward.api.serviceAccounts.createToken.mutate({ id, ...input }, { context })
+        }
+        onCreated={refresh}
+      />
+      <ProblemAlert error={revoke.error} />
+      <TokenTable
+        pages={tokens}
+        onRevoke={setToRevoke}
+        empty={
+          <Text c="dimmed">Without a token, the account can do nothing. Name one above to create it.</Text>
+        }
+      />
+      <ConfirmModal
+        isOpen={toRevoke !== null}
+        title="Revoke the token?"
+        action="Revoke"
+        onConfirm={() => toRevoke && revoke.mutate({ id, token_id: toRevoke.id })}
+        onClose={() => setToRevoke(null)}
+      >
+        Programs that use {toRevoke && labelOf(toRevoke)} lose their access.
+      </ConfirmModal>
+    </Stack>
+  );
 };

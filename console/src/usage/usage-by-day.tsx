@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Group, SegmentedControl, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
@@ -6,7 +6,6 @@ import { ChartTable } from '../charts/chart-table.tsx';
 import { LineChart, type Series } from '../charts/line-chart.tsx';
 import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { DayTable } from './day-table.tsx';
 
 export type UsageDay = Outputs['usage']['series'][number];
 
@@ -72,3 +71,30 @@ const seriesOf = (days: readonly UsageDay[], hasUsers: boolean): [Series, ...Ser
   const actions: Series = { name: 'Actions', kind: 'main', points: pointsOf('actions') };
   return hasUsers ? [actions, { name: 'People', kind: 'other', points: pointsOf('users') }] : [actions];
 };
+
+type DayTableProps = { days: UsageDay[]; hasUsers: boolean };
+
+/** The numbers of the chart, newest first. */
+const DayTable = ({ days, hasUsers }: DayTableProps) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+  <section className="day-table" aria-label="Usage per day, newest first" tabIndex={0}>
+    <Table className="numbers" stickyHeader aria-label="Usage per day">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Day (UTC)</Table.Th>
+          <Table.Th ta="right">Actions</Table.Th>
+          {hasUsers && <Table.Th ta="right">People</Table.Th>}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {days.toReversed().map(({ day, actions, users }) => (
+          <Table.Tr key={day}>
+            <Table.Td>{dayText(day)}</Table.Td>
+            <Table.Td ta="right">{actions.toLocaleString()}</Table.Td>
+            {hasUsers && <Table.Td ta="right">{users.toLocaleString()}</Table.Td>}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  </section>
+);

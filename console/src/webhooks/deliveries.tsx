@@ -1,19 +1,24 @@
-import { Title, UnstyledButton } from '@mantine/core';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Alert, Button, Group, Stack, Table, Title, UnstyledButton } from '@mantine/core';
+import { fieldErrors } from '@steward/client';
+import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { type ReactNode, useState } from 'react';
+import { type Outputs, trpc } from '../api.ts';
 import { wordsOf } from '../audit/audit-actions.ts';
 import { DateText } from '../components/date-text.tsx';
+import { Dialog } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
+import { joined } from '../components/form-fields.ts';
 import { PagedTable } from '../components/paged-table.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { oneOf } from '../components/search-params.ts';
+import { StatusText } from '../components/status-text.tsx';
 import type { Column } from '../components/virtual-table.tsx';
-import { DeliveryDialog } from './delivery-dialog.tsx';
-import { type Delivery, DeliveryState, responseText, STATUS_CHOICES } from './delivery-state.tsx';
-import { DELIVERY_STATUSES } from './webhook-search.ts';
+import { attemptText, Body } from './attempt.tsx';
+import { useWebhookRefresh } from './use-webhook-changes.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from './webhook-search.ts';
 import type { Webhook } from './webhook-state.tsx';
 
 const PAGE_SIZE = 50;
@@ -102,3 +107,82 @@ const columnsOf = (open: (delivery: Delivery) => void): Column<Delivery>[] => [
     cell: ({ last_attempt_at: date }) => <DateText date={date} none="–" />,
   },
 ];
+
+type Props = { webhook: number; delivery: Delivery | null; onClose: () => void };
+
+/** The delivery of an event, and the response. */
+const DeliveryDialog = ({ webhook, delivery, onClose }: Props) => (
+  <Dialog isOpen={delivery !== null} onClose={onClose} size="lg" title={delivery && wordsOf(delivery.type)}>
+    {delivery && <DeliveryDetails webhook={webhook} delivery={delivery} onClose={onClose} />}
+  </Dialog>
+);
+
+const DeliveryDetails = ({ webhook, delivery, onClose }: Props & { delivery: Delivery }) => {
+  const refresh = useWebhookRefresh();
+  const retry = useMutation(
+    trpc.webhooks.replay.mutationOptions({
+      onSuccess: () => {
+        refresh(`Event ${delivery.event} is sent again.`);
+        onClose();
+      },
+    }),
+  );
+  const { event, type, attempts, body, response } = delivery;
+  const facts: ([name: string, value: ReactNode] | null)[] = [
+    ['Status', <DeliveryState key="status" status={delivery.status} />],
+    ['Response', responseText(delivery)],
+    ['Event', `${event}, ${type}`],
+    ['Attempts', attempts],
+    ['Queued', <DateText key="queued" date={delivery.queued_at} />],
+    delivery.last_attempt_at && ['Last attempt', <DateText key="last" date={delivery.last_attempt_at} />],
+    delivery.next_attempt_at && ['Next attempt', <DateText key="next" date={delivery.next_attempt_at} />],
+    delivery.failed_at && ['Given up', <DateText key="failed" date={delivery.failed_at} />],
+  ];
+  const refusal = joined(fieldErrors(retry.error)).event;
+  return (
+    <Stack>
+      <Table layout="auto">
+        <Table.Tbody>
+          {facts
+            .filter((fact) => fact !== null)
+            .map(([name, value]) => (
+              <Table.Tr key={name}>
+                <Table.Th scope="row" c="dimmed" fw={400} w="9rem">
+                  {name}
+                </Table.Th>
+                <Table.Td className="break-words">{value}</Table.Td>
+              </Table.Tr>
+            ))}
+        </Table.Tbody>
+      </Table>
+      {body && <Body title="What was sent" text={JSON.stringify(body, null, 2)} />}
+      {response !== null && <Body title="What was answered" text={response} />}
+      {refusal === undefined ? <ProblemAlert error={retry.error} /> : <Alert color="red">{refusal}</Alert>}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          Close
+        </Button>
+        {delivery.status !== 'waiting' && (
+          <Button loading={retry.isPending} onClick={() => retry.mutate({ id: webhook, event })}>
+            Send again
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+};
+
+type Delivery = Outputs['webhooks']['deliveries'][number];
+
+const STATES = {
+  waiting: { label: 'Waiting', color: 'yellow' },
+  delivered: { label: 'Delivered', color: 'green' },
+  failed: { label: 'Failed', color: 'red' },
+} as const satisfies Record<DeliveryStatus, unknown>;
+
+const STATUS_CHOICES = DELIVERY_STATUSES.map((value) => ({ value, label: STATES[value].label }));
+
+const DeliveryState = ({ status }: Pick<Delivery, 'status'>) => <StatusText {...STATES[status]} />;
+
+const responseText = ({ attempts, response_status, duration_ms, error }: Delivery): string =>
+  attempts === 0 ? 'Not sent yet' : attemptText({ status: response_status, duration_ms, error });

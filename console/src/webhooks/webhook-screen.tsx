@@ -1,22 +1,25 @@
-import { Button, Group, Menu } from '@mantine/core';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { Button, CloseButton, Group, Menu, Stack, Text, TextInput, Title } from '@mantine/core';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
-import { trpc } from '../api.ts';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { type Outputs, trpc } from '../api.ts';
 import { wordsOf } from '../audit/audit-actions.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { dateOf } from '../components/date-text.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { FactList } from '../components/fact-list.tsx';
+import { joined } from '../components/form-fields.ts';
 import { Notice } from '../components/notice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { attemptText, Body, isDelivered } from './attempt.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { ReplayDialog } from './replay-dialog.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
-import { TestResult } from './test-result.tsx';
 import { typesText } from './type-choices.ts';
-import { useWebhookChanges } from './use-webhook-changes.ts';
+import { useWebhookChanges, useWebhookRefresh } from './use-webhook-changes.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 import { problemOf, type Webhook, WebhookState } from './webhook-state.tsx';
 
@@ -168,4 +171,91 @@ const Facts = ({ webhook }: { webhook: Webhook }) => {
   ];
   if (description !== '') facts.unshift(['Description', description]);
   return <FactList facts={facts} mb="md" />;
+};
+
+type Props = { result: Outputs['webhooks']['test'] | undefined; onClose: () => void };
+
+/** The receiver's answer to a test. Announced to screen readers when it arrives. */
+const TestResult = ({ result, onClose }: Props) => (
+  <div role="status">
+    {result && (
+      <Stack className="card" gap="xs" mb="md">
+        <Group justify="space-between">
+          <Title order={2} size="h3">
+            Test
+          </Title>
+          <CloseButton aria-label="Close the result of the test" onClick={onClose} />
+        </Group>
+        <StatusText
+          color={isDelivered(result.status) ? 'green' : 'red'}
+          label={result.status === null ? attemptText(result) : `Answered ${attemptText(result)}`}
+        />
+        {result.response !== null && <Body title="Response" text={result.response} />}
+      </Stack>
+    )}
+  </div>
+);
+
+type ReplayDialogProps = { webhook: Webhook; isOpen: boolean; onClose: () => void };
+
+/** Delivers all events since a time again. */
+const ReplayDialog = ({ isOpen, ...props }: ReplayDialogProps) => (
+  <Dialog isOpen={isOpen} onClose={props.onClose} title="Replay events">
+    {isOpen && <ReplayForm {...props} />}
+  </Dialog>
+);
+
+/** The format of an input for date and time, in the time zone of the browser: `2026-11-22T21:36`. */
+const localTimeOf = (date: Date): string =>
+  new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+
+const queuedText = (queued: number): string => {
+  if (queued === 0) return 'There is no event to replay.';
+  return queued === 1 ? '1 event is sent again.' : `${queued.toLocaleString()} events are sent again.`;
+};
+
+const ReplayForm = ({ webhook, onClose }: Omit<ReplayDialogProps, 'isOpen'>) => {
+  const { id, disabled_at: disabledAt, failing_since: failingSince } = webhook;
+  const missedFrom = disabledAt ?? failingSince;
+  const [from, setFrom] = useState(missedFrom ? localTimeOf(missedFrom) : '');
+  const refresh = useWebhookRefresh();
+  const replay = useMutation(
+    trpc.webhooks.replay.mutationOptions({
+      onSuccess: ({ queued }) => {
+        refresh(queuedText(queued));
+        onClose();
+      },
+    }),
+  );
+  const invalid = joined(fieldErrors(replay.error)).from;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    replay.mutate({ id, from: new Date(from) });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text>
+          All events since this time that the webhook hears are sent again, also those that have arrived: up
+          to 10,000, after those that wait already. They have the same ids as before.
+        </Text>
+        <TextInput
+          type="datetime-local"
+          label="Events since"
+          required
+          data-autofocus
+          value={from}
+          onChange={({ currentTarget }) => setFrom(currentTarget.value)}
+          error={invalid}
+        />
+        {invalid === undefined && <ProblemAlert error={replay.error} />}
+        <DialogButtons
+          action="Replay"
+          isPending={replay.isPending}
+          isDisabled={from === ''}
+          onClose={onClose}
+        />
+      </Stack>
+    </form>
+  );
 };
