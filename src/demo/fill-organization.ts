@@ -121,7 +121,7 @@ const addInvitations = async (tx: Em, idOf: ReadonlyMap<string, number>, now: Da
       expires_at: new Date(date_invited.getTime() + INVITATION_MS),
       email_count: isRejected ? 0 : 1,
     };
-  });
+  }).toSorted((a, b) => a.date_invited.getTime() - b.date_invited.getTime());
   const added = await db
     .insertInto('invitations')
     .values(rows)

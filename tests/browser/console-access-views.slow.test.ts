@@ -76,7 +76,7 @@ views(
     await dialog.getByLabel('Label').fill('For Grace');
     await dialog.getByRole('combobox', { name: 'Works until' }).click();
     await page.getByRole('option', { name: 'No end' }).click();
-    await dialog.getByText(/^Expires at: .* → no end$/).waitFor();
+    await dialog.getByText(/^Ends: .* → no end$/).waitFor();
     await assertLooksGood(page, 'console-share-link-settings');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog', { name: 'For Grace' }).getByText('Saved.').waitFor();

@@ -194,7 +194,7 @@ people('a view of the list is saved, pinned, opened, changed and deleted', async
     await page.getByRole('button', { name: `View: ${view}` }).click();
     await page.getByRole('menuitem', { name: item }).click();
   };
-  await chooseInViews('Unsaved view', 'Save as view…');
+  await chooseInViews('Custom view', 'Save as view…');
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox', { name: 'Name' }).fill('Leavers');
   await dialog.getByRole('checkbox', { name: 'Pin to navigation' }).check();

@@ -18,6 +18,7 @@ palette('need each word of the search, in the label or at the beginning of a syn
   assert.ok(scoreOf(wordsOf('sign-in of acme'), 'Sign-in of Acme') > 0);
   assert.is(scoreOf(wordsOf('sso globex'), 'Sign-in of Acme', 'sso saml'), 0);
   assert.is(scoreOf(wordsOf('so'), 'Sign-in', 'sso'), 0);
+  assert.ok(scoreOf(wordsOf('people & roles'), 'People & roles of Acme') > 0);
 });
 
 palette('highlight the beginnings of words', () => {

@@ -129,7 +129,8 @@ const AddPeople = ({ app, client, onAdd, onClose }: AddProps) => {
       { placeholderData: keepPreviousData },
     ),
   );
-  const names = new Map((found.data ?? []).map((person) => [person.email, nameOf(person)]));
+  const people = new Map((found.data ?? []).map((person) => [person.email, person]));
+  const [isOpen, opened] = useDisclosure();
   const end = endOf(until);
   return (
     <Dialog isOpen onClose={onClose} title={`Add people to ${app.label}`}>
@@ -147,15 +148,33 @@ const AddPeople = ({ app, client, onAdd, onClose }: AddProps) => {
             data-autofocus
             searchable
             hidePickedOptions
-            data={[...new Set([...emails, ...names.keys()])]}
+            data={[...new Set([...emails, ...people.keys()])].map((value) => ({
+              value,
+              label: value,
+              disabled: people.get(value)?.apps.includes(app.id) ?? false,
+            }))}
             // The service has already filtered.
             filter={({ options }) => options}
-            renderOption={({ option }) => `${names.get(option.value)}, ${option.value}`}
-            nothingFoundMessage="No one of the client matches."
+            renderOption={({ option: { value, disabled } }) => {
+              const person = people.get(value);
+              return `${person ? nameOf(person) : ''}, ${value}${disabled ? ', has it already' : ''}`;
+            }}
+            nothingFoundMessage={found.isFetching ? 'Searching…' : 'No one of the client matches.'}
             searchValue={typed}
-            onSearchChange={setTyped}
+            onSearchChange={(text) => {
+              setTyped(text);
+              if (text !== '') opened.open();
+            }}
+            // Closed after each choice, because it covers the fields below.
+            dropdownOpened={isOpen}
+            onDropdownOpen={opened.open}
+            onDropdownClose={opened.close}
             value={emails}
-            onChange={setEmails}
+            onChange={(chosen) => {
+              setEmails(chosen);
+              setTyped('');
+              opened.close();
+            }}
           />
           <EndChoice label="Until" value={until} onChange={setUntil} />
           <TextInput

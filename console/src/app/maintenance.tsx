@@ -175,7 +175,7 @@ export const MaintenanceDialog = ({ app, maintenance: { state, from, until }, on
           </Text>
           {!isRunning && (
             <SegmentedControl
-              aria-label="When it begins"
+              aria-label="When"
               data={[
                 { value: 'now', label: 'Start now' },
                 { value: 'later', label: 'Plan ahead' },

@@ -122,7 +122,7 @@ const columnsOf = (
 ): Column<App>[] => [
   {
     heading: 'App',
-    width: 'minmax(9rem, 2fr)',
+    width: 'minmax(12rem, 2fr)',
     cell: (app) => <AppLink app={app} isNew={isNew(app, daily.get(app.id))} />,
   },
   ...(clients.length > 1

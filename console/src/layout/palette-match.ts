@@ -4,7 +4,11 @@ const STOP_WORDS: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'in', '
 
 /** The words of a search. Words such as “of” do not count, unless there are no others. */
 export const wordsOf = (search: string): string[] => {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  // Without words of signs alone, such as the “&” of “People & roles”.
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word));
   const telling = words.filter((word) => !STOP_WORDS.has(word));
   return telling.length > 0 ? telling : words;
 };

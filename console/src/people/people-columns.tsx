@@ -64,7 +64,7 @@ export const CHOICES = {
   },
   status: {
     heading: 'Status',
-    width: '5rem',
+    width: '7rem',
     isDefault: always,
     cell: (person) => <PersonStatus person={person} />,
   },

@@ -82,7 +82,9 @@ export const PersonApps = ({ person, access: { apps, groups }, suspendedIn, isRe
   return (
     <Stack className="card" component="section" aria-label="Apps" align="stretch" gap="xs">
       <Title order={2} size="h3">
-        {has.length === 0 ? 'Has no apps' : `Has ${has.length} ${has.length === 1 ? 'app' : 'apps'}`}
+        {has.length === 0
+          ? 'Has no apps'
+          : `${person.is_active ? 'Has' : 'Keeps while suspended:'} ${has.length} ${has.length === 1 ? 'app' : 'apps'}`}
       </Title>
       <ProblemAlert error={end.error} />
       {person.clientadmin_of.length > 0 && (

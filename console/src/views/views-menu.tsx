@@ -44,11 +44,12 @@ export const ViewsMenu = ({ list, search, kept = {} }: Props) => {
   const views = useViews(list, search.client);
   const builtIn = builtInViews(list, roles);
   const saved = views.find(({ id }) => id === search.view);
-  const shown = saved ? undefined : builtIn.find((view) => isBuiltIn(view, search));
+  // A search within a view is no other view.
+  const shown = saved ? undefined : builtIn.find((view) => isBuiltIn(view, { ...search, search: undefined }));
   const isChanged = saved !== undefined && !isSameSearch(saved.search, search);
   const { change, pin, remove } = useViewChanges();
   const go = (to: ListSearch): void => void navigate({ to: PATHS[list], search: to });
-  const name = saved?.name ?? shown?.name ?? 'Unsaved view';
+  const name = saved?.name ?? shown?.name ?? 'Custom view';
   const close = (): void => setDialog(null);
   const leave = (): void => {
     close();
@@ -61,6 +62,7 @@ export const ViewsMenu = ({ list, search, kept = {} }: Props) => {
         <Menu.Target>
           <Button
             variant="default"
+            miw={132}
             maw={280}
             aria-label={`View: ${name}${isChanged ? ', changed' : ''}`}
             leftSection={<IconBookmark size={16} stroke={1.6} aria-hidden />}
