@@ -87,18 +87,15 @@ const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> 
 
 /** Which steps of the first minutes are done. */
 const SetupOutput = Output('Setup', {
-  /** A client has an active admin. */
-  admin: z.boolean(),
   app: z.boolean(),
-  /** Someone was given an app, alone or by a group. */
-  access: z.boolean(),
-  /** The service has a mail server. */
-  mail: z.boolean(),
-  /** A client has a second factor policy or an active provider. */
-  sign_in: z.boolean(),
+  /** Someone was given an app, or invited to one, alone or by a group. */
   invitation: z.boolean(),
   /** A member opened an app. */
   visit: z.boolean(),
+  /** A client has an active admin, or has invited one. */
+  admin: z.boolean(),
+  /** A client has a second factor policy or an active provider. */
+  sign_in: z.boolean(),
 });
 
 export const attentionRouter = router({

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { waitForHeading } from '../support/browser.ts';
+import { waitForData } from '../support/console.ts';
 import type { Tour } from './tour.ts';
 
 export const findPerson = async ({ page, screenshot }: Tour): Promise<string> => {
@@ -8,7 +9,11 @@ export const findPerson = async ({ page, screenshot }: Tour): Promise<string> =>
     .getByRole('listitem')
     .filter({ hasText: /not used/ })
     .waitFor();
+  await waitForData(page);
   await screenshot('home');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await screenshot('home-dark');
+  await page.emulateMedia({ colorScheme: 'light' });
   await page.keyboard.press('/');
   await page.keyboard.type('hop');
   await page.keyboard.press('Enter');

@@ -1,4 +1,5 @@
 import { acceptInvitations } from './accept-invitations.ts';
+import { explainAccess } from './explain-access.ts';
 import { findChange } from './find-change.ts';
 import { findPerson } from './find-person.ts';
 import { findUnusedApp } from './find-unused-app.ts';
@@ -13,6 +14,7 @@ export const STEPS: Step[] = [
   { title: 'invite 200 people from a CSV file', run: invitePeople },
   { title: 'accept invitations', run: acceptInvitations },
   { title: 'grant an app to 30 people, and undo it', run: grantApp },
+  { title: 'find out why someone may open an app', run: explainAccess },
   { title: 'find the app without use', run: findUnusedApp },
   { title: 'put an app into maintenance', run: startMaintenance },
   { title: 'find out who changed a name yesterday', run: findChange },

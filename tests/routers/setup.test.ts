@@ -9,7 +9,7 @@ const EMAIL = 'first@nova.test';
 
 const undone = async (app: TestApp, client: number): Promise<string[]> =>
   Object.entries(await app.as(ROOT).attention.setup({ client })).flatMap(([step, done]) =>
-    done || step === 'mail' ? [] : step,
+    done ? [] : step,
   );
 
 setup('ticks the steps of a new client as they happen', async ({ app }) => {
@@ -17,17 +17,15 @@ setup('ticks the steps of a new client as they happen', async ({ app }) => {
   const site = await root.sites.create({ domain: 'nova.test', name: 'Nova' });
   const { id } = await root.clients.create({ name: 'Nova', site: site.id });
 
-  assert.equal(await undone(app, id), ['admin', 'app', 'access', 'sign_in', 'invitation', 'visit']);
+  assert.equal(await undone(app, id), ['app', 'invitation', 'visit', 'admin', 'sign_in']);
 
   const wiki = await root.apps.create({ client: id, slug: 'wiki', label: 'Wiki', launch_url: ADDRESS });
-  await root.clients.invite({ id, email: EMAIL });
-
-  assert.equal(await undone(app, id), ['admin', 'access', 'sign_in', 'visit']);
-
-  await root.users.create({ email: 'lead@nova.test', client: id });
-  await root.roles.setClientAdmin({ id, email: 'lead@nova.test', is_admin: true });
   await root.clients.updateFactorPolicy({ id, factor_policy: 'optional' });
-  await root.users.create({ email: 'member@nova.test', client: id, apps: [wiki.id] });
+  await root.clients.invite({ id, email: 'lead@nova.test', roles: ['client-admin'] });
+
+  assert.equal(await undone(app, id), ['invitation', 'visit'], 'the invitation names no app');
+
+  await root.users.create({ email: EMAIL, client: id, apps: [wiki.id] });
 
   assert.equal(await undone(app, id), ['visit']);
 
@@ -35,9 +33,26 @@ setup('ticks the steps of a new client as they happen', async ({ app }) => {
 
   assert.equal(await undone(app, id), ['visit'], 'the visit of a superuser does not count');
 
-  await app.as('member@nova.test').apps.launch({ app_slug: 'wiki' });
+  await app.as(EMAIL).apps.launch({ app_slug: 'wiki' });
 
   assert.equal(await undone(app, id), []);
+});
+
+setup('counts an invitation to an app, by itself or by a group', async ({ app }) => {
+  const root = app.as(ROOT);
+  for (const domain of ['direct.test', 'group.test']) {
+    const site = await root.sites.create({ domain, name: domain });
+    const { id } = await root.clients.create({ name: domain, site: site.id });
+    const slug = domain.replace('.', '-');
+    const wiki = await root.apps.create({ client: id, slug, label: slug, launch_url: ADDRESS });
+    const group = await root.groups.create({ id, name: 'Readers', apps: [wiki.id] });
+    assert.ok((await undone(app, id)).includes('invitation'));
+    const access = domain === 'direct.test' ? { initial_apps: [wiki.id] } : { groups: [group.id] };
+
+    await root.invitations.create({ items: [{ email: `new@${domain}`, client: id, ...access }] });
+
+    assert.equal(await undone(app, id), ['visit', 'admin', 'sign_in']);
+  }
 });
 
 setup('is refused to members, and for clients of others', async ({ app }) => {

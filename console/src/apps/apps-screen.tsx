@@ -1,4 +1,5 @@
-import { Group, Skeleton, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
@@ -33,6 +34,8 @@ export const AppsScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const clients = useClients();
+  const mayAdd = canOperate(useSession().roles);
+  const [isAdding, adding] = useDisclosure();
   const change = (changes: Partial<AppsFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
@@ -51,7 +54,13 @@ export const AppsScreen = () => {
       <ScreenHeader
         title="Apps"
         lead="Texts, maintenance, versions and usage of each app."
-        actions={canOperate(useSession().roles) && <NewApp client={filter.client} />}
+        actions={mayAdd && <Button onClick={adding.open}>New app</Button>}
+      />
+      <NewApp
+        isOpen={isAdding}
+        client={filter.client}
+        onClose={adding.close}
+        onAdded={({ id }) => navigate({ to: '/apps/$id', params: { id } })}
       />
       <FilterBar
         views={<ViewsMenu list="apps" search={filter} />}
@@ -81,7 +90,11 @@ export const AppsScreen = () => {
         keyOf={({ id }) => id}
         empty={
           Object.values(conditionsOf(filter)).every((value) => value === undefined) ? (
-            <EmptyState title="There are no apps">Staff load an app from a package.</EmptyState>
+            <EmptyState title="There are no apps">
+              {mayAdd
+                ? 'Add the first one: its address is enough.'
+                : 'The operator of this service adds the first one.'}
+            </EmptyState>
           ) : (
             <EmptyState title="No app matches">Change the search or the filter.</EmptyState>
           )

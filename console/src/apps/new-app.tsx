@@ -1,9 +1,7 @@
-import { Button, SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core';
+import { SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDisclosure } from '@mantine/hooks';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { steward, trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
@@ -14,8 +12,8 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 
 const KINDS = [
-  { value: 'link', label: 'It has an address' },
-  { value: 'package', label: 'It is a package' },
+  { value: 'link', label: 'By its address' },
+  { value: 'package', label: 'From a package' },
 ] as const;
 
 /** `sales-reports` for `Sales reports`. */
@@ -28,42 +26,43 @@ const slugOf = (label: string): string =>
     .replace(/^-|-$/g, '')
     .slice(0, 64);
 
-/** The button and the dialog that add an app: one that has only an address, or one from the package store. */
-export const NewApp = ({ client }: { client: number | undefined }) => {
-  const [isOpen, { open, close }] = useDisclosure();
+type App = { id: string; label: string };
+type Props = { client: number | undefined; onAdded: (app: App) => unknown; onClose: () => void };
+
+/** Adds an app that has only an address, or one from the package store. */
+export const NewApp = ({ isOpen, ...props }: Props & { isOpen: boolean }) => {
   const [kind, setKind] = useState<(typeof KINDS)[number]['value']>('link');
   return (
-    <>
-      <Button onClick={open}>New app</Button>
-      <Dialog isOpen={isOpen} onClose={close} title="New app">
-        <Stack>
-          <SegmentedControl
-            aria-label="Kind of app"
-            data={[...KINDS]}
-            value={kind}
-            onChange={(value) => setKind(value === 'package' ? 'package' : 'link')}
-          />
-          {kind === 'link' ? <LinkForm client={client} onClose={close} /> : <PackageForm onClose={close} />}
-        </Stack>
-      </Dialog>
-    </>
+    <Dialog isOpen={isOpen} onClose={props.onClose} title="New app">
+      <Stack>
+        <SegmentedControl
+          aria-label="Kind of app"
+          data={[...KINDS]}
+          value={kind}
+          onChange={(value) => setKind(value === 'package' ? 'package' : 'link')}
+        />
+        {kind === 'link' ? <LinkForm {...props} /> : <PackageForm {...props} />}
+      </Stack>
+    </Dialog>
   );
 };
 
-const useOpenNew = (onClose: () => void) => {
+const useAdded = ({ onAdded, onClose }: Props) => {
   const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return async (id: string, label: string): Promise<void> => {
-    await queryClient.invalidateQueries(trpc.apps.pathFilter());
+  return async ({ id, label }: App): Promise<void> => {
+    await Promise.all(
+      [trpc.apps, trpc.attention].map((part) => queryClient.invalidateQueries(part.pathFilter())),
+    );
     onClose();
     notify(`Added ${label}.`);
-    await navigate({ to: '/apps/$id', params: { id } });
+    await onAdded({ id, label });
   };
 };
 
-const LinkForm = ({ client, onClose }: { client: number | undefined; onClose: () => void }) => {
+const LinkForm = (props: Props) => {
+  const { client, onClose } = props;
   const clients = useClients();
-  const openNew = useOpenNew(onClose);
+  const added = useAdded(props);
   const chosen = client ?? (clients.length === 1 ? clients[0]?.id : undefined);
   const form = useForm({
     initialValues: {
@@ -77,7 +76,7 @@ const LinkForm = ({ client, onClose }: { client: number | undefined; onClose: ()
   const { label, slug } = form.values;
   const create = useMutation(
     trpc.apps.create.mutationOptions({
-      onSuccess: (app) => openNew(app.id, app.label),
+      onSuccess: added,
       onError: (error) => form.setErrors(joined(fieldErrors(error))),
     }),
   );
@@ -123,8 +122,8 @@ const LinkForm = ({ client, onClose }: { client: number | undefined; onClose: ()
 };
 
 /** Fetches the highest version and loads it. */
-const PackageForm = ({ onClose }: { onClose: () => void }) => {
-  const openNew = useOpenNew(onClose);
+const PackageForm = (props: Props) => {
+  const added = useAdded(props);
   const [slug, setSlug] = useState('');
   const [idempotencyKey] = useState(newIdempotencyKey);
   const add = useMutation({
@@ -136,7 +135,7 @@ const PackageForm = ({ onClose }: { onClose: () => void }) => {
       return apps.find((app) => app.slug === input.app_slug);
     },
     onSuccess: async (app) => {
-      if (app) await openNew(app.id, app.label);
+      if (app) await added(app);
     },
   });
   return (
@@ -160,7 +159,7 @@ const PackageForm = ({ onClose }: { onClose: () => void }) => {
         <Text size="sm" c="dimmed">
           A package gets into the store with “steward apps publish”.
         </Text>
-        <DialogButtons action="Fetch and load" isPending={add.isPending} onClose={onClose} />
+        <DialogButtons action="Fetch and load" isPending={add.isPending} onClose={props.onClose} />
       </Stack>
     </form>
   );

@@ -64,7 +64,7 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
       onSuccess: (saved) => {
         form.setInitialValues(valuesOf(saved));
         form.reset();
-        for (const router of [trpc.clients.factorPolicy, trpc.audit, trpc.sessions.current])
+        for (const router of [trpc.clients.factorPolicy, trpc.audit, trpc.sessions.current, trpc.attention])
           void queryClient.invalidateQueries(router.pathFilter());
       },
     }),

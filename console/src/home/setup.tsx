@@ -1,18 +1,33 @@
 import { Button, Group, Progress, Stack, Text, ThemeIcon, Title } from '@mantine/core';
-import { useLocalStorage } from '@mantine/hooks';
+import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { IconCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { createLink, Link } from '@tanstack/react-router';
+import { createLink } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
-import { mayDo } from '../layout/roles.ts';
+import { NewApp } from '../apps/new-app.tsx';
+import { useClients } from '../components/client-select.tsx';
+import { CLIENT_ADMIN, isSuperuser, mayDo } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { GiveRolesDialog } from '../roles/give-roles-dialog.tsx';
 
-type Step = { key: keyof Outputs['attention']['setup']; title: string; text: string; action: ReactNode };
+type Setup = Outputs['attention']['setup'];
+type Step = {
+  key: keyof Setup;
+  title: string;
+  text: string;
+  /** @param variant that of its button: the next step has the primary one */
+  action: (variant: 'filled' | 'default') => ReactNode;
+};
 
-const StepLink = createLink((props: { children: ReactNode; href?: string }) => (
-  <Button component="a" variant="default" size="xs" {...props} />
-));
+const StepLink = createLink(
+  (props: { children: ReactNode; variant: 'filled' | 'default'; href?: string }) => (
+    <Button component="a" size="xs" {...props} />
+  ),
+);
+
+/** A visit is no event of which the console hears. */
+const REFRESH_MS = 10_000;
 
 /** What a new installation or client still needs until someone opens an app. Ticks itself, and goes when an app was opened. */
 export const SetupSteps = ({ client }: { client: number | undefined }) => {
@@ -22,17 +37,32 @@ export const SetupSteps = ({ client }: { client: number | undefined }) => {
     defaultValue: false,
   });
   const enabled = mayDo(roles, 'manage-people', client) && !isHidden;
-  const setup = useQuery(trpc.attention.setup.queryOptions({ client }, { enabled })).data;
-  const steps = useSteps(client);
+  const setup = useQuery(
+    trpc.attention.setup.queryOptions(
+      { client },
+      {
+        enabled,
+        refetchInterval: ({ state }) => (state.data?.invitation && !state.data.visit ? REFRESH_MS : false),
+      },
+    ),
+  ).data;
   if (!enabled || !setup || setup.visit) return null;
+  return <Steps client={client} setup={setup} onHide={() => setHidden(true)} />;
+};
+
+type Props = { client: number | undefined; setup: Setup; onHide: () => void };
+
+const Steps = ({ client, setup, onHide }: Props) => {
+  const { steps, others, dialogs } = useSteps(client);
   const done = steps.filter(({ key }) => setup[key]).length;
+  const next = steps.find(({ key }) => !setup[key]);
   return (
     <Stack className="card" component="section" aria-labelledby="first-steps" mb="lg" gap="sm">
       <Group justify="space-between">
         <Title order={2} size="h3" id="first-steps">
           First steps
         </Title>
-        <Button variant="subtle" size="compact-sm" onClick={() => setHidden(true)}>
+        <Button variant="subtle" size="compact-sm" onClick={onHide}>
           Hide
         </Button>
       </Group>
@@ -43,15 +73,28 @@ export const SetupSteps = ({ client }: { client: number | undefined }) => {
         </Text>
       </Group>
       <Stack component="ol" className="plain-list divided" gap="xs">
-        {steps.map(({ key, ...step }) => (
-          <StepRow key={key} {...step} isDone={setup[key]} />
+        {steps.map((step) => (
+          <StepRow key={step.key} step={step} isDone={setup[step.key]} isNext={step === next} />
         ))}
       </Stack>
+      {others.length > 0 && (
+        <>
+          <Title order={3} size="h5" mt="xs">
+            Now or later
+          </Title>
+          <Stack component="ul" className="plain-list divided" gap="xs">
+            {others.map((step) => (
+              <StepRow key={step.key} step={step} isDone={setup[step.key]} isNext={false} />
+            ))}
+          </Stack>
+        </>
+      )}
+      {dialogs}
     </Stack>
   );
 };
 
-const StepRow = ({ title, text, action, isDone }: Omit<Step, 'key'> & { isDone: boolean }) => (
+const StepRow = ({ step, isDone, isNext }: { step: Step; isDone: boolean; isNext: boolean }) => (
   <Group component="li" wrap="nowrap" align="flex-start" gap="sm">
     <ThemeIcon
       size={22}
@@ -65,97 +108,115 @@ const StepRow = ({ title, text, action, isDone }: Omit<Step, 'key'> & { isDone: 
     <Group flex={1} justify="space-between" gap="xs">
       <div>
         <Text fw={isDone ? 400 : 600} {...(isDone && { c: 'dimmed' })}>
-          {title}
+          {step.title}
         </Text>
         {!isDone && (
           <Text size="sm" c="dimmed">
-            {text}
+            {step.text}
           </Text>
         )}
       </div>
-      {!isDone && action}
+      {!isDone && step.action(isNext ? 'filled' : 'default')}
     </Group>
   </Group>
 );
 
-const useSteps = (client: number | undefined): Step[] => {
-  const { roles } = useSession();
-  const clients = useQuery(trpc.clients.list.queryOptions({})).data ?? [];
-  const apps = useQuery(trpc.apps.list.queryOptions({ client, limit: 1 })).data ?? [];
-  const one = client ?? (clients.length === 1 ? clients[0]?.id : undefined);
-  const [app] = apps;
-  const ofClient = (tab: 'people' | 'sign-in', label: string): ReactNode =>
-    one === undefined ? (
-      <StepLink to="/clients" search={{ search: undefined, sort: undefined }}>
-        Choose a client
-      </StepLink>
-    ) : (
-      <StepLink to="/clients/$id" params={{ id: String(one) }} search={{ tab }}>
-        {label}
-      </StepLink>
-    );
-  return [
+/** The steps until someone opens an app, and what can wait. */
+const useSteps = (id: number | undefined) => {
+  const { roles, sends_mail } = useSession();
+  const clients = useClients();
+  const [app] = useQuery(trpc.apps.list.queryOptions({ client: id, limit: 1 })).data ?? [];
+  const [isAddingApp, addingApp] = useDisclosure();
+  const [isAddingAdmin, addingAdmin] = useDisclosure();
+  const client =
+    id === undefined && clients.length > 1 ? undefined : clients.find((one) => one.id === (id ?? one.id));
+  const chooseClient = (variant: 'filled' | 'default') => (
+    <StepLink to="/clients" search={{ search: undefined, sort: undefined }} variant={variant}>
+      Choose a client
+    </StepLink>
+  );
+  const steps: Step[] = [
     {
       key: 'app',
       title: 'Add an app',
       text: mayDo(roles, 'operate')
-        ? 'An address is enough. A package of the app can follow.'
-        : 'Ask the operator of this service to add the first one.',
-      action: mayDo(roles, 'operate') && (
-        <StepLink to="/apps" search={{ client }}>
-          Add an app
-        </StepLink>
-      ),
-    },
-    {
-      key: 'mail',
-      title: 'Name a mail server',
-      text: roles.is_superuser
-        ? 'Set SMTP_URL and restart. Until then, you copy the links of invitations and send them yourself.'
-        : 'Ask the operator. Until then, you copy the links of invitations and send them yourself.',
-      action: null,
-    },
-    {
-      key: 'admin',
-      title: 'Give the client an admin',
-      text: 'An admin invites people and decides who opens which app.',
-      action: ofClient('people', 'Add an admin'),
-    },
-    {
-      key: 'sign_in',
-      title: 'Choose how people sign in',
-      text: 'With a password, a second factor, passkeys, or your identity provider.',
-      action: ofClient('sign-in', 'Set up sign-in'),
+        ? 'Its address is enough.'
+        : 'The operator of this service adds the first one.',
+      action: (variant) =>
+        mayDo(roles, 'operate') && (
+          <Button size="xs" variant={variant} onClick={addingApp.open}>
+            Add an app
+          </Button>
+        ),
     },
     {
       key: 'invitation',
-      title: 'Invite someone',
-      text: 'Choose the apps that they may open in the same step.',
-      action: (
-        <StepLink to="/invite" search={{ client: one }}>
+      title: 'Invite someone to the app',
+      text: sends_mail
+        ? 'They get a mail with a link to set a password.'
+        : 'They set a password with a link, which you copy and send: no mail server is set up.',
+      action: (variant) => (
+        <StepLink to="/invite" search={{ client: client?.id, app: app?.id }} variant={variant}>
           Invite
         </StepLink>
       ),
     },
     {
-      key: 'access',
-      title: 'Let them open the app',
-      text: 'Directly or by a group. It counts as soon as an invited person has joined.',
-      action: app && (
-        <StepLink to="/apps/$id" params={{ id: app.id }} search={{ tab: 'people' }}>
-          People with access
+      key: 'visit',
+      title: 'See them open it',
+      text: 'When the first person opens an app, this list goes.',
+      action: (variant) => (
+        <StepLink to="/invitations" search={{ client: client?.id }} variant={variant}>
+          Invitations
         </StepLink>
       ),
     },
+  ];
+  const may = { admin: isSuperuser(roles), sign_in: mayDo(roles, 'configure', id) };
+  const others: (Step & { key: keyof typeof may })[] = [
     {
-      key: 'visit',
-      title: 'First visit',
-      text: 'Someone whom you invited opens the app. Then this list goes.',
-      action: app && (
-        <Link className="action-link" to="/apps/$id" params={{ id: app.id }}>
-          {app.label}
-        </Link>
-      ),
+      key: 'admin',
+      title: 'Add an admin',
+      text: 'An admin invites people and decides who opens which app.',
+      action: (variant) =>
+        client ? (
+          <Button size="xs" variant={variant} onClick={addingAdmin.open}>
+            Add an admin
+          </Button>
+        ) : (
+          chooseClient(variant)
+        ),
+    },
+    {
+      key: 'sign_in',
+      title: 'Ask for more than a password',
+      text: 'Recommend or require a second factor, or connect your identity provider.',
+      action: (variant) =>
+        client ? (
+          <StepLink
+            to="/clients/$id"
+            params={{ id: String(client.id) }}
+            search={{ tab: 'sign-in' }}
+            variant={variant}
+          >
+            Set up sign-in
+          </StepLink>
+        ) : (
+          chooseClient(variant)
+        ),
     },
   ];
+  const dialogs = (
+    <>
+      <NewApp isOpen={isAddingApp} client={client?.id} onAdded={() => {}} onClose={addingApp.close} />
+      {client && (
+        <GiveRolesDialog
+          client={client}
+          roles={isAddingAdmin ? [CLIENT_ADMIN] : undefined}
+          onClose={addingAdmin.close}
+        />
+      )}
+    </>
+  );
+  return { steps, others: others.filter(({ key }) => may[key]), dialogs };
 };

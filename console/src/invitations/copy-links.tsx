@@ -10,8 +10,8 @@ import { useSession } from '../layout/use-session.ts';
 import { MAX_SELECTED } from './use-invitation-selection.ts';
 
 /**
- * Copies the links of invitations as a table of addresses and links, which the audit trail records for each. Without access to the
- * clipboard, a dialog shows the table. `copy` is null for users who do not see links, and if a mail server sends them.
+ * Copies the link of an invitation, or the links of several as a table with their addresses, which the audit trail records for each.
+ * Without access to the clipboard, a dialog shows them. `copy` is null for users who do not see links, and if a mail server sends them.
  */
 export const useCopyLinks = () => {
   const { roles, sends_mail } = useSession();
@@ -23,7 +23,8 @@ export const useCopyLinks = () => {
       for (let sent = 0; sent < ids.length; sent += MAX_SELECTED) {
         const request = { ids: ids.slice(sent, sent + MAX_SELECTED) };
         const { results } = await steward.api.invitations.copyLinks.mutate(request);
-        for (const { email, url } of results) if (url !== null) links.push(`${email}\t${url}`);
+        for (const { email, url } of results)
+          if (url !== null) links.push(ids.length === 1 ? url : `${email}\t${url}`);
       }
       return links;
     },
@@ -41,7 +42,7 @@ export const useCopyLinks = () => {
       <Stack>
         <Text>{WARNING}</Text>
         <Textarea
-          label="Addresses and links"
+          label="Links"
           value={shown ?? ''}
           readOnly
           autosize
@@ -60,7 +61,7 @@ const WARNING = 'Give each link to its invitee only: who opens it can create the
 
 const doneText = (copied: number, others: number): string =>
   [
-    `Copied ${copied === 1 ? '1 link' : `${copied.toLocaleString()} links`} with ${copied === 1 ? 'its address' : 'their addresses'}.`,
+    copied === 1 ? 'Copied 1 link.' : `Copied ${copied.toLocaleString()} links with their addresses.`,
     others > 0 && `${others.toLocaleString()} had none, because they are closed.`,
     WARNING,
   ]

@@ -51,7 +51,14 @@ export const useInvitationBulkBar = (selection: InvitationSelection) => {
       actions={[
         { label: 'Resend…', onClick: () => setAction('resend') },
         { label: 'Revoke…', onClick: () => setAction('revoke') },
-        ...(copy ? [{ label: 'Copy all links', onClick: () => copy([...selected.keys()]) }] : []),
+        ...(copy
+          ? [
+              {
+                label: selected.size === 1 ? 'Copy the link' : 'Copy all links',
+                onClick: () => copy([...selected.keys()]),
+              },
+            ]
+          : []),
       ]}
       isBusy={update.isPending || isCopying}
       onClear={clear}

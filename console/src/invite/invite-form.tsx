@@ -31,14 +31,23 @@ import {
   useInviteList,
 } from './use-invite-list.ts';
 
-type Props = { client: number; kept: readonly InviteRow[]; onSent: OnSent };
+type Props = {
+  client: number;
+  /** The app that is chosen at first. */
+  app: string | undefined;
+  kept: readonly InviteRow[];
+  onSent: OnSent;
+};
 
 /**
  * The list of people to invite. People with errors stay in it. Once a file is loaded, the form above collapses to make room for the rows.
  */
-export const InviteForm = ({ client, kept, onSent }: Props) => {
+export const InviteForm = ({ client, app, kept, onSent }: Props) => {
   const apps = useSuspenseQuery(trpc.clients.apps.queryOptions({ id: client })).data;
-  const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({ apps: [], isDemo: false });
+  const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({
+    apps: apps.flatMap(({ id }) => (id === app ? [id] : [])),
+    isDemo: false,
+  });
   const list = useInviteList(client, kept, onSent);
   const { rows, change, outcome } = list;
   useUnsavedWork(rows.length > 0);

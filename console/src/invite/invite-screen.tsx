@@ -76,6 +76,7 @@ export const InviteScreen = () => {
         <InviteForm
           key={clientId}
           client={clientId}
+          app={search.app}
           kept={kept}
           onSent={async (at, keptRows) => {
             // So that the Back button returns to this client and keeps the list.
@@ -131,7 +132,7 @@ const SentInvitations = ({ client, at, kept }: Props) => {
           <>
             {copy && pending.length > 0 && (
               <Button variant="default" loading={isPending} onClick={() => copy(pending)}>
-                Copy all links
+                {pending.length === 1 ? 'Copy the link' : 'Copy all links'}
               </Button>
             )}
             <Button renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}>

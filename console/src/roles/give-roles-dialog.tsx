@@ -59,8 +59,10 @@ const GiveRolesForm = ({ client, roles, onClose }: FormProps) => {
     return (
       <Stack>
         <Text>
-          {stranger.who} is not in {client.name} yet. Invite as {as}? The mail has a link to accept, and the
-          role begins with it.
+          {stranger.who} is not in {client.name} yet. Invite as {as}? The role begins when they accept.{' '}
+          {own.sends_mail
+            ? 'They get a mail with the link.'
+            : 'No mail server is set up: copy their link from Invitations, and send it.'}
         </Text>
         <ProblemAlert error={withoutConfirmation(invite.error)} />
         <DialogButtons
@@ -142,7 +144,7 @@ const useGiving = (id: number, onStranger: (stranger: Stranger) => void, onDone:
   const onSettled = () =>
     Promise.all([
       refresh(),
-      ...[trpc.roles, trpc.clients.overview, trpc.invitations, trpc.mail].map((part) =>
+      ...[trpc.roles, trpc.clients.overview, trpc.invitations, trpc.mail, trpc.attention].map((part) =>
         queryClient.invalidateQueries(part.pathFilter()),
       ),
     ]);
