@@ -23,7 +23,7 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   client_domains_client_id_domain_unique: { domain: ['This client has this domain already.'] },
   client_domains_verified: { domain: ['Another client has verified this domain.'] },
   sso_connections_active: { is_active: ['This client has an active connection already.'] },
-  saved_filters_user_id_hash_unique: { hash: ['You have a saved filter of this hash already.'] },
+  saved_filters_user_id_hash_unique: { hash: ['You already have a saved filter with this hash.'] },
 };
 
 /**

@@ -103,7 +103,7 @@ views('a superuser rotates the signing key, and closes a client', async ({ app, 
   await assertLooksGood(page, 'console-signing-keys');
   await page.getByRole('button', { name: 'Rotate' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await page.getByText('The new keys sign as soon as every app can know them.').waitFor();
+  await page.getByText('The new keys sign as soon as all apps can know them.').waitFor();
   const { keys } = await app.as(ROOT).signingKeys.list({});
   assert.equal(
     keys.map(({ state }) => state),

@@ -49,7 +49,7 @@ clients('the expiry of passwords says who would be affected', async ({ app, page
   await page.getByRole('tab', { name: 'Passwords' }).click();
   await page.getByLabel('Passwords expire after').fill('1');
   await page
-    .getByText('One person would get a mail and have to renew their password within seven days')
+    .getByText('One person would get a mail and have to change their password within seven days')
     .waitFor();
   await page.getByRole('link', { name: ADA }).waitFor();
   await page.getByLabel('Passwords expire after').fill('');
@@ -132,7 +132,7 @@ clients('a client admin requires a second factor or a passkey after a preview', 
   await save.click();
   const passkey = page.getByRole('dialog', { name: 'Require a passkey?' });
   await passkey.getByText(/already have a passkey/).waitFor();
-  await passkey.getByText('That needs a browser with JavaScript').waitFor();
+  await passkey.getByText('A passkey needs a browser with JavaScript').waitFor();
   await passkey.getByRole('button', { name: 'Require it' }).click();
   await page.getByRole('status').getByText('You need a passkey from').waitFor();
   assert.is((await policy()).factor_policy, 'passkey');
@@ -144,7 +144,7 @@ clients('a client admin requires a second factor or a passkey after a preview', 
   await page.getByText(/None\. One is required from .* on\./).waitFor();
   await openConsole(page, SIGN_IN, STAFF);
   const form = page.getByRole('form', { name: 'Second factor' });
-  await form.getByText('Client admins and superusers change this.').waitFor();
+  await form.getByText('Only client admins and superusers can change this.').waitFor();
   assert.is(await form.getByRole('radio').count(), 0);
 });
 

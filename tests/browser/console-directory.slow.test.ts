@@ -86,7 +86,7 @@ directories(
     await connection.getByText('Copy the token now.').waitFor();
     assert.is(await clicksOn(page), CLICKS.connect);
     await connection.getByText('Tenant URL').waitFor();
-    await connection.getByText('No request of the directory yet').waitFor();
+    await connection.getByText('No requests from the directory yet').waitFor();
     await waitForData(page);
     await assertLooksGood(page, 'console-directory-connect');
     await page.getByText('Okta', { exact: true }).click();
@@ -107,7 +107,7 @@ directories(
     const changes = page.getByRole('region', { name: 'Changes are only shown' });
     await changes.getByText('Of 3 people and 1 group in the directory:').waitFor();
     await changes.getByRole('button', { name: '1 person would be invited' }).waitFor();
-    await changes.getByText('is not verified by this client').waitFor();
+    await changes.getByText('has not verified the domain of their address').waitFor();
     await changes.getByRole('button', { name: '1 group would be created' }).click();
     await changes
       .getByRole('row')
@@ -126,7 +126,7 @@ directories(
     assert.is(await connection.getByLabel('Token', { exact: true }).count(), 0);
     await connection.getByRole('button', { name: /^Revoke Directory/ }).click();
     await confirm(page, 'Revoke');
-    await connection.getByText('Without a token, the directory can change nothing.').waitFor();
+    await connection.getByText('Without a token, the directory cannot change anything.').waitFor();
     await connection.getByRole('button', { name: 'New token' }).click();
     await connection.getByText('Copy the token now.').waitFor();
   },
@@ -229,12 +229,12 @@ directories(
     await press(page, 'Approve…');
     await dialogOf(page).getByText('end the memberships of 3 people?').waitFor();
     await confirm(page, 'Approve');
-    await page.getByText('Approved: the directory ends the memberships').waitFor();
+    await page.getByText('Approved. The directory can remove these people').waitFor();
     assert.is(await clicksOn(page), CLICKS.approve);
 
     for (const id of stopped) assert.is((await suspend(directory, id)).status, 200);
     assert.equal(await membersOf(app, client), []);
-    await page.getByText('Approved: the directory').waitFor({ state: 'detached' });
+    await page.getByText('Approved. The directory').waitFor({ state: 'detached' });
   },
 );
 
@@ -245,7 +245,7 @@ directories('the requests of the directory are listed, and failures found', asyn
   assertRefused(await directory.request('GET', '/Users/unknown'), 404);
   assertRefused(await directory.request('POST', '/Users', { schemas: [USER] }), 400);
   await openTab(page, directory.client);
-  const rows = page.getByRole('table', { name: 'Requests of the directory' }).getByRole('row');
+  const rows = page.getByRole('table', { name: 'Requests from the directory' }).getByRole('row');
   await rows.filter({ hasText: 'POST' }).filter({ hasText: '201' }).first().waitFor();
   assert.is(await rows.count(), 6, 'a heading and five requests');
   await page.getByRole('switch', { name: 'Only failures' }).check();

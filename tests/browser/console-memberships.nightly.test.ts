@@ -68,12 +68,12 @@ memberships('are suspended by an admin, and another client notices nothing', asy
   const before = await seen();
   await openPerson(page, `${path}?tab=profile`, ACME);
   await profileOf(page)
-    .getByText('Only the person, superusers, and admins of all their clients change the name')
+    .getByText('Only the person, superusers, and admins of all their clients can change the name')
     .waitFor();
   assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
   await page.getByRole('button', { name: 'Suspend…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Suspend Bo Shared in Acme Analytics?' });
-  await dialog.getByText('other clients notice nothing').waitFor();
+  await dialog.getByText('other clients are not affected').waitFor();
   await dialog.getByRole('button', { name: 'Suspend' }).click();
   await page.getByText('Bo Shared was suspended').waitFor();
   await showTab(page, 'Access');

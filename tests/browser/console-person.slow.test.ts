@@ -158,7 +158,7 @@ person('a superuser erases a person after typing the address', async ({ app, pag
   await waitForHeading(page, 'Ida Idle');
   await chooseFromMenu(page, 'Erase this person…');
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('It cannot be undone').waitFor();
+  await dialog.getByText('You cannot undo it').waitFor();
   assert.ok(await dialog.getByRole('button', { name: 'Erase' }).isDisabled());
   await dialog.getByLabel('Type the email address').fill('idle@acme.test');
   await dialog.getByRole('button', { name: 'Erase' }).click();

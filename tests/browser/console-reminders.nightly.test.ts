@@ -46,12 +46,12 @@ reminders('a client admin turns them on, and sees who gets which mail', async ({
   const read = () => app.as(ACME).reminders.get({ id: 1 });
   await prepare(app);
   await openConsole(page, TAB);
-  await page.getByText('All is off: no mails are sent.').waitFor();
+  await page.getByText('Everything is off. No mails are sent.').waitFor();
   for (const name of ['Access that ends', 'Invitations that expire', 'Inactivity', 'Weekly digest'])
     await switchOf(page, name).check();
   await page.getByLabel('Tell the admins too').check();
   await page.getByLabel('Days without use').fill('30');
-  await switchOf(page, 'Suspend those who stay inactive').check();
+  await switchOf(page, 'Suspend people who stay inactive').check();
   await page.getByLabel('Days after the warning').fill('14');
   await shows(page, /One person is told that their access ends: ada@acme\.test \(.*Sales/);
   await shows(page, /One admin is told of access that ends: admin@acme\.test\./);

@@ -34,7 +34,7 @@ testAppearance(access, {
     await app.as(ROOT).clients.updateGate({ id: 2, is_open: false });
     await showing('/console/clients/2?tab=close', 'Globex Data', ROOT)(page, app);
     await page.getByRole('button', { name: 'Remove Globex Data' }).click();
-    await page.getByRole('dialog').getByText('With it go:').waitFor();
+    await page.getByRole('dialog').getByText('The removal includes:').waitFor();
     await app.as(ROOT).clients.updateGate({ id: 2, is_open: true });
   },
 });
@@ -76,7 +76,7 @@ access('to an app goes with the app, after its name was typed', async ({ app, pa
   await page.getByRole('button', { name: `Remove ${label}` }).click();
   const dialog = page.getByRole('dialog');
   const remove = dialog.getByRole('button', { name: 'Remove the app' });
-  await dialog.getByText('With it go:').waitFor();
+  await dialog.getByText('The removal includes:').waitFor();
   assert.ok(await remove.isDisabled());
   await dialog.locator('input:focus').waitFor();
   await page.keyboard.type(label);

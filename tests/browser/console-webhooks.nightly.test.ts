@@ -136,7 +136,7 @@ webhooks('it is edited, gets a new secret, and is removed', async ({ app, browse
   const secret = page.getByRole('dialog').getByLabel('Secret');
   assert.match(await secret.inputValue(), /^whsec_/);
   assert.is.not(await secret.inputValue(), webhook.secret);
-  await page.getByText(/the secret before is valid, too\.$/).waitFor();
+  await page.getByText(/the previous secret works, too\.$/).waitFor();
   await press(page, 'Done');
 
   await browser.advance(16 * MINUTE_MS);

@@ -139,7 +139,7 @@ factors('of a person is reset in the console, with a reason', async ({ app, page
   const dialog = page.getByRole('dialog', { name: `Reset the second factor of ${email}?` });
   await dialog.getByLabel('Reason').fill('Phone was stolen');
   await dialog.getByRole('button', { name: 'Reset' }).click();
-  await page.getByText('None. A login asks for the password alone.').waitFor();
+  await page.getByText('None. Logging in takes only a password.').waitFor();
   const [entry] = await app.as(ROOT).audit.list({ target: email, action: 'mfa.reset' });
 
   assert.equal(entry?.details, { reason: 'Phone was stolen' });

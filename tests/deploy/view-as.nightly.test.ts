@@ -81,8 +81,8 @@ const ENDS: Record<string, End> = {
   'by the button of the launch page': async (steward, page) => {
     await page.goto(`${steward.config.baseUrl}/launch/sales/`);
     await page.getByText(`${ACME} is looking at Sales as ${GRACE}`).waitFor();
-    await page.getByRole('button', { name: 'End the look' }).click();
-    await page.getByRole('heading', { name: 'The look has ended' }).waitFor();
+    await page.getByRole('button', { name: 'Stop viewing' }).click();
+    await page.getByRole('heading', { name: 'Viewing has ended' }).waitFor();
   },
   'with the account of the person': (steward) => setActive(steward, GRACE, false),
   'with the account of the person who looks': (steward) => setActive(steward, ACME, false),

@@ -90,7 +90,7 @@ looks('ends by the button of its page, which others do not see', async ({ app })
   });
 
   assert.equal([ended.statusCode, ended.headers.location], [303, `/view-as/${look.id}/`]);
-  assert.match((await page(browser, `/view-as/${look.id}/`)).body, 'The look has ended');
+  assert.match((await page(browser, `/view-as/${look.id}/`)).body, 'Viewing has ended');
   assert.is((await ask(app, browser)).statusCode, 403);
 });
 

@@ -273,7 +273,7 @@ requests('mail the admins of the client, once for an app within ten minutes', as
   await retry();
   await setRows(app, 'access_requests', { status: 'pending' }, { status: 'closed' });
   const refused = await rejectsWith(retry(), 'invalid-input');
-  assert.equal(refused.fields, { id: ['No request for this app is pending any more.'] });
+  assert.equal(refused.fields, { id: ['There is no longer a pending request for this app.'] });
 
   app.clock.advance(11 * MINUTE_MS);
   assert.is((await mailsAbout(app, (await ask(app, one)).id)).length, 1);
@@ -289,7 +289,7 @@ requests('are not mailed to admins who have lost the role, nor for people who ha
   const retry = (index: number) => app.as(ROOT).mail.retry({ id: mails[index]?.id ?? 0 });
 
   const refused = await rejectsWith(retry(1), 'invalid-input');
-  assert.equal(refused.fields, { id: ['The recipient is no admin of the client any more.'] });
+  assert.equal(refused.fields, { id: ['The recipient is no longer an admin of the client.'] });
   await retry(0);
   await app.as(ACME).memberships.remove({ id: 1, email });
   await ask(app, await addMember(app));

@@ -355,7 +355,7 @@ views('a view of a person who has left stays off, and names no role that they ge
   await app.as(ACME).memberships.remove({ id: 1, email: user });
 
   const { fields } = await rejectsWith(admin.update({ key, is_active: true }), 'invalid-input');
-  assert.match(fields?.is_active?.[0] ?? '', /does not belong/);
+  assert.match(fields?.is_active?.[0] ?? '', /no longer belongs/);
   const read = async () => [
     await admin.get({ key }),
     (await admin.screen({ app: 'sales' })).find((row) => row.user === user)?.is_person_active,

@@ -165,7 +165,7 @@ expiry('is not mailed any more after the password was changed, or the policy end
   assert.equal(await refusal(ADA), { id: ['The password has been changed.'] });
   assert.is((await retry(GRACE)).recipient, GRACE);
   await policy(app, ACME, 0);
-  assert.equal(await refusal(GRACE), { id: ['The password does not expire any more.'] });
+  assert.equal(await refusal(GRACE), { id: ['The password no longer expires.'] });
 });
 
 expiry('aside, client admins require at most 64 characters, superusers more', async ({ app }) => {

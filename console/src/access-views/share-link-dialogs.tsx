@@ -152,10 +152,10 @@ export const LinkDialog = ({ app, link, isNew, isCopied, onClose }: DialogProps)
 };
 
 const REVIVALS: Record<string, string> = {
-  off: 'The link is switched off and opens nothing.',
+  off: 'The link is switched off.',
   expired: 'The link has ended. Choose a later end in Settings to use it again.',
-  'used up': 'The link was used as often as allowed. Allow more uses in Settings to use it again.',
-  'person inactive': 'The link opens nothing, because its person is inactive.',
+  'used up': 'The link has no uses left. Allow more uses in Settings to use it again.',
+  'person inactive': 'The link does not work, because its person is inactive.',
 };
 
 const LinkPart = ({ link }: { link: ShareLink }) => {
@@ -178,7 +178,9 @@ const LinkPart = ({ link }: { link: ShareLink }) => {
       )}
       {state !== 'active' && <Text>{REVIVALS[state]}</Text>}
       {!isManaged(link) && (
-        <Text c="dimmed">Its link opens the app, so only those who manage it see the link.</Text>
+        <Text c="dimmed">
+          Anyone with the link can open the app, so only people who manage the link see it.
+        </Text>
       )}
       <FactList facts={factsOf(link)} />
       {isManaged(link) && state === 'active' && (
@@ -265,20 +267,20 @@ const LinkActions = ({ link }: { link: ShareLink }) => {
         onClose={() => ask(null)}
       >
         <Text>
-          The link stops working, and whoever has opened the app with it loses it at the next request. You can
+          The link stops working, and people who opened the app with it lose it at their next request. You can
           switch it on again.
         </Text>
       </ConfirmModal>
       <ConfirmModal
         isOpen={asked === 'replace'}
-        title="Replace the link by a new one?"
+        title="Replace the link with a new one?"
         action="Replace"
         onConfirm={() => replace.mutate()}
         onClose={() => ask(null)}
       >
         <Text>
-          For a link that reached the wrong people. The present link stops working at once, and whoever has
-          opened the app with it needs the new one. The settings stay.
+          Do this if the link reached the wrong people. The current link stops working at once, and everyone
+          who uses it needs the new one. The settings stay.
         </Text>
       </ConfirmModal>
       {prompt}
@@ -358,7 +360,7 @@ const LinkUses = ({ link }: { link: ShareLink }) => {
       columns={useColumns(link)}
       pages={uses}
       keyOf={({ id }) => id}
-      empty={<Text c="dimmed">The link was not opened yet.</Text>}
+      empty={<Text c="dimmed">No one has opened the link yet.</Text>}
     />
   );
 };

@@ -128,7 +128,7 @@ const AudienceField = ({ app, form }: { app: App; form: LinkForm }) => (
     {form.getValues().audience === 'person' && (
       <PersonInput
         label="Person"
-        description="Whoever has the link sees the app as this person does."
+        description="Anyone with the link sees the app as this person does."
         placeholder="Name or email address"
         among={{ app: app.slug }}
         {...form.getInputProps('user')}
@@ -186,7 +186,7 @@ const MoreOptions = ({ app, form }: { app: App; form: LinkForm }) => {
         <Stack>
           <Select
             label="Page group"
-            description="The part of the app that is opened."
+            description="The part of the app that the link opens."
             placeholder="The start of the app"
             clearable
             clearButtonProps={{ 'aria-label': 'Clear Page group' }}

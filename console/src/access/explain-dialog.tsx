@@ -245,7 +245,7 @@ const Paths = ({ paths, name, client, isAllowed }: PathsProps) =>
       </List>
       {paths.length > 1 && (
         <Text size="sm" c="dimmed">
-          Each of these is enough. To take the app away, end all of them.
+          Any one of these is enough. To take the app away, end all of them.
         </Text>
       )}
     </Stack>

@@ -47,8 +47,8 @@ export const AccountScreen = () => {
           </SimpleGrid>
         ) : (
           <Alert variant="light" title={`You have logged in with ${sso?.name ?? 'an identity provider'}`}>
-            This session reaches one client. To change your name, address, password or second factors, log
-            out, then log in with your password.
+            This session is limited to one client. To change your name, address, password or second factors,
+            log out, then log in with your password.
           </Alert>
         )}
         <Sessions />
@@ -84,7 +84,7 @@ const Sessions = () => {
       <Title order={2} size="h3">
         Sessions
       </Title>
-      <Text c="dimmed">Browsers in which you are logged in.</Text>
+      <Text c="dimmed">Browsers where you are logged in.</Text>
       <ProblemAlert error={revoke.error} />
       <SessionTable pages={sessions} onRevoke={({ id }) => revoke.mutate({ id })} />
     </Stack>
@@ -130,14 +130,14 @@ const AddressForm = () => {
           pending={pending}
           cancel={() => steward.api.profile.cancelEmail.mutate()}
         >
-          {!sendsMail && ' This service sends no mail now: ask a superuser for the link.'}
+          {!sendsMail && ' This service cannot send mail now. Ask a superuser for the link.'}
         </PendingAddress>
       )}
       {!own.isPending && !pending && (
         <form onSubmit={form.onSubmit((values) => request.mutate(values))}>
           <Stack maw="30rem" align="flex-start">
             <List type="ordered" size="sm">
-              <List.Item>Enter the new address. A mail with a link goes there.</List.Item>
+              <List.Item>Enter the new address. It gets a mail with a link.</List.Item>
               <List.Item>
                 Open the link within 24 hours, log in if asked, and confirm. Until then, nothing changes.
               </List.Item>

@@ -45,7 +45,7 @@ export const Enrolment = ({ started, onClose }: Props) => {
       <Stack>
         <List type="ordered" spacing="sm">
           <List.Item>
-            Scan this with an authenticator app, such as the one of your password manager.
+            Scan this with an authenticator app, such as the one in your password manager.
           </List.Item>
         </List>
         <Group justify="center">

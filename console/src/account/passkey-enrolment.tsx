@@ -31,12 +31,12 @@ export const PasskeyEnrolment = ({ onClose }: { onClose: () => void }) => {
     <form onSubmit={submit}>
       <Stack>
         <Text>
-          Your device keeps the passkey and asks for your finger, your face or its PIN. It logs you in without
-          the password.
+          Your device keeps the passkey and asks for your fingerprint, your face or its PIN. It logs you in
+          without the password.
         </Text>
         {!hasPasskeys() && (
           <Alert color="orange" variant="light">
-            This browser has no passkeys. Use a newer one.
+            This browser does not support passkeys. Use a newer one.
           </Alert>
         )}
         <ProblemAlert error={withoutConfirmation(add.error)} />

@@ -72,7 +72,7 @@ export const ProfileForm = () => {
         <TextInput
           type="url"
           label="Picture"
-          description="The https address of an image. Empty: the first letter of your name."
+          description="The https address of an image. Leave empty to show the first letter of your name."
           {...form.getInputProps('profile_avatar')}
         />
         <Group wrap="nowrap" align="flex-end">

@@ -41,14 +41,14 @@ export const SecondFactors = () => {
       </Title>
       <Text maw="40rem">
         A passkey logs you in without the password. With a passkey or an authenticator app, a login with the
-        password asks for it, too. Scripts with an API token are not asked.
+        password asks for it, too. Scripts with an API token do not need one.
       </Text>
       {notice !== null && <Text fw={600}>{notice}</Text>}
       {status.needs_passkey && (
         <Text maw="40rem">
-          The code of an authenticator app is not enough. Add a passkey, which this device, your phone, a
-          security key or your password manager keeps. Without one, the next login after that day asks you to
-          add it.
+          A code from an authenticator app is not enough. Add a passkey on this device, your phone or a
+          security key, or in your password manager. Otherwise, your next login after that day asks you to add
+          one.
         </Text>
       )}
       <ProblemAlert error={own.error ?? error} />
@@ -131,7 +131,7 @@ export const SecondFactors = () => {
         onConfirm={() => renew.mutate()}
         onClose={() => setRenewing(false)}
       >
-        The present ones end. The new ones are shown once.
+        The current ones stop working. The new ones are shown once.
       </ConfirmModal>
       {toRename && <RenameFactor key={toRename.id} factor={toRename} onClose={() => setToRename(null)} />}
       <ConfirmModal
@@ -150,8 +150,8 @@ export const SecondFactors = () => {
 };
 
 const REMOVED: Record<SecondFactor['kind'], string> = {
-  totp: 'Its codes are not accepted any more.',
-  passkey: 'It does not log in any more. You can also delete it on the device.',
+  totp: 'Its codes stop working.',
+  passkey: 'You can no longer log in with it. You can also delete it on the device.',
 };
 
 /** Each of these changes asks for a confirmation if the login is some minutes old. */

@@ -55,7 +55,7 @@ const columnsOf = (end: (look: Look) => void): Column<Look>[] => [
           variant="default"
           size="compact-sm"
           onClick={() => end(look)}
-          aria-label={`End the look of ${look.actor} at ${look.app_label}`}
+          aria-label={`Stop ${look.actor} viewing ${look.app_label}`}
         >
           End
         </Button>

@@ -159,7 +159,7 @@ const AddPeople = ({ app, client, onAdd, onClose }: AddProps) => {
               const person = people.get(value);
               return `${person ? nameOf(person) : ''}, ${value}${disabled ? ', has it already' : ''}`;
             }}
-            nothingFoundMessage={found.isFetching ? 'Searching…' : 'No one of the client matches.'}
+            nothingFoundMessage={found.isFetching ? 'Searching…' : 'No one in the client matches.'}
             searchValue={typed}
             onSearchChange={(text) => {
               setTyped(text);

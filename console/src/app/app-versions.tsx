@@ -64,7 +64,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         {versions.isPending && <Skeleton height={160} />}
         {versions.isSuccess && rows.length === 0 && (
           <Text c="dimmed">
-            No version was fetched yet. Staff fetch the first one from the package store.
+            No version has been fetched yet. Staff fetch the first one from the package store.
           </Text>
         )}
         {rows.length > 0 && (
@@ -220,7 +220,7 @@ const AppStacks = ({ id }: { id: string }) => {
       <ProblemAlert error={stacks.error} />
       {stacks.isPending && <Skeleton height={80} />}
       {stacks.data?.length === 0 && (
-        <Text c="dimmed">The app has no page groups. A package brings them.</Text>
+        <Text c="dimmed">The app has no page groups. They come with a package.</Text>
       )}
       {stacks.data && stacks.data.length > 0 && (
         <Stack component="ul" className="plain-list" gap="xs">

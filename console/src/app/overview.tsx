@@ -66,7 +66,7 @@ const Figures = ({ app }: { app: App }) => {
             span
             size="sm"
             c="dimmed"
-            title={`People who were given the app and did not use it in ${DAYS} days`}
+            title={`People who have the app and did not use it in ${DAYS} days`}
           >
             of {seats.seats.toLocaleString()}
           </Text>

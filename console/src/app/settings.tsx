@@ -142,7 +142,7 @@ const Opening = ({ app, isReadOnly }: Props) => {
       <ProblemAlert error={error ?? update.error} />
       <FlagField
         label="People may ask for this app"
-        description="Members of the client who do not have it see it on Home, and ask its admins."
+        description="Members of the client who do not have it see it on Home, and can ask its admins for it."
         checked={update.isPending ? update.variables.is_requestable : (status?.is_requestable ?? false)}
         isReadOnly={isReadOnly}
         disabled={!status}

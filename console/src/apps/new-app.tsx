@@ -157,7 +157,7 @@ const PackageForm = (props: Props) => {
           onChange={({ currentTarget: { value } }) => setSlug(value)}
         />
         <Text size="sm" c="dimmed">
-          A package gets into the store with “steward apps publish”.
+          Publish a package to the store with “steward apps publish”.
         </Text>
         <DialogButtons action="Fetch and load" isPending={add.isPending} onClose={props.onClose} />
       </Stack>

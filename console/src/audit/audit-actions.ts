@@ -71,7 +71,7 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
   ],
   'client.change-reminders': [
     'client.reminders_changed',
-    'Changed what a client reminds of',
+    'Changed the reminders of a client',
     'changed the reminders of {target}',
   ],
   'client.close': ['client.closed', 'Closed a client', 'closed the client {target}'],
@@ -101,8 +101,8 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
   ],
   'directory.approve': [
     'directory.approved',
-    'Approved that a directory ends memberships',
-    'let the directory of {target} end memberships',
+    'Let a directory remove members',
+    'let the directory of {target} remove members',
   ],
   'directory.hold': [
     'directory.held',
@@ -227,7 +227,7 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
   'saved-filter.delete': ['saved_filter.deleted', 'Deleted a saved filter', 'deleted a saved filter'],
   'saved-filter.set-default': [
     'saved_filter.default_changed',
-    'Changed the default filter of a stack',
+    'Changed the default filter of a page group',
     'changed the default filter of {target}',
   ],
   'saved-filter.share': [
@@ -315,7 +315,7 @@ const ACTIONS: Record<Action, readonly [type: EventType, label: string, sentence
   ],
   'user.undo-email': [
     'user.email_change_undone',
-    'Undid a change of an email address',
+    'Undid a change of email address',
     'restored the former address of {target}',
   ],
   'user.update': ['user.updated', 'Changed a person', 'changed {target}'],

@@ -59,14 +59,14 @@ const GateForm = ({ id, isReadOnly, gate }: Props & { gate: Gate }) => {
       <Stack maw={640}>
         <Textarea
           label="Sites that may show its apps in frames"
-          description="One address on each line, such as https://portal.example.com."
+          description="One address per line, such as https://portal.example.com."
           autosize
           minRows={3}
           {...asText(isReadOnly)}
           {...form.getInputProps('origins')}
           error={invalid || undefined}
         />
-        {isReadOnly && <Text c="dimmed">Client admins and superusers change this.</Text>}
+        {isReadOnly && <Text c="dimmed">Only client admins and superusers can change this.</Text>}
       </Stack>
       {!isReadOnly && (
         <StickyFormButtons

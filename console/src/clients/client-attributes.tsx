@@ -40,7 +40,8 @@ const MODES = [
   {
     value: 'enforce',
     label: 'Enforce',
-    description: 'Apps get the values by these attributes, and stay closed to people whose values are wrong.',
+    description:
+      'Apps get the values of these attributes, and do not open for people whose values are wrong.',
   },
 ] as const;
 
@@ -84,7 +85,7 @@ const AttributesForm = ({ id, isReadOnly, declared }: Props & { declared: Declar
       <Stack className="card">
         <FlagText label="Enforced" isOn={mode === 'enforce'} />
         {schema !== '' && <Textarea label="Attributes" classNames={CODE} autosize readOnly value={schema} />}
-        <Text c="dimmed">Client admins and superusers change this.</Text>
+        <Text c="dimmed">Only client admins and superusers can change this.</Text>
       </Stack>
     );
   /** Forgets the last preview, which was of other values. */

@@ -43,8 +43,8 @@ const ClientClosing = ({ id, name }: Props) => {
       <ProblemAlert error={update.error} />
       <Text>
         {isOpen
-          ? 'The apps of a closed client do not open, and its members do not see them. Nothing is lost.'
-          : 'Its apps do not open now, and its members do not see them. Reopened, all is as before.'}
+          ? 'While a client is closed, its members cannot see or open its apps. Nothing is deleted.'
+          : 'Its members cannot see or open its apps now. Reopen it to bring everything back.'}
       </Text>
       <Button
         variant="default"
@@ -73,9 +73,7 @@ const Consequence = ({ id }: { id: number }) => {
   return (
     <>
       <ProblemAlert error={error} />
-      <Text>
-        Its apps close at once for {people}. What is granted stays: reopen the client to give it back.
-      </Text>
+      <Text>Its apps close at once for {people}. They get them back when you reopen the client.</Text>
     </>
   );
 };

@@ -54,7 +54,7 @@ export const ClientPeople = ({ client: { id, name } }: { client: Client }) => {
         keyOf={({ email }) => email}
         empty={
           <EmptyState title="No one has a role in this client">
-            {isDelegating ? 'A superuser can add an admin.' : 'Add an admin, who then runs the client.'}
+            {isDelegating ? 'A superuser can add an admin.' : 'Add an admin to run the client.'}
           </EmptyState>
         }
       />

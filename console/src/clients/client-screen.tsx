@@ -47,7 +47,7 @@ export const ClientScreen = () => {
     {
       value: 'people',
       label: 'People & roles',
-      lead: 'A role lets a member see and change a part of the client. Members without one open their apps.',
+      lead: 'A role lets a member see and change a part of the client. Members without a role only open their apps.',
       content: <ClientPeople client={client} />,
     },
     {
@@ -103,7 +103,7 @@ export const ClientScreen = () => {
     {
       value: 'service-accounts',
       label: 'Service accounts',
-      lead: 'Accounts of programs. They have roles, and act by tokens.',
+      lead: 'Accounts for programs. They have roles, and use tokens.',
       isFor: !isReadOnly,
       content: <ServiceAccounts client={id} />,
     },

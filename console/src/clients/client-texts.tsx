@@ -72,8 +72,8 @@ const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
 /** The texts that apply if the client has none. */
 const DEFAULTS: Partial<Record<Field, string>> = {
   default_from_email: 'The sender of the service',
-  invitation_subject: 'The usual subject, as in the preview',
-  invitation_body: 'The usual text, as in the preview',
+  invitation_subject: 'The default subject, as in the preview',
+  invitation_body: 'The default text, as in the preview',
 };
 
 const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500'];

@@ -27,17 +27,21 @@ export const FactorPolicy = (props: Props) => {
 };
 
 const CHOICES = [
-  { value: 'off', label: 'Members decide', description: 'A second factor is possible, and not mentioned.' },
-  { value: 'optional', label: 'Recommended', description: 'The console asks members to set one up.' },
+  {
+    value: 'off',
+    label: 'Members decide',
+    description: 'Members can set up a second factor. The console does not suggest it.',
+  },
+  { value: 'optional', label: 'Recommended', description: 'The console suggests that members set one up.' },
   {
     value: 'required',
     label: 'Required',
-    description: 'After the days of grace, logins and the apps of this client need one.',
+    description: 'After the grace period, members need one to log in and to open the apps of this client.',
   },
   {
     value: 'passkey',
     label: 'A passkey is required',
-    description: 'The same, and codes of apps are not enough. Passkeys cannot be entered on a false page.',
+    description: 'Members need a passkey. Codes from an app are not enough, because they can be phished.',
   },
 ] as const;
 
@@ -114,7 +118,7 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
             Required since {shortDateOf(policy.factor_policy_since)}.
           </Text>
         )}
-        {isReadOnly && <Text c="dimmed">Client admins and superusers change this.</Text>}
+        {isReadOnly && <Text c="dimmed">Only client admins and superusers can change this.</Text>}
       </Stack>
       {!isReadOnly && (
         <StickyFormButtons
@@ -172,11 +176,13 @@ const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: PreviewProp
             {others > 0 && ` and ${others.toLocaleString()} more`}.
           </List.Item>
         )}
-        <List.Item>No one is locked out: people who have none by then set it up on the login page.</List.Item>
+        <List.Item>
+          No one is locked out. People who have none by then set one up on the login page.
+        </List.Item>
         {policy === 'passkey' && (
           <List.Item>
-            That needs a browser with JavaScript, and a device, security key or password manager that keeps
-            passkeys.
+            A passkey needs a browser with JavaScript, and a device, security key or password manager that
+            stores it.
           </List.Item>
         )}
         {shared > 0 && (
@@ -187,8 +193,8 @@ const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: PreviewProp
         )}
         {views > 0 && (
           <List.Item>
-            {countOf(views, 'share link opens', 'share links open')} an app as a person, who has to log in
-            first then.
+            {countOf(views, 'share link opens', 'share links open')} an app as a person, who will have to log
+            in first.
           </List.Item>
         )}
         <List.Item>

@@ -86,8 +86,8 @@ type ExpiryProps = { clientId: number; days: number };
 const ExpiryPreview = ({ clientId, days }: ExpiryProps) => {
   const { roles } = useSession();
   const effect = roles.is_superuser
-    ? 'would have to renew their password now'
-    : 'would get a mail and have to renew their password within seven days';
+    ? 'would have to change their password now'
+    : 'would get a mail and have to change their password within seven days';
   const [isWhole, setWhole] = useState(false);
   const [settled] = useDebouncedValue(days, TYPING_MS);
   const preview = useQuery(

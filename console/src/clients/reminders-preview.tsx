@@ -56,7 +56,7 @@ const NextMails = ({ settings, showAll, data }: MailsProps) => {
   const { access_days, access_admins, invitation_days, inactive_days, suspend_days, weekly_digest } =
     settings;
   const hasReminders = access_days > 0 || invitation_days > 0 || inactive_days > 0;
-  if (!hasReminders && !weekly_digest) return <Text size="sm">All is off: no mails are sent.</Text>;
+  if (!hasReminders && !weekly_digest) return <Text size="sm">Everything is off. No mails are sent.</Text>;
   return (
     <>
       {hasReminders && (

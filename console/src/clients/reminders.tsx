@@ -81,7 +81,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
           <FlagField
             {...flagOf('invitation_days')}
             label="Invitations that expire"
-            description="Invited people get the link once more before it expires. It stays valid for no longer."
+            description="Invited people get the link once more before it expires. The end does not change."
             onChange={({ currentTarget }) => turn('invitation_days', currentTarget.checked)}
           />
           {daysOf('invitation_days', 'Days before it expires')}
@@ -97,8 +97,8 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
           <Part isOn={hasSuspension}>
             <FlagField
               {...flagOf('suspend_days')}
-              label="Suspend those who stay inactive"
-              description="They cannot open the apps of this client until you reactivate them, and keep what they have. The last admin, staff and superusers are never suspended."
+              label="Suspend people who stay inactive"
+              description="They keep what they have, but cannot open the apps of this client until you reactivate them. The last admin, staff and superusers are never suspended."
               onChange={({ currentTarget }) => turn('suspend_days', currentTarget.checked)}
             />
             {daysOf('suspend_days', 'Days after the warning')}
@@ -112,7 +112,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
           onChange={({ currentTarget }) => form.setFieldValue('weekly_digest', currentTarget.checked)}
         />
         {isReadOnly ? (
-          <Text c="dimmed">Client admins and superusers change this.</Text>
+          <Text c="dimmed">Only client admins and superusers can change this.</Text>
         ) : (
           <RemindersPreview {...preview} />
         )}

@@ -49,9 +49,9 @@ const TITLES: Record<Kind, string> = {
 };
 
 const LEADS: Record<Kind, string> = {
-  password: 'Enter your password to go on.',
-  totp: 'Enter a code of your authenticator app, or a recovery code, to go on.',
-  passkey: 'Use your passkey, or enter a recovery code, to go on.',
+  password: 'Enter your password to continue.',
+  totp: 'Enter a code from your authenticator app, or a recovery code, to continue.',
+  passkey: 'Use your passkey, or enter a recovery code, to continue.',
 };
 
 const Prompt = ({ onConfirmed, onClose }: Props) => {

@@ -13,7 +13,7 @@ export const ScreenError = ({ error }: Props) => {
       <Title order={1} size="h2">
         {isMissing ? 'Not found' : 'This page could not be loaded'}
       </Title>
-      <Text>{isMissing ? 'It does not exist, or you may not see it.' : messageOf(error)}</Text>
+      <Text>{isMissing ? 'It does not exist, or you do not have access to it.' : messageOf(error)}</Text>
       <RequestId error={error} />
       <Link className="text-link" to="/">
         Go to Home

@@ -64,14 +64,14 @@ export const TokenLimits = ({ owner, value, onChange, faults }: Props) => {
   return (
     <Stack gap="xs">
       <ScopesInput
-        description={`Without a scope, it may do all that ${owner} may do. “write” does not include “read”.`}
+        description={`Without a scope, it can do everything that ${owner} can do. “write” does not include “read”.`}
         value={value.scopes}
         onChange={(scopes) => onChange({ ...value, scopes })}
         error={faults.scopes}
       />
       <TextInput
         label="Networks"
-        description="Requests from elsewhere are refused. Separate them by commas; empty: from anywhere."
+        description="Requests from elsewhere are refused. Separate them with commas. Leave empty to allow requests from anywhere."
         placeholder="10.0.0.0/8, 2001:db8::/32"
         value={value.networks}
         onChange={({ currentTarget }) => onChange({ ...value, networks: currentTarget.value })}

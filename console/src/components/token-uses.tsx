@@ -60,7 +60,7 @@ const Uses = ({ token, account, onClose }: Owner & { token: Token; onClose: () =
             ))}
           </Group>
           <Text c="dimmed" size="sm">
-            Calls that it makes less often than every 90 days are not among these. You cannot widen it again.
+            This leaves out calls that it makes less than once in 90 days. You cannot widen it again.
           </Text>
           <DialogButtons
             action="Narrow"

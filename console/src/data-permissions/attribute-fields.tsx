@@ -154,7 +154,7 @@ type UnknownProps = {
 const Unknown = ({ name, value, meant, onRename, onRemove }: UnknownProps) => (
   <Stack gap="xs">
     <Text size="sm" c="var(--mantine-color-error)" className="break-words">
-      <strong>{name}</strong> is no attribute here. Its value: {textOf(value)}
+      <strong>{name}</strong> is not an attribute here. Its value: {textOf(value)}
     </Text>
     <Group gap="xs">
       {meant && (

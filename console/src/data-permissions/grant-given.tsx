@@ -61,7 +61,7 @@ export const GrantGiven = ({ app, client, value, onChange, error }: Props) => {
         <AttributeFields
           attributes={declared.attributes}
           label={`Data permissions in ${label}`}
-          description="They count in this app alone, instead of those of the person."
+          description="They apply in this app only, and replace those of the person."
           faults={faults}
           value={value.attributes}
           onChange={(attributes) => onChange({ ...value, attributes })}

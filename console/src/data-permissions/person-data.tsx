@@ -98,7 +98,7 @@ const Form = ({ declared, faults, fix, extra, isMember, ...props }: FormProps) =
         {isElsewhere && <Text size="sm">{fix}</Text>}
         {!isMember && (
           <Text size="sm">
-            {name} does not belong to the client. These values of the account count in all clients.
+            {name} does not belong to the client. These values of the account apply in all clients.
           </Text>
         )}
         <AttributeFields

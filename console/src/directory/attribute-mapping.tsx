@@ -63,8 +63,8 @@ export const AttributeMapping = ({ directory }: { directory: Directory }) => {
             Data of people
           </Title>
           <Text c="dimmed">
-            What the directory knows about a person, such as the department, can become data of the person,
-            which apps get. Give each a name, and choose the attribute of the directory.
+            Apps can get what the directory knows about a person, such as the department. Name each value, and
+            choose its attribute in the directory.
           </Text>
           {rows.length === 0 && <Text>No data is taken from the directory.</Text>}
           {rows.map((_, index) => (

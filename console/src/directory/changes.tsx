@@ -52,7 +52,7 @@ const stateOf = (
   if (counts.length === 0 && problems === 0) return `All is as the directory states it: ${stated}.`;
   return mode === 'show'
     ? `Of ${stated} in the directory:`
-    : 'Not as the directory states it, such as after a change in Steward:';
+    : 'Differs from the directory, such as after a change in Steward:';
 };
 
 /** Each opens its list. */
@@ -116,8 +116,8 @@ const Count = ({ text, isRed, isOpen, onToggle, children }: CountProps) => (
 
 const InviteHint = ({ client }: { client: number }) => (
   <Text size="sm" c="dimmed">
-    People are invited instead of joining if the domain of their address is not verified by this client.
-    Verify it under{' '}
+    People are invited instead of added if this client has not verified the domain of their address. Verify it
+    under{' '}
     <Link className="text-link" to="/clients/$id" params={{ id: String(client) }} search={{ tab: 'sign-in' }}>
       Sign-in
     </Link>
@@ -169,10 +169,13 @@ const Apply = ({ directory, counts, label }: ApplyProps) => {
             </List>
           )}
           {endings.has('people') && (
-            <Text>Who is suspended or removed loses all access to this client. Nothing of this is held.</Text>
+            <Text>
+              People who are suspended or removed lose all access to this client. None of this waits for
+              approval.
+            </Text>
           )}
           {endings.has('groups') && (
-            <Text>Members of removed groups lose the apps that only these give them.</Text>
+            <Text>Members of removed groups lose the apps that only these groups give them.</Text>
           )}
           {directory.mode === 'show' && (
             <Text>From then on, what the directory sends takes effect at once.</Text>
@@ -207,8 +210,8 @@ const OnlyShow = ({ directory }: Props) => {
         onClose={close}
       >
         <Text>
-          Until you apply them again, no one joins, and no one who leaves loses access. What has taken effect
-          stays.
+          Until you apply changes again, new people do not join, and people who leave keep their access. Past
+          changes stay.
         </Text>
       </ActionDialog>
       {prompt}

@@ -43,7 +43,7 @@ export const Connection = ({ directory, accounts, token }: Props) => {
         {lastRequest ? (
           <StatusText label={`Last request: ${timeText(lastRequest)}`} color="green" />
         ) : (
-          <StatusText label="No request of the directory yet" color="yellow" />
+          <StatusText label="No requests from the directory yet" color="yellow" />
         )}
       </Group>
       <Stack maw="40rem">
@@ -127,7 +127,7 @@ const Tokens = ({ account: { id, name, is_active: isActive } }: { account: Accou
       <TokenTable
         pages={tokens}
         onRevoke={setToRevoke}
-        empty={<Text c="dimmed">Without a token, the directory can change nothing.</Text>}
+        empty={<Text c="dimmed">Without a token, the directory cannot change anything.</Text>}
       />
       <ConfirmModal
         isOpen={toRevoke !== null}
@@ -138,8 +138,8 @@ const Tokens = ({ account: { id, name, is_active: isActive } }: { account: Accou
         onClose={() => setToRevoke(null)}
       >
         <Text>
-          The directory that uses “{toRevoke && labelOf(toRevoke)}” can change nothing any more. All people
-          stay as they are.
+          The directory that uses “{toRevoke && labelOf(toRevoke)}” can no longer change anything. No one
+          loses access.
         </Text>
       </ConfirmModal>
     </Stack>

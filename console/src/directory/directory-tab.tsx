@@ -48,9 +48,8 @@ export const DirectoryTab = ({ client, isShown }: Props) => {
               </Button>
             }
           >
-            A directory, such as Microsoft Entra ID or Okta, knows who works for you: once connected, it adds
-            people to this client, keeps their names and groups up to date, and ends their access when they
-            leave.
+            Connect a directory, such as Microsoft Entra ID or Okta. It adds people to this client, keeps
+            their names and groups up to date, and ends their access when they leave.
           </EmptyState>
         </>
       ) : (
@@ -92,7 +91,7 @@ const RequestLog = ({ client }: { client: number }) => {
     <section aria-labelledby="directory-requests">
       <Group justify="space-between" mb="sm">
         <Title order={2} size="h3" id="directory-requests">
-          Requests of the directory
+          Requests from the directory
         </Title>
         <NamedSwitch
           label="Only failures"
@@ -101,7 +100,7 @@ const RequestLog = ({ client }: { client: number }) => {
         />
       </Group>
       <PagedTable
-        label="Requests of the directory"
+        label="Requests from the directory"
         columns={COLUMNS}
         pages={{ ...requests, data: failures || requests.data }}
         keyOf={({ id }) => id}

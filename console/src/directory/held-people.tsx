@@ -31,7 +31,7 @@ export const HeldPeople = ({ directory }: Props) => {
   if (!approved) return null;
   return (
     <Notice>
-      Approved: the directory ends the memberships that were held when it tries again, until{' '}
+      Approved. The directory can remove these people when it tries again, until{' '}
       {timeText(new Date(approved.getTime() + DAY_MS))}.
     </Notice>
   );
@@ -64,12 +64,12 @@ const Held = ({
         The directory wants to end {whose}
       </Title>
       <Text maw="48rem">
-        Steward holds this, because it may be a mistake. Within a day, a directory may end ten memberships, or
-        a fifth of all if that is more, and never that of the last admin. Until you approve, these people stay
-        members.
+        Steward has put this on hold, because it may be a mistake. In a day, a directory can remove ten
+        members, or a fifth of all if that is more, but never the last admin. Until you approve, these people
+        stay members.
       </Text>
       <PagedTable
-        label="People whose memberships are held"
+        label="People on hold"
         columns={COLUMNS}
         pages={people}
         keyOf={({ id }) => id}
@@ -81,8 +81,8 @@ const Held = ({
         </Text>
       )}
       <Text maw="48rem">
-        If it is a mistake, do not approve. Correct in the directory who belongs to this client: people whom
-        it sends again as active leave this list.
+        If it is a mistake, do not approve. Correct the directory instead: people it sends again as active
+        leave this list.
       </Text>
       <div>
         <Button
@@ -105,8 +105,8 @@ const Held = ({
         onClose={() => setAsked(null)}
       >
         <Text>
-          They lose all access to this client when the directory tries again, which most do within an hour.
-          The approval is valid for a day.
+          They lose all access to this client when the directory tries again, usually within an hour. The
+          approval is valid for a day.
         </Text>
       </ActionDialog>
       {prompt}

@@ -68,7 +68,7 @@ const Form = ({ group, isReadOnly, declared }: Props & { declared: Declared }) =
         </Title>
         <AttributeFields
           attributes={declared.attributes}
-          description="Lists of several groups are united. What the person or the grant has counts instead."
+          description="Lists from several groups are combined. Values of the person or the grant replace them."
           isReadOnly={isReadOnly}
           faults={faults}
           error={form.errors.attributes}
@@ -106,7 +106,7 @@ const Form = ({ group, isReadOnly, declared }: Props & { declared: Declared }) =
             })}
             <NumberInput
               label="Rank"
-              description="If a person has several groups with a single value, that of the lowest rank counts."
+              description="If several groups of a person set a single value, the group with the lowest rank wins."
               min={0}
               max={10_000}
               allowDecimal={false}

@@ -25,7 +25,7 @@ const route = getRouteApi('/groups/$client/$group');
 
 type GroupScreenData = Outputs['groups']['screen'];
 
-const GRANT_HINT = 'Only for the members of today.';
+const GRANT_HINT = 'Only for the current members.';
 
 /** A team: its apps and members. */
 export const GroupScreen = () => {
@@ -153,7 +153,7 @@ const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: RemoveProps) =>
   <Dialog isOpen={isOpen} onClose={onClose} title={`Remove the group ${group.name}?`}>
     <Stack>
       <Losses losses={group.losses} />
-      <Text>The people themselves, their own grants and other groups stay as they are.</Text>
+      <Text>People keep their accounts, their own apps and their other groups.</Text>
       <DialogButtons
         action="Remove group"
         isDanger
@@ -170,7 +170,7 @@ const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: RemoveProps) =>
 const Losses = ({ losses }: Pick<GroupScreenData, 'losses'>) => {
   const appLabels = useAppLabels();
   if (losses.length === 0)
-    return <Text>No one loses an app: all members also have the apps in other ways.</Text>;
+    return <Text>No one loses an app. All members have these apps in other ways, too.</Text>;
   return (
     <div>
       <Text>These apps close at once for those who have them only through this group:</Text>

@@ -42,7 +42,7 @@ export const GroupsScreen = () => {
     <>
       <ScreenHeader
         title="Groups"
-        lead={`Teams of ${client.name}. Members have the apps of their groups.`}
+        lead={`Teams of ${client.name}. Members get the apps of their groups.`}
         actions={mayChange && <Button onClick={open}>New group</Button>}
       />
       <GroupTable key={client.id} client={client.id} onCreate={mayChange ? open : undefined} />

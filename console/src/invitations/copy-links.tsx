@@ -57,7 +57,7 @@ export const useCopyLinks = () => {
   return { copy: !sends_mail && mayDo(roles, 'manage-people') ? mutate : null, isPending, panel };
 };
 
-const WARNING = 'Give each link to its invitee only: who opens it can create the account.';
+const WARNING = 'Give each link only to its invitee. Anyone who opens it can create the account.';
 
 const doneText = (copied: number, others: number): string =>
   [

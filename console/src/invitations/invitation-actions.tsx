@@ -106,7 +106,7 @@ const LinkModal = ({ email, link, onClose }: LinkProps) => (
     {link && (
       <Stack>
         <Text>
-          Give it to the invitee only: who opens it can create the account. It expires{' '}
+          Give it only to the invitee. Anyone who opens it can create the account. It expires{' '}
           <DateText date={link.expires_at} />.
         </Text>
         <SecretField label="Link" value={link.url} />

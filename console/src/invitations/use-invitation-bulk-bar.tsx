@@ -16,7 +16,7 @@ const MAX_SHOWN = 20;
 const LABELS = { resend: 'Resend', revoke: 'Revoke' };
 const DONE = { resend: 'Resent', revoke: 'Revoked' };
 const CONSEQUENCES = {
-  resend: 'Each of them gets another mail, and their time to accept starts again.',
+  resend: 'Each of them gets another mail, and the time to accept starts again.',
   revoke: 'The links that were mailed stop working. You can invite these addresses again.',
 };
 

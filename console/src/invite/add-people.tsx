@@ -99,10 +99,12 @@ const ApplyToAll = ({ apps, defaults, listed, onApply }: ApplyProps) => {
       >
         <Text>
           {labels.length > 0
-            ? `This replaces the apps of everyone in the list by ${labels.join(', ')}.`
+            ? `This replaces the apps of everyone in the list with ${labels.join(', ')}.`
             : 'No apps are chosen: this removes the apps of everyone in the list.'}
         </Text>
-        <Text>{defaults.isDemo ? 'All of them become demo users.' : 'None of them stays a demo user.'}</Text>
+        <Text>
+          {defaults.isDemo ? 'All of them become demo users.' : 'None of them will be a demo user.'}
+        </Text>
       </ConfirmModal>
     </>
   );
@@ -163,8 +165,8 @@ const CsvFile = ({ apps, defaults, onFile, problem, onProblem, openFile }: FileP
             Drop a CSV file here, or click to choose one
           </Text>
           <Text size="sm" c="dimmed" ta="center">
-            Its first line names the columns: email, first_name, last_name, apps, is_demo_user. Apps are named
-            by label or slug, between semicolons or commas.
+            Its first line names the columns: email, first_name, last_name, apps, is_demo_user. Name apps by
+            label or slug, separated by semicolons or commas.
           </Text>
         </Stack>
       </Dropzone>

@@ -154,7 +154,7 @@ const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
         onConfirm={onClear}
         onClose={clearing.close}
       >
-        What you have corrected in the list is lost.
+        You lose your corrections in the list.
       </ConfirmModal>
     </Group>
   );

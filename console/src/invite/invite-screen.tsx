@@ -151,7 +151,7 @@ const SentInvitations = ({ client, at, kept }: Props) => {
         keyOf={({ id }) => id}
         empty={
           <EmptyState title="No invitations">
-            None were sent then, or they were removed since, as old ones are.
+            None were sent then, or they have been removed since. Old ones are removed.
           </EmptyState>
         }
       />

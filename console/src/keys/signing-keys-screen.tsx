@@ -55,7 +55,7 @@ export const SigningKeysScreen = () => {
   const rotate = useMutation(
     trpc.signingKeys.rotate.mutationOptions({
       onSuccess: () => {
-        notify('The new keys sign as soon as every app can know them.');
+        notify('The new keys sign as soon as all apps can know them.');
         void queryClient.invalidateQueries(trpc.signingKeys.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },
@@ -65,7 +65,7 @@ export const SigningKeysScreen = () => {
     <>
       <ScreenHeader
         title="Signing keys"
-        lead="Apps check with these keys who opens them. Steward replaces old keys by itself."
+        lead="Apps use these keys to check who opens them. Steward replaces old keys automatically."
         actions={
           <Button loading={rotate.isPending} onClick={asking.open}>
             Rotate

@@ -65,7 +65,7 @@ export const mayDoAllOf = (roles: Roles, { name }: Role, client: number | null):
 
 /** Why the user cannot give or end a role in a client; null if they can. */
 export const refusalOf = (own: Roles, role: Role, client: number): string | null => {
-  if (role.name === CLIENT_ADMIN && !isSuperuser(own)) return 'Only superusers give and end it.';
+  if (role.name === CLIENT_ADMIN && !isSuperuser(own)) return 'Only superusers can give and remove it.';
   return mayDoAllOf(own, role, client) && mayDo(own, 'configure', client)
     ? null
     : 'It allows more than your own roles.';

@@ -140,7 +140,7 @@ const LeaveDialog = () => {
       onConfirm={() => proceed?.()}
       onClose={() => reset?.()}
     >
-      What you have entered or changed on this screen will be lost.
+      Your changes on this screen will be lost.
     </ConfirmModal>
   );
 };

@@ -60,7 +60,7 @@ export const OpenidForm = ({ app, openid, onCancel }: Props) => {
             form={form}
             field="redirect_uris"
             legend="Redirect addresses"
-            description="Where people go after they have logged in. The app's documentation names it. It is compared letter by letter."
+            description="Where people go after they have logged in. The app's documentation names it. It must match exactly."
             rowName="Redirect address"
             placeholder="https://grafana.example.com/login/generic_oauth"
             isFocused={openid === undefined}
@@ -75,7 +75,7 @@ export const OpenidForm = ({ app, openid, onCancel }: Props) => {
           />
           <TextInput
             label="Back-channel logout address"
-            description="Receives a request when a login has ended. If empty, none is sent."
+            description="Gets a request when a login has ended. Leave empty to send none."
             maxLength={2048}
             inputMode="url"
             spellCheck={false}
@@ -83,7 +83,7 @@ export const OpenidForm = ({ app, openid, onCancel }: Props) => {
           />
           <NamedSwitch
             label="Public app"
-            description="It runs in a browser or on a device, and keeps no secret."
+            description="It runs in a browser or on a device, and cannot keep a secret."
             {...form.getInputProps('is_public', { type: 'checkbox' })}
           />
           {values.is_public && openid?.has_secret && (
@@ -118,7 +118,7 @@ type FieldsProps = { form: UseFormReturnType<OpenidValues> };
 const ClaimChoice = ({ form }: FieldsProps) => (
   <Checkbox.Group
     label="What the app may get about a person"
-    description="Of these, it gets what it asks for. It always gets how and when they logged in."
+    description="From this list, the app gets what it asks for. It always learns how and when the person logged in."
     {...form.getInputProps('claims')}
     onChange={(chosen) => form.setFieldValue('claims', inOrder(chosen))}
   >
@@ -146,16 +146,16 @@ const Advanced = ({ form, openid }: FieldsProps & { openid: OpenidApp | undefine
           <Stack pt="sm">
             <NamedSwitch
               label="A different subject in each app"
-              description="Apps cannot find out that they have the same person. All redirect addresses must be of one host."
+              description="Apps cannot tell that they have the same person. All redirect addresses must be on one host."
               {...form.getInputProps('is_pairwise', { type: 'checkbox' })}
             />
             {openid && values.is_pairwise !== openid.is_pairwise && (
-              <Warning>When you save, the app takes everyone for a person it does not know yet.</Warning>
+              <Warning>When you save, the app sees everyone as a new person.</Warning>
             )}
             {!values.is_public && (
               <NamedSwitch
                 label="PKCE is required"
-                description="Turn it off only for an old app that does not support PKCE. Then its secret alone protects a login."
+                description="Turn it off only for an old app that does not support PKCE. Its secret is then the only protection of a login."
                 {...form.getInputProps('requires_pkce', { type: 'checkbox' })}
               />
             )}

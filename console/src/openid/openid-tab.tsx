@@ -124,7 +124,7 @@ const ClientSecret = ({ openid }: { openid: OpenidApp }) => {
       {!made && (
         <Text size="sm" c="dimmed">
           {hasSecret
-            ? 'The client secret was shown when it was made. If it is lost, make a new one.'
+            ? 'The client secret was shown once, when it was made. If you have lost it, make a new one.'
             : 'The app has no client secret yet, and needs one to log people in.'}
         </Text>
       )}
@@ -148,8 +148,8 @@ const ClientSecret = ({ openid }: { openid: OpenidApp }) => {
         onClose={close}
       >
         <Text>
-          Enter it in the app within 24 hours: until then, the present one works too.
-          {until && ' The one before it stops at once.'}
+          Enter it in the app within 24 hours. Until then, the current one works, too.
+          {until && ' The one before it stops working at once.'}
         </Text>
       </ConfirmModal>
     </>

@@ -45,7 +45,7 @@ export const AppChecklist = (props: Props) => {
         />
       )}
       {apps.isSuccess && shown.length === 0 && (
-        <Text c="dimmed">{search === '' ? 'There is no app to choose.' : 'No app matches.'}</Text>
+        <Text c="dimmed">{search === '' ? 'There are no apps to choose.' : 'No app matches.'}</Text>
       )}
       <ScrollArea.Autosize mah="40vh">
         <Checkbox.Group

@@ -21,7 +21,7 @@ export const NoPeopleYet = ({ client }: { client: number | undefined }) => {
         </Button>
       }
     >
-      People are listed here when they have accepted their invitation.
+      People appear here when they have accepted their invitation.
     </EmptyState>
   );
 };

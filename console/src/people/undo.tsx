@@ -11,7 +11,7 @@ export const Undo = ({ operation, undo: { data, error, isPending, mutate } }: Pr
     {data ? (
       <Text size="sm">
         Undone: {data.reverted} {data.reverted === 1 ? 'change' : 'changes'}.
-        {data.skipped > 0 && ` ${data.skipped} were left, because they were changed again since.`}
+        {data.skipped > 0 && ` ${data.skipped} were skipped, because they have changed since.`}
       </Text>
     ) : (
       <Button size="xs" variant="default" loading={isPending} onClick={() => mutate(operation)}>

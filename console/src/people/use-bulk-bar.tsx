@@ -33,11 +33,10 @@ const ACTIONS = {
 
 const CONSEQUENCES: Partial<Record<BulkChange['action'], string>> = {
   deactivate:
-    'They are logged out at once and cannot log in. Of people of other clients too, only the apps of your clients close. All keep their apps, groups, roles and data: “Reactivate” brings these back. Logins and API tokens end for good.',
+    'They are logged out at once and cannot log in. People who also belong to other clients lose only the apps of your clients. Everyone keeps their apps, groups, roles and data: “Reactivate” restores them. Logins and API tokens end for good.',
   offboard:
-    'All that they have ends at once: logins, tokens, apps, groups, roles, share links, invitations and the account. People of other clients too keep what they have there. You can undo this for ten minutes; logins, tokens and invitations do not come back.',
-  reactivate:
-    'They can log in again, and have their apps, groups, roles and data as before they were suspended.',
+    'Everything they have ends at once: logins, tokens, apps, groups, roles, share links, invitations and the account. People who also belong to other clients keep what they have there. You can undo this for ten minutes; logins, tokens and invitations do not come back.',
+  reactivate: 'They can log in again, and get back the apps, groups, roles and data that they had.',
   'send-password-link': 'Each of them gets a mail with a link to set a password.',
 };
 

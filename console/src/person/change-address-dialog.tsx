@@ -13,7 +13,7 @@ import { useSession } from '../layout/use-session.ts';
 import { mailMessage } from '../mails/mail-message.ts';
 
 const HANDED_OVER =
-  'It ends the password, sessions and tokens of the person, who gets a mail to set a new password. The old address gets a mail, too.';
+  'The person’s password, sessions and tokens end. They get a mail to set a new password, and the old address gets a notice.';
 
 type DialogProps = { email: string; isOpen: boolean; onClose: () => void };
 

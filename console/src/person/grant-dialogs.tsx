@@ -26,7 +26,7 @@ type ReasonProps = { value: string; onChange: (reason: string) => void };
 const Reason = ({ value, onChange }: ReasonProps) => (
   <TextInput
     label="Reason"
-    description="Shown to those who ask why the person has the app. May be empty."
+    description="Optional. Shown to anyone who asks why the person has the app."
     maxLength={MAX_REASON}
     value={value}
     onChange={({ currentTarget }) => onChange(currentTarget.value)}

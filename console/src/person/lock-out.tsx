@@ -45,7 +45,7 @@ const useLockOut = ({ email, name, client }: Subject, action: Action, onDone?: (
       if (results[0]?.status === 'ok')
         // By the clock of the browser, which may differ from the service's.
         offerUndo({ title, operation, until: new Date(serverNow() + UNDO_MS) });
-      else notify('Nothing was left to change.');
+      else notify('There was nothing left to change.');
     },
     onSettled: refresh,
   });
@@ -92,10 +92,10 @@ export const SuspendDialog = ({ isOpen, clients, onClose, ...subject }: SuspendP
         <Text>
           {clients === null
             ? 'They are logged out at once, and cannot log in.'
-            : `They cannot open the apps of ${clients}, and those that are open end at once. They can still log in, and other clients notice nothing.`}
+            : `They cannot open the apps of ${clients}, and open apps close at once. They can still log in, and other clients are not affected.`}
         </Text>
         <Text>
-          They keep their apps, groups, roles and data: “Reactivate” brings all of it back.
+          They keep their apps, groups, roles and data. “Reactivate” restores everything.
           {clients === null && ' Logins and API tokens end for good.'}
         </Text>
         <ProblemAlert error={suspend.error} />

@@ -24,8 +24,8 @@ export const LogOutDialog = ({ email, isOpen, onClose }: Props) => {
       state={revoke}
       onClose={onClose}
     >
-      All sessions end, and all tokens are revoked: scripts with a token of this person stop working. The
-      person may log in again.
+      This ends all sessions and revokes all tokens, so scripts with a token of this person stop working. The
+      person can log in again.
     </ActionDialog>
   );
 };

@@ -77,7 +77,7 @@ const notesOn = ({
   if (account?.has_password && end && daysLeft(end) <= SOON_DAYS)
     notes.push(
       daysLeft(end) <= 0
-        ? 'The password has expired: the next login asks for another one.'
+        ? 'The password has expired. The next login asks for a new one.'
         : `The password expires ${inDays(daysLeft(end))}.`,
     );
   for (const { label, grant } of apps)

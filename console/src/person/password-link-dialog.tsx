@@ -33,7 +33,7 @@ export const PasswordLinkDialog = ({ email, isOpen, onClose }: Props) => {
       state={send}
       onClose={onClose}
     >
-      The present password stays valid until the link is used.
+      The current password works until the link is used.
     </ActionDialog>
   );
 };

@@ -40,7 +40,7 @@ export const PersonClients = ({ email, name, memberships, state, may }: Props) =
       <Title order={2} size="h3" id="clients">
         Clients
       </Title>
-      {memberships.length === 0 && <Text c="dimmed">This person belongs to no client.</Text>}
+      {memberships.length === 0 && <Text c="dimmed">This person does not belong to a client.</Text>}
       <Stack component="ul" m={0} p={0} className="divided">
         {memberships.map((membership) => (
           <Group component="li" key={membership.client} justify="space-between">

@@ -40,7 +40,7 @@ export const PersonFactors = ({ email, account }: { email: string; account: Acco
 };
 
 const stateOf = ({ factor_required_from: from, needs_passkey: needsPasskey }: Account): string => {
-  if (!from) return 'A login asks for the password alone.';
+  if (!from) return 'Logging in takes only a password.';
   const what = needsPasskey ? 'A passkey' : 'One';
   return from > new Date()
     ? `${what} is required from ${shortDateOf(from)} on.`
@@ -79,13 +79,13 @@ const ResetFactorsDialog = ({ email, isOpen, onClose }: Props) => {
       >
         <Stack>
           <Text>
-            All passkeys, authenticator apps and recovery codes of the person end, and they are logged out
-            everywhere: their password is enough to log in until they set up a second factor again. Do this
-            only if you know that they have asked for it. They get a mail. Their API tokens stay valid.
+            This removes all passkeys, authenticator apps and recovery codes of the person, and logs them out
+            everywhere. Until they set up a second factor again, their password is enough. Do this only if you
+            know that they asked for it. They get a mail. Their API tokens keep working.
           </Text>
           <TextInput
             label="Reason"
-            description="For the audit trail. May be empty."
+            description="Optional. Kept in the audit trail."
             maxLength={500}
             value={reason}
             onChange={({ currentTarget }) => setReason(currentTarget.value)}

@@ -132,7 +132,7 @@ const ResendDialog = ({ email, invitation, isOpen, onClose }: UseResendableProps
       state={resend}
       onClose={onClose}
     >
-      {email} gets another mail with the link, which is valid as long as the link of a new invitation.
+      {email} gets another mail with the link. It is valid for as long as a new one.
     </ActionDialog>
   );
 };
@@ -201,7 +201,8 @@ const Replaced = ({ preview }: { preview: Outputs['users']['previewErasure'] }) 
   return (
     <>
       <Text>
-        This replaces the person by a pseudonym. It cannot be undone. Texts that others wrote about them stay.
+        This replaces the person with a pseudonym. You cannot undo it. Texts that others wrote about them
+        stay.
       </Text>
       <List size="sm">
         {Object.entries(counts)

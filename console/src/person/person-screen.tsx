@@ -31,7 +31,7 @@ import { type PersonData, usePerson, usePersonMails } from './use-person.ts';
 const route = getRouteApi('/people/$email');
 
 const READ_ONLY_NOTICE =
-  'You cannot change this profile and these apps: only superusers change superusers and staff, no one changes people who may do more than they themselves, and client admins can be changed when they no longer have that role.';
+  'You cannot change this profile or these apps. Only superusers can change superusers and staff. No one can change people who have more rights than they do. To change a client admin, remove the role first.';
 
 type Changes = 'account' | 'memberships' | 'nothing';
 
@@ -39,7 +39,7 @@ type Changes = 'account' | 'memberships' | 'nothing';
 const sharedNotice = (changes: Changes, mayChangeApps: boolean, clients: string): string =>
   [
     'This account belongs, or has belonged, to several clients.',
-    changes === 'memberships' && `What you change here counts in ${clients} only.`,
+    changes === 'memberships' && `Your changes here apply in ${clients} only.`,
     changes === 'nothing' &&
       mayChangeApps &&
       'You can change their apps, and their membership under Clients.',

@@ -43,7 +43,9 @@ export const ProfileForm = ({ person, changes, client }: Props) => {
           Profile
         </Title>
         {isShared && (
-          <Text size="sm">Only the person, superusers, and admins of all their clients change the name.</Text>
+          <Text size="sm">
+            Only the person, superusers, and admins of all their clients can change the name.
+          </Text>
         )}
         <TextInput
           label="First name"
@@ -56,7 +58,7 @@ export const ProfileForm = ({ person, changes, client }: Props) => {
         <TextInput label="Last name" {...asText(areNamesReadOnly)} {...form.getInputProps('last_name')} />
         <FlagField
           label="Demo account"
-          description="Tells apps that this account is for showing them."
+          description="Tells apps that this is a demo account."
           isReadOnly={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />

@@ -25,10 +25,10 @@ export const RunningLooks = ({ email }: { email: string }) => {
             <Group justify="space-between">
               <span>
                 {actor_name || actor} is looking at {app_label} as {user_name || email}, until{' '}
-                {clockTimeOf(ends_at)}. <Anchor href={`/view-as/${id}/`}>Show the look</Anchor>
+                {clockTimeOf(ends_at)}. <Anchor href={`/view-as/${id}/`}>Show details</Anchor>
               </span>
               <Button variant="default" loading={end.isPending} onClick={() => end.mutate({ id })}>
-                End the look
+                Stop viewing
               </Button>
             </Group>
           </Alert>

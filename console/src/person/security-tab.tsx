@@ -240,7 +240,7 @@ const PersonIdentities = ({ email, mayUnlink }: PersonIdentitiesProps) => {
         onClose={() => setToUnlink(null)}
       >
         <Text>
-          Sessions and tokens that began with it end. The next login with it connects the account again.
+          Sessions and tokens from its logins end. The next login with it connects the account again.
         </Text>
       </ConfirmModal>
     </Stack>

@@ -117,7 +117,7 @@ const Counted = ({
   if (found.length === 0) return <Text>Nothing belongs to this {noun}.</Text>;
   return (
     <div>
-      <Text>With it go:</Text>
+      <Text>The removal includes:</Text>
       <List size="sm">
         {found.map(([key, count]) => (
           <List.Item key={key}>{countedText(key, Number(count))}</List.Item>

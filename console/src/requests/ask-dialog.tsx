@@ -28,7 +28,7 @@ export const AskDialog = ({ app, onClose }: Props) => {
           <ProblemAlert error={ask.error} />
           <Textarea
             label="Reason"
-            description="Helps the admins to decide. May be empty."
+            description="Optional. Helps the admins decide."
             autosize
             minRows={2}
             maxLength={MAX_REASON}

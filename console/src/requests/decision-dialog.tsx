@@ -50,7 +50,7 @@ export const DecisionDialog = ({ question, isSending, error, onDecide, onClose }
           {isApproval && <EndChoice label="Until" value={until} onChange={setUntil} />}
           <Textarea
             label="Message to the person"
-            description="Mailed with the decision. May be empty."
+            description="Optional. Mailed with the decision."
             autosize
             minRows={2}
             maxLength={MAX_REASON}

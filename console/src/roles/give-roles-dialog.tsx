@@ -102,7 +102,7 @@ const GiveRolesForm = ({ client, roles, onClose }: FormProps) => {
           />
           <RolePreview
             who={email.trim() || 'The person'}
-            without="Without a role, people only open the apps that were granted to them."
+            without="Without a role, people can only open the apps they were given."
             chosen={chosen}
             held={[]}
           />

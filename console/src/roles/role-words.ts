@@ -6,7 +6,7 @@ const WORDS: Record<Action, string> = {
   view: 'see people, groups, invitations, apps, usage and mails',
   'open-apps': 'open all apps',
   'manage-people': 'create, change and end accounts, memberships, groups and invitations',
-  'manage-grants': 'grant and revoke apps, and decide about requests for them',
+  'manage-grants': 'grant and revoke apps, and decide on requests for them',
   'manage-credentials': 'send password links, reset second factors, end logins, and send mails again',
   'manage-apps': 'change apps and their share links',
   configure: 'change settings, sign-in and webhooks, and manage service accounts and roles',
@@ -20,7 +20,7 @@ const WORDS: Record<Action, string> = {
 const SENTENCES: Partial<Record<Role['name'], string>> = {
   superuser: 'Sees and changes everything.',
   staff: 'Sees all clients, and fetches and loads apps.',
-  'client-admin': 'May do everything in the client, and opens all of its apps.',
+  'client-admin': 'Can do everything in the client, and opens all its apps.',
   'people-manager': 'Runs accounts, from the invitation to the last day.',
   'app-manager': 'Runs the apps, and decides who opens them.',
   'help-desk': 'Helps people who cannot log in. Changes nothing else.',

@@ -63,7 +63,7 @@ const RolesForm = ({ client, holder, onClose }: FormProps) => {
     ).data ?? [];
   const isOnlyAdmin = isAdmin && overview?.admins === 1;
   if (may.data?.can_set_roles === false)
-    return <Text>Only superusers change the roles of this person, who may do more than you.</Text>;
+    return <Text>This person has more rights than you. Only superusers can change their roles.</Text>;
   if (may.isPending) return <Skeleton height={240} />;
   const faults = joined(fieldErrors(save.error));
   const submit = (event: FormEvent): void => {
@@ -78,7 +78,7 @@ const RolesForm = ({ client, holder, onClose }: FormProps) => {
             roles={CLIENT_ROLES}
             refusalOf={(role) =>
               role.name === CLIENT_ADMIN && isOnlyAdmin
-                ? `The only admin of ${client.name}: add another one first.`
+                ? `This is the only admin of ${client.name}. Add another one first.`
                 : refusalOf(own.roles, role, client.id)
             }
             value={chosen}
@@ -87,7 +87,7 @@ const RolesForm = ({ client, holder, onClose }: FormProps) => {
           />
           <RolePreview
             who={email}
-            without="Without a role, people only open the apps that were granted to them."
+            without="Without a role, people can only open the apps they were given."
             chosen={chosen}
             held={held}
           />

@@ -94,12 +94,12 @@ const ServiceAccountForm = ({ account, client, onClose, onCreated }: FormProps) 
           />
           <RolePreview
             who={name.trim() || 'The account'}
-            without="Without a role, the account can change nothing and sees no one."
+            without="Without a role, the account cannot see people or change anything."
             chosen={roles}
             held={account?.roles ?? []}
           />
           <ScopesInput
-            description="Limit all of its tokens. Without a scope, they may do all that the roles allow."
+            description="Limit all its tokens. Without a scope, they can do everything that the roles allow."
             {...form.getInputProps('scopes')}
             value={form.getValues().scopes}
           />

@@ -79,7 +79,7 @@ export const ServiceAccountScreen = () => {
         onConfirm={() => setActive(false)}
         onClose={close}
       >
-        All of its tokens are refused from the next request on, until it is activated.
+        All its tokens stop working until you activate it again.
       </ConfirmModal>
       <ConfirmModal
         isOpen={opened === 'remove'}
@@ -150,7 +150,9 @@ const ServiceAccountTokens = ({ id }: { id: number }) => {
         pages={tokens}
         onRevoke={setToRevoke}
         empty={
-          <Text c="dimmed">Without a token, the account can do nothing. Name one above to create it.</Text>
+          <Text c="dimmed">
+            Without a token, the account cannot do anything. Name one above to create it.
+          </Text>
         }
       />
       <ConfirmModal

@@ -27,7 +27,7 @@ export const ServiceAccountsScreen = () => {
     <>
       <ScreenHeader
         title="Service accounts"
-        lead="Accounts of programs. They have roles, and act by tokens."
+        lead="Accounts for programs. They have roles, and use tokens."
         actions={<Button onClick={open}>New service account</Button>}
       />
       <FilterBar>{null}</FilterBar>
@@ -89,7 +89,7 @@ const AccountList = ({ client, hasClients, onCreate }: ListProps) => {
             </Button>
           }
         >
-          A program with an account of its own goes on when a person leaves, and may do only what it needs.
+          A program with its own account keeps working when a person leaves, and can do only what it needs.
         </EmptyState>
       }
     />

@@ -90,7 +90,7 @@ const ConnectionForm = ({ client, connection, onClose }: Omit<Props, 'isOpen'>) 
             />
             <TextInput
               label="Issuer"
-              description="Another one unlinks all people, removes the secret and needs a new test."
+              description="A new one unlinks everyone, removes the secret and needs a new test."
               required
               maxLength={2048}
               {...field('issuer')}
@@ -98,7 +98,7 @@ const ConnectionForm = ({ client, connection, onClose }: Omit<Props, 'isOpen'>) 
             <TextInput label={labels.id} required maxLength={255} {...field('client_id')} />
             <PasswordInput
               label={labels.secret}
-              description={connection.has_secret ? 'Empty keeps the present one.' : undefined}
+              description={connection.has_secret ? 'Leave empty to keep the current one.' : undefined}
               autoComplete="off"
               maxLength={1024}
               {...form.getInputProps('client_secret')}
@@ -109,7 +109,7 @@ const ConnectionForm = ({ client, connection, onClose }: Omit<Props, 'isOpen'>) 
             <Group grow align="flex-start">
               <TextInput
                 label="Required claim"
-                description="That only accounts of your organization have."
+                description="A claim that only accounts of your organization have."
                 maxLength={100}
                 {...field('required_claim')}
               />
@@ -182,7 +182,7 @@ const Groups = ({ client, form, errors }: GroupsProps) => {
       />
       <TextInput
         label="Claim of the groups"
-        description="Empty: groups stay as they are. Otherwise each login sets the groups below."
+        description="Leave empty to keep groups as they are. Otherwise, each login sets the groups below."
         maxLength={100}
         {...form.getInputProps('groups_claim')}
         error={errors.groups_claim}

@@ -147,8 +147,8 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
         onClose={close}
       >
         <Text>
-          Memberships of this client count in sessions of {name} only. With a password, people see what they
-          have in other clients. Superusers are exempt.
+          People reach this client only after a login with {name}. With a password, they reach only their
+          other clients. Superusers are exempt.
         </Text>
       </ConfirmModal>
       <ConfirmModal
@@ -169,7 +169,7 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
         onClose={close}
       >
         <Text>
-          Sessions that began with it end. The people who log in with it use their passwords again, or reset
+          Sessions that began with it end. People who log in with it need their passwords again, or reset
           them.
         </Text>
       </ConfirmModal>

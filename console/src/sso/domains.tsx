@@ -141,7 +141,9 @@ const DomainRow = ({ client, domain, isReadOnly }: Props & { domain: Domain }) =
         onConfirm={() => remove.mutate(ids)}
         onClose={() => setRemoving(false)}
       >
-        <Text>Its addresses lead to the password again. People who are connected can still log in.</Text>
+        <Text>
+          Logins with its addresses ask for the password again. People who are connected can still log in.
+        </Text>
       </ConfirmModal>
     </Stack>
   );

@@ -180,7 +180,7 @@ const OTHER: Provider = {
   ],
   place: byIssuer(
     'Issuer',
-    'The address in front of /.well-known/openid-configuration.',
+    'The address before /.well-known/openid-configuration.',
     'https://login.acme.com',
   ),
   labels: { id: 'Client ID', secret: 'Client secret' },

@@ -272,7 +272,7 @@ const Values = ({ client, connection, onBack, onDone }: StepProps & { onDone: ()
         />
         <PasswordInput
           label={labels.secret}
-          description={connection.has_secret ? 'Empty keeps the present one.' : undefined}
+          description={connection.has_secret ? 'Leave empty to keep the current one.' : undefined}
           autoComplete="off"
           maxLength={1024}
           {...form.getInputProps('client_secret')}

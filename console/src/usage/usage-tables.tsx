@@ -26,7 +26,7 @@ const Ranking = ({ title, headings, rows, actions }: RankingProps) => (
       {actions}
     </Group>
     {rows === undefined && <Skeleton height={120} />}
-    {rows?.length === 0 && <Text c="dimmed">There was no usage in these days. Choose a longer time.</Text>}
+    {rows?.length === 0 && <Text c="dimmed">No usage in these days. Choose a longer period.</Text>}
     {rows !== undefined && rows.length > 0 && (
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       <section className="scrolls" aria-label={title} tabIndex={0}>
@@ -133,7 +133,7 @@ export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
         />
       )}
       <Text size="sm" c="dimmed">
-        A seat is a person who was given the app. It is unused if they did not open it in this time.
+        A seat is a person who has the app. It is unused if they did not open the app in this time.
       </Text>
     </Stack>
   );

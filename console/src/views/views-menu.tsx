@@ -151,8 +151,8 @@ export const ViewsMenu = ({ list, search, kept = {} }: Props) => {
         onClose={close}
       >
         {saved?.is_shared
-          ? 'It also disappears for everyone with whom it is shared. The list itself stays as it is.'
-          : 'The list itself stays as it is.'}
+          ? 'Everyone it is shared with loses it, too. The list itself does not change.'
+          : 'The list itself does not change.'}
       </ActionDialog>
     </>
   );
@@ -250,7 +250,7 @@ const SaveDialog = ({ list, search, client, onSaved, onClose }: SaveProps) => {
       {client && (
         <Checkbox
           label={`Share with admins of ${client.name}`}
-          description="Everyone who sees this list there finds the view. You and admins change it."
+          description="Everyone who sees this list there gets the view. You and admins can change it."
           checked={isShared}
           onChange={({ currentTarget }) => setShared(currentTarget.checked)}
         />

@@ -29,7 +29,7 @@ export const SecretDialog = ({ secret, previousUntil, onClose }: Props) => (
         <SecretField label="Secret" value={secret} />
         <Text size="sm">
           Your receiver checks with it that events come from here. See <DocsLink />.
-          {previousUntil && ` Until ${timeText(previousUntil)}, the secret before is valid, too.`}
+          {previousUntil && ` Until ${timeText(previousUntil)}, the previous secret works, too.`}
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>

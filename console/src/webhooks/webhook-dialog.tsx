@@ -112,7 +112,7 @@ const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
           />
           <TextInput
             label="Description"
-            description="What receives them, for those who read the list."
+            description="What receives the events. Shown in the list."
             maxLength={200}
             {...form.getInputProps('description')}
           />

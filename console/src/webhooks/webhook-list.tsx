@@ -56,7 +56,7 @@ export const WebhookList = ({ webhooks, hasClients, onCreate }: Props) => {
             </Button>
           }
         >
-          A webhook sends what happens here to a URL of yours, as it happens. See <DocsLink />.
+          A webhook sends events to your URL as they happen. See <DocsLink />.
         </EmptyState>
       }
     />

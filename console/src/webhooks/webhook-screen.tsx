@@ -131,7 +131,7 @@ const Questions = ({ opened, close, changes, id }: QuestionsProps) => (
       onConfirm={() => changes.rotate.mutate({ id })}
       onClose={close}
     >
-      Events are signed with the new secret at once, and for 24 hours also with the present one.
+      Events are signed with the new secret at once, and for 24 hours also with the current one.
     </ConfirmModal>
     <ConfirmModal
       isOpen={opened === 'deactivate'}
@@ -140,8 +140,7 @@ const Questions = ({ opened, close, changes, id }: QuestionsProps) => (
       onConfirm={() => changes.setActive(false)}
       onClose={close}
     >
-      It hears no events until it is activated, and what waits to be delivered is given up. Both can be
-      replayed later.
+      It gets no events until you activate it, and waiting deliveries are dropped. You can replay both later.
     </ConfirmModal>
     <ConfirmModal
       isOpen={opened === 'remove'}
@@ -151,7 +150,7 @@ const Questions = ({ opened, close, changes, id }: QuestionsProps) => (
       onConfirm={changes.remove}
       onClose={close}
     >
-      Events are sent there no more, and the list of its deliveries is deleted.
+      No more events are sent there, and the list of its deliveries is deleted.
     </ConfirmModal>
   </>
 );
@@ -210,7 +209,7 @@ const localTimeOf = (date: Date): string =>
   new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
 const queuedText = (queued: number): string => {
-  if (queued === 0) return 'There is no event to replay.';
+  if (queued === 0) return 'There are no events to replay.';
   return queued === 1 ? '1 event is sent again.' : `${queued.toLocaleString()} events are sent again.`;
 };
 
@@ -236,8 +235,8 @@ const ReplayForm = ({ webhook, onClose }: Omit<ReplayDialogProps, 'isOpen'>) => 
     <form onSubmit={submit}>
       <Stack>
         <Text>
-          All events since this time that the webhook hears are sent again, also those that have arrived: up
-          to 10,000, after those that wait already. They have the same ids as before.
+          This sends all its events since this time again, even those that arrived: up to 10,000, after those
+          that already wait. They keep their ids.
         </Text>
         <TextInput
           type="datetime-local"

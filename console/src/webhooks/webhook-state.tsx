@@ -27,7 +27,7 @@ export const problemOf = (webhook: Webhook): string | null => {
   if (!isActive && disabled_at && reason)
     return `The service disabled this webhook on ${dateOf(disabled_at)}, ${DISABLED_BECAUSE[reason]}. Activate it, then replay what it has missed.`;
   if (!isActive)
-    return 'This webhook is not active: it hears no events. Activate it, then replay what it has missed.';
+    return 'This webhook is not active and gets no events. Activate it, then replay what it has missed.';
   if (failing_since)
     return `All deliveries have failed since ${dateOf(failing_since)}. They are retried for a day each. After five days the service disables the webhook.`;
   return null;

@@ -24,7 +24,7 @@ export const WebhooksScreen = () => {
     <>
       <ScreenHeader
         title="Webhooks"
-        lead="URLs to which events are sent as they happen."
+        lead="URLs that get events as they happen."
         actions={<Button onClick={open}>New webhook</Button>}
       />
       <FilterBar>{null}</FilterBar>

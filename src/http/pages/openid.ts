@@ -44,7 +44,7 @@ ${logoutForm(context, { next: page.next })}`,
         : redirectTo(context.reply, page.next);
     case 'error':
       return context.sendCard({
-        title: 'The app sent a wrong request',
+        title: 'The app sent an invalid request',
         body: html`<p>The request of the app cannot be answered: ${page.message}.</p>
 <p>Tell the people who run the app.</p>`,
         status: page.status,
@@ -96,7 +96,7 @@ const sendConsent = (context: PageContext, { door, appId, claims, next, back }: 
 };
 
 const listOf = (names: readonly string[]): string =>
-  names.length === 0 ? 'only an identifier of you' : new Intl.ListFormat('en').format(names);
+  names.length === 0 ? 'only an identifier for you' : new Intl.ListFormat('en').format(names);
 
 const sendRefusal = async (context: PageContext, { door, back }: Of<'refused'>) => {
   const { app_label: app, client_name: client } = door.opening;
@@ -120,7 +120,7 @@ const describe = async (
   refusal
     ? describeRefusal(context, slug, refusal)
     : {
-        title: 'The look has ended',
+        title: 'Viewing has ended',
         body: html`<p>You no longer look at ${app} as someone else.</p>
 <p><a class="button" href="/launch/${slug}/">Open it as yourself</a></p>`,
       };

@@ -25,7 +25,7 @@ export const viewAsPages: Pages = {
     return context.sendCard({
       title: 'The app cannot be opened',
       body: html`<p>${problem.code === 'invalid-link' ? USED : userMessage(problem)}</p>
-<p><a class="button" href="/view-as/${id}/">Show the look</a></p>`,
+<p><a class="button" href="/view-as/${id}/">Show details</a></p>`,
       problem,
     });
   },
@@ -83,11 +83,11 @@ const sendLook = async (context: PageContext, alert: Html | false = false) => {
         body: html`${alert}
 <p><strong>${viewer} is looking at ${app} as ${user}</strong>, until ${formatDateTime(look.ends_at)} at the latest.</p>
 <p>Reason: ${look.reason}</p>
-<form method="post" action="/view-as/${look.id}/end/">${context.csrfField()}<button>End the look</button></form>
+<form method="post" action="/view-as/${look.id}/end/">${context.csrfField()}<button>Stop viewing</button></form>
 ${viewer === actor.email && html`<p><a class="button quiet" href="${launchPath(look)}?${CONTINUE}=1">Open ${app}</a></p>`}`,
       })
     : context.sendCard({
-        title: 'The look has ended',
+        title: 'Viewing has ended',
         body: html`<p>${viewer} looked at ${app} as ${user}, until ${formatDateTime(endedAt)}.</p>
 <p><a class="button" href="${launchPath(look)}">Open ${app} as yourself</a></p>`,
       });

@@ -82,7 +82,9 @@ const requireSharable = async (
   const sharable = new Set(found.map((group) => group.id));
   const others = groups.filter((group) => !sharable.has(group));
   if (others.length > 0)
-    throw invalid({ groups: others.map((group) => `You belong to no group ${group} of the app’s client.`) });
+    throw invalid({
+      groups: others.map((group) => `You do not belong to a group ${group} of the app’s client.`),
+    });
 };
 
 const setGroups = async (tx: Em, id: number, groups: readonly number[]): Promise<void> => {

@@ -51,7 +51,7 @@ export const changeMaintenance = (stored: Stored, changes: MaintenanceChanges, n
   if (from) next = { ...next, inMaintenance: true, maintenanceFrom: from };
   else if (from === null) next = hasBegun(next, now) ? { ...next, maintenanceFrom: null } : NONE;
   if (until !== undefined && next.inMaintenance) next = { ...next, maintenanceUntil: until };
-  else if (until) throw invalid({ maintenance_until: ['Maintenance needs a begin: send maintenance_from.'] });
+  else if (until) throw invalid({ maintenance_until: ['Maintenance needs a start: send maintenance_from.'] });
   const { maintenanceFrom, maintenanceUntil } = next;
   const isOver = maintenanceUntil !== null && maintenanceUntil <= now;
   if (isOver || (maintenanceUntil && maintenanceFrom && maintenanceUntil <= maintenanceFrom))

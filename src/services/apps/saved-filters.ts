@@ -217,7 +217,7 @@ const requireValidInput = async (
   if (input.hash !== present?.hash && input.hash === RESERVED_HASH) {
     fields.hash = [`"${RESERVED_HASH}" is reserved. Choose another hash.`];
   } else if (input.hash !== present?.hash && own.some(({ hash }) => hash === input.hash)) {
-    fields.hash = ['You have a saved filter of this hash already.'];
+    fields.hash = ['You already have a saved filter with this hash.'];
   } else if (!present && own.length >= MAX_FILTERS) {
     fields.hash = [`You already have ${MAX_FILTERS} saved filters. Delete one first.`];
   }

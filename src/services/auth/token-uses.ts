@@ -133,4 +133,4 @@ export const narrowedScopes = async (
   return needed;
 };
 
-const UNUSED = `The token was used for nothing in the last ${TOKEN_USE_DAYS} days that it may do. Revoke it, or name the scopes that it needs.`;
+const UNUSED = `The token used none of its rights in the last ${TOKEN_USE_DAYS} days. Revoke it, or name the scopes that it needs.`;

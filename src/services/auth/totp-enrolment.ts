@@ -21,7 +21,7 @@ import { matchTotpStep, newTotpSecret, otpauthUrl } from './one-time-codes.ts';
 export const ENROLMENT_MS = HOUR_MS;
 
 const NOT_STARTED = {
-  detail: 'No second factor waits for its first code. Start again with POST /api/v1/mfa/totp/.',
+  detail: 'No second factor is being set up. Start again with POST /api/v1/mfa/totp/.',
 };
 
 /** Adds authenticator apps to the actor's account. */

@@ -48,7 +48,7 @@ export const requireStorable = (resource: Resource): void => {
   const problem = findJsonProblem(resource);
   if (problem !== null) throw new ScimProblem('invalidValue', `The resource is too large. ${problem}`);
   if (!isReadableJson(resource))
-    throw new ScimProblem('invalidValue', 'The resource has characters that are no text.');
+    throw new ScimProblem('invalidValue', 'The resource has characters that are not text.');
 };
 
 /** @throws ScimProblem `invalidValue` */

@@ -173,7 +173,7 @@ const onlyDeactivates = ({ is_active, ...others }: Settings): boolean =>
   is_active === false && pickDefined(others) === null;
 
 const FIXED = 'Cannot be changed. Create another access view.';
-const HAS_LEFT = 'The user of this access view does not belong to the client any more.';
+const HAS_LEFT = 'The user of this access view no longer belongs to the client.';
 
 const requireValidChanges = async (
   tx: Em,

@@ -200,7 +200,7 @@ export const factorStepOf = (opening: Opening, { proof, isToken }: Opener, now: 
     : nextAppStep(opening, proof?.methods ?? [], now);
 
 const DETAILS: Record<LoginStep, string> = {
-  code: 'This app needs a second factor. Send a code of yours with POST /api/v1/session/confirm/, then send this request again.',
+  code: 'This app needs a second factor. Send one of your codes with POST /api/v1/session/confirm/, then send this request again.',
   enrol:
     'This app needs a second factor, and you have none. Log in again with POST /api/v1/session/ and `enrol`, or add one with POST /api/v1/mfa/totp/.',
   passkey: 'This app needs a login with a passkey. Without one, add it to your account first.',

@@ -91,21 +91,21 @@ export const needsLink = condition`(sent_at is null and failed_at is null and (k
 /** Admins must not learn what happened to the account of a person who has left. */
 const HAS_LEFT = sql`when not exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = mail.client_id)
-    then 'The person does not belong to the client any more.'`;
+    then 'The person no longer belongs to the client.'`;
 
 /** Why a mail about the expiry of a password must not be sent any more; null if it may be. */
 const obsoleteExpiry = sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
   when person.last_password_set > mail.created_at then 'The password has been changed.'
-  when ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} is null then 'The password does not expire any more.'
+  when ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} is null then 'The password no longer expires.'
 end`;
 
 /** Why a mail about a policy for second factors must not be sent any more; null if it may be. */
 const obsoleteFactor = sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
-  when ${factorDueToday} is null then 'A second factor has been set up, or is not required any more.'
+  when ${factorDueToday} is null then 'A second factor has been set up, or is no longer required.'
   when mail.kind = 'second-factor-reminder' and ${factorDueToday} <= mail.created_at
     then 'The time to set up a second factor is over.'
 end`;
@@ -118,9 +118,9 @@ const obsoleteRequest = sql`case
   when mail.kind = 'access-decided' then null
   when not exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin and m.is_active_member)
-    then 'The recipient is no admin of the client any more.'
+    then 'The recipient is no longer an admin of the client.'
   when not exists (select from access_requests r where r.app_id = request.app_id and r.status = 'pending')
-    then 'No request for this app is pending any more.'
+    then 'There is no longer a pending request for this app.'
 end`;
 
 const obsoleteWebhook = sql`case
@@ -129,28 +129,28 @@ const obsoleteWebhook = sql`case
   when not person.is_active then 'The account has been deactivated.'
   when mail.client_id is null and not person.is_superuser or mail.client_id is not null and not exists (
     select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin and m.is_active_member)
-    then 'The recipient does not administer the webhook any more.'
+    then 'The recipient no longer administers the webhook.'
 end`;
 
 const OBSOLETE_HOLD = sql`case
   when not person.is_active or not exists (
     select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin and m.is_active_member)
-    then 'The recipient does not administer the client any more.'
+    then 'The recipient no longer administers the client.'
   when not exists (select from directory_holds h where h.client_id = mail.client_id and h.approved_at is null)
-    then 'Nothing is held any more.'
+    then 'Nothing is on hold any more.'
 end`;
 
 /** Why a reminder must not be sent any more; null if it may be. */
 const obsoleteReminder = (now: Date) => sql`case
   ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
-  when ${reminderToday(now)} is null then 'There is nothing to remind of any more.'
+  when ${reminderToday(now)} is null then 'This reminder is no longer needed.'
 end`;
 
 /** Why a mail about the end of a token must not be sent any more; null if it may be. */
 const obsoleteToken = (now: Date) => sql`case
   when not person.is_active then 'The account has been deactivated.'
-  when ${reminderToday(now)} is null then 'The token has ended, or does not concern the recipient any more.'
+  when ${reminderToday(now)} is null then 'The token has ended, or no longer concerns the recipient.'
 end`;
 
 /**
@@ -163,7 +163,7 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
     when invitation.status = 'accepted' then 'The invitation has been accepted.'
     when invitation.status = 'revoked' then 'The invitation has been revoked.'
     when mail.kind = 'invitation-reminder' and coalesce(reminders.invitation_days, 0) = 0
-      then 'There is nothing to remind of any more.'
+      then 'This reminder is no longer needed.'
     when invitation.status = 'pending' and invitation.expires_at > ${now} then null
     else 'The invitation has expired.'
   end

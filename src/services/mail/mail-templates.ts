@@ -191,7 +191,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
   }),
   'passkey-removed': (mail) => ({
     opening: [
-      `A passkey was removed from ${mail.account} ${whenAndWhere(mail)}. It cannot log in any more; you can also delete it on the device.`,
+      `A passkey was removed from ${mail.account} ${whenAndWhere(mail)}. You can no longer log in with it; you can also delete it on the device.`,
     ],
     closing: NOT_YOU,
   }),
@@ -223,7 +223,7 @@ const CONTENTS: Record<MailKind, (mail: Facts) => Content> = {
           ? 'its receiver answered that it is gone for good (410).'
           : 'all its deliveries have failed for five days.'
       }`,
-      'It hears nothing any more. When its receiver works again, activate it, and replay the events that it has missed.',
+      'It gets no more events. When its receiver works again, activate it, and replay the events that it has missed.',
     ],
   }),
   'email-confirmation': (mail) => ({
@@ -280,7 +280,7 @@ const whenAndWhere = (mail: Facts): string =>
   `on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}`;
 
 const changeOf = ({ sender, recipient }: Facts): string =>
-  `Your account at ${sender} does not use ${recipient} any more. The address was changed`;
+  `Your account at ${sender} no longer uses ${recipient}. The address was changed`;
 
 const changedByRequest = (mail: Facts): Content => ({
   opening: [
@@ -300,7 +300,7 @@ const changedByAdmin = (mail: Facts): Content => ({
 });
 
 /** Nothing is revealed about people who have left the client or were erased. */
-const NO_REQUEST = ['This request does not exist any more.'];
+const NO_REQUEST = ['This request no longer exists.'];
 
 const requestOf = ({ access_request: request }: Facts): string[] => {
   if (!request) return NO_REQUEST;
@@ -331,7 +331,7 @@ const lookOf = ({ look, ...mail }: Facts): string[] =>
         `Reason: ${plainText(look.reason)}`,
         'Your account lists who looked. If you do not expect this, ask your administrator.',
       ]
-    : ['This look at an app is not recorded any more.'];
+    : ['This is no longer recorded.'];
 
 /** The origin of the request, after these words; empty if it is not known. */
 const requestFrom = ({ request_address }: Facts, words: string): string => {

@@ -6,7 +6,7 @@ type Content = Pick<MailContent, 'opening' | 'list'>;
 type Facts = ReminderFacts | null | undefined;
 
 /** Nothing is revealed about people who were erased. */
-const NOTHING: Content = { opening: ['There is nothing to remind of any more.'] };
+const NOTHING: Content = { opening: ['This reminder is no longer needed.'] };
 
 /** To the person whose grants end. */
 export const endingContent = (facts: Facts): Content => {

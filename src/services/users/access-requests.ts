@@ -180,7 +180,7 @@ const lockForRequest = async (tx: Em, actor: Actor, now: Date, app: string): Pro
 const requireRequestable = async (tx: Em, actor: Actor, now: Date, app: string): Promise<void> => {
   await requestableApps(tx, actor, now)
     .where('apps.id', '=', app)
-    .executeTakeFirstOrThrow(() => invalid({ app: ['You cannot ask for an app of this id.'] }));
+    .executeTakeFirstOrThrow(() => invalid({ app: ['You cannot ask for an app with this id.'] }));
 };
 
 /**
@@ -229,7 +229,7 @@ const readRequest = (em: Em, actor: Actor, id: number): Promise<RequestRow> =>
 const lockUndecided = async (tx: Em, actor: Actor, id: number, version: number) => {
   const row = await readRequest(tx, actor, id);
   if (row.user_id === actor.id)
-    throw new Problem('self-modification', { detail: 'Others decide your own requests.' });
+    throw new Problem('self-modification', { detail: 'Someone else must decide your own requests.' });
   requireIn(actor, 'manage-grants', row.client);
   await requirePending(tx, actor, row, version);
   await lockVisibleUser(tx, actor, row.email);

@@ -57,7 +57,7 @@ export const lockBootstrap = (tx: Em) =>
  */
 const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | null, now: Date) => {
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
-  if (isServiceAddress(email)) throw invalid({ email: ['A service account is no person.'] });
+  if (isServiceAddress(email)) throw invalid({ email: ['This is the address of a service account.'] });
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
   user.setRoles({ isSuperuser: true });

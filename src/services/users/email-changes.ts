@@ -152,7 +152,7 @@ export const requestAddress = async (
   await audit.record(tx, [{ action: 'user.request-email', actor, target: ofUser(user), clients }]);
 };
 
-const SAME_ADDRESS = 'This is the address already.';
+const SAME_ADDRESS = 'This is already the address.';
 
 const OWN_ADDRESS = {
   detail: 'Change your own address with POST /api/v1/jb/profile/email/, which mails a link to the new one.',

@@ -13,7 +13,7 @@ type Group = { id: number; client: number; name: string };
 export const requireGroups = async (em: Em, actor: Actor, ids: readonly number[]): Promise<void> => {
   const groups = await managedGroups(em, actor, ids).execute();
   const unknown = ids.filter((id) => !groups.some((group) => group.id === id));
-  if (unknown.length > 0) throw invalid({ groups: unknown.map((id) => `You manage no group ${id}.`) });
+  if (unknown.length > 0) throw invalid({ groups: unknown.map((id) => `You do not manage a group ${id}.`) });
 };
 
 /** Locks groups before one of their members, in the order of changes of a group. Groups that no longer exist are skipped. */

@@ -347,7 +347,7 @@ const findContents = async (
   const fields: FieldErrors = {};
   const strangers = members.filter((email) => !emails.has(email));
   if (strangers.length > 0)
-    fields.members = strangers.map((email) => `${email} is no member of this client.`);
+    fields.members = strangers.map((email) => `${email} is not a member of this client.`);
   const unknown = appIds.filter((id) => !ids.has(id));
   if (unknown.length > 0) fields.apps = unknown.map((id) => `No app of this client has the id ${id}.`);
   if (Object.keys(fields).length > 0) throw invalid(fields);

@@ -72,7 +72,7 @@ const REFUSALS = new Set([
 
 /** Requests to which 404 may also say that the caller has nothing of the kind. */
 const ABSENT: Record<string, RegExp> = {
-  'mfa.confirmTotp': /No second factor waits/,
+  'mfa.confirmTotp': /No second factor is being set up/,
   'mfa.renewRecoveryCodes': /No such second factor/,
   'appPackages.fetch': /No such package version/,
   'appPackages.load': /No such fetched package/,

@@ -106,14 +106,14 @@ const isNotSent = async (app: TestApp, change: () => Promise<unknown>, reason: s
 };
 
 access('are not sent once the access was extended', ({ app }) =>
-  isNotSent(app, () => endGrants(app, ADA, inDays(app, 90)), 'There is nothing to remind of any more.'),
+  isNotSent(app, () => endGrants(app, ADA, inDays(app, 90)), 'This reminder is no longer needed.'),
 );
 
 access('are not sent once the client has turned them off', ({ app }) =>
   isNotSent(
     app,
     () => app.as(ACME).reminders.update({ id: 1, access_days: 0 }),
-    'There is nothing to remind of any more.',
+    'This reminder is no longer needed.',
   ),
 );
 
@@ -208,7 +208,7 @@ access('to admins list no person who was erased since, also in sent mails', asyn
   const { text } = await readMail(app, 'access-ending-report', ACME);
 
   assert.not.match(text, email);
-  assert.match(text, 'There is nothing to remind of any more.');
+  assert.match(text, 'This reminder is no longer needed.');
 });
 
 access.run();

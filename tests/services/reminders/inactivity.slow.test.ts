@@ -237,7 +237,7 @@ inactivity('get no warning once they have come back, or are suspended', async ({
   const rows = await app.db().selectFrom('outbox_mails').select(['recipient', 'last_error']).execute();
   const reasons = Object.fromEntries(rows.map(({ recipient, last_error }) => [recipient, last_error]));
 
-  const gone = 'There is nothing to remind of any more.';
+  const gone = 'This reminder is no longer needed.';
   assert.equal(reasons, { [GRACE]: gone, [EDSGER]: gone });
 });
 

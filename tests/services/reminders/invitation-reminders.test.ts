@@ -87,7 +87,7 @@ reminders('are for no one who has accepted, or whose invitation was revoked', as
   const failed = app.db().selectFrom('outbox_mails').select('last_error').where('failed_at', 'is not', null);
   assert.equal(
     (await failed.orderBy('id').execute()).map(({ last_error }) => last_error),
-    ['The invitation has been revoked.', 'There is nothing to remind of any more.'],
+    ['The invitation has been revoked.', 'This reminder is no longer needed.'],
   );
 });
 

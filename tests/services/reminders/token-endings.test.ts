@@ -99,7 +99,7 @@ endings('are not sent once the token was revoked, or concerns the recipient no m
 
   assert.equal(
     (await mails.execute()).map(({ last_error: reason }) => reason),
-    Array.from({ length: 2 }, () => 'The token has ended, or does not concern the recipient any more.'),
+    Array.from({ length: 2 }, () => 'The token has ended, or no longer concerns the recipient.'),
   );
 });
 
