@@ -59,7 +59,7 @@ data(
     const dialog = page.getByRole('dialog');
     const button = (name: string) => dialog.getByRole('button', { name, exact: true });
     await page.getByRole('button', { name: 'Why? Sales' }).click();
-    await dialog.getByText('regoin is no attribute of this client or its apps').waitFor();
+    await dialog.getByText('regoin is not an attribute of this client or its apps').waitFor();
     await waitForData(page);
     await assertLooksGood(page, 'console-why-data');
     await button('Correct the data permissions').click();

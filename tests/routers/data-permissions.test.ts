@@ -54,7 +54,7 @@ data('with a mistyped key close the app, and say which', async ({ app }) => {
 
   const found = await app.as(ACME).dataPermissions.ofPerson({ email: GRACE, app_id: SALES });
   assert.is(found.allowed, false);
-  assert.equal(found.faults, [{ key: 'regoin', message: 'is no attribute of this client or its apps' }]);
+  assert.equal(found.faults, [{ key: 'regoin', message: 'is not an attribute of this client or its apps' }]);
 });
 
 data(

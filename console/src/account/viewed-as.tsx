@@ -57,7 +57,7 @@ const columnsOf = (end: (look: Look) => void): Column<Look>[] => [
           onClick={() => end(look)}
           aria-label={`Stop ${look.actor} viewing ${look.app_label}`}
         >
-          End
+          Stop
         </Button>
       ),
   },

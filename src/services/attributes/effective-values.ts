@@ -108,7 +108,7 @@ const MAX_FAULTS = 20;
 /** The first ones, each once, although the package and the client may find the same. */
 const faultsOf = (schemas: Schemas, values: Values, unknown: readonly string[]): Fault[] => {
   const faults = [
-    ...unknown.map((key) => ({ key, message: 'is no attribute of this client or its apps' })),
+    ...unknown.map((key) => ({ key, message: 'is not an attribute of this client or its apps' })),
     ...(schemas.app?.check(values) ?? []),
     ...(schemas.client?.check(values) ?? []),
     ...unlistedIn(schemas),

@@ -27,7 +27,7 @@ export const requireValidValues = async (
   const schemas = rows.map(({ schema }) => schemaOf(schema)).filter((schema) => schema !== null);
   const isDeclared = (key: string) => schemas.some(({ properties }) => Object.hasOwn(properties, key));
   const faults: Fault[] = [
-    ...keys.filter((key) => !isDeclared(key)).map((key) => ({ key, message: 'is no attribute here' })),
+    ...keys.filter((key) => !isDeclared(key)).map((key) => ({ key, message: 'is not an attribute here' })),
     ...schemas.flatMap(({ check }) => check(values)).filter(({ key }) => keys.includes(key)),
   ];
   if (!isReadableJson(values)) throw invalid({ attributes: ['Must not have a NUL or half a character.'] });

@@ -61,7 +61,7 @@ values('have faults if they are missing, of a wrong type, not allowed, unknown o
   ]);
   assert.equal(faultsOf({ membership: { region: null } }), ['region must be array']);
   assert.equal(faultsOf({ membership: { region: [], regoin: ['North'] } }), [
-    'regoin is no attribute of this client or its apps',
+    'regoin is not an attribute of this client or its apps',
   ]);
 });
 
