@@ -147,7 +147,7 @@ uses('never widen a token', async ({ app }) => {
   const narrow = (scopes?: ('apps:read' | 'users:read')[]) => app.as(ACME).tokens.narrow({ id, scopes });
   const messageOf = async (call: Promise<unknown>) => (await rejectsWith(call, 'invalid-input')).fields;
 
-  assert.match(String((await messageOf(narrow()))?.scopes), 'was used for nothing in the last 90 days');
+  assert.match(String((await messageOf(narrow()))?.scopes), 'used none of its rights in the last 90 days');
   assert.equal(await messageOf(narrow(['apps:read'])), { scopes: ['The token does not have apps:read.'] });
   await send('GET /jb/users/');
   assert.equal((await narrow()).scopes, ['users:read']);

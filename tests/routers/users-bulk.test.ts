@@ -236,7 +236,7 @@ ofGroups('refuses groups that the actor does not manage, and people of other cli
     [GLOBEX, id],
   ] as const) {
     const { fields } = await rejectsWith(add(app, [ADA], [group], as), 'invalid-input');
-    assert.equal(fields, { groups: [`You manage no group ${group}.`] });
+    assert.equal(fields, { groups: [`You do not manage a group ${group}.`] });
   }
   await rejectsWith(add(app, [ADA], [id], STAFF), 'forbidden');
   await rejectsWith(add(app, [ADA], []), 'invalid-input');
