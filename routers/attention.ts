@@ -114,6 +114,7 @@ export const attentionRouter = router({
     summary: 'Get what a new client still needs',
     description:
       'The steps until someone opens an app, of a client or of all clients whose people you manage. Each is read from what exists.',
+    problems: ['not-found'],
   })
     .input(OptionalInput({ client: Id.optional() }))
     .output(SetupOutput)

@@ -80,6 +80,7 @@ export const COLUMNS = {
   /** Those who look, the person, and those who configure the client. */
   'end-look': { users: 'endViewAs' },
   people: {
+    attention: 'setup',
     clients: 'invite',
     users: 'preview create update changeEmail deactivate previewOffboarding cancelEmailChange',
     'users.bulkUpdate': 'deactivate offboard add-to-groups set-attribute',
