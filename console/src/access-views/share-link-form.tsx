@@ -59,7 +59,7 @@ export const LinkFields = ({ app, form, error, isExisting = false }: Props) => (
   <>
     <TextInput
       label="Label"
-      description="For you and other admins, to tell links apart."
+      description="Shown in the list, not to those who open the link."
       placeholder="Board meeting"
       maxLength={100}
       data-autofocus

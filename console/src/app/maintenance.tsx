@@ -34,7 +34,7 @@ export type Maintenance = {
   until: Date | null;
 };
 
-/** The planned or running maintenance of an app. Follows the clock: no event tells when it begins or ends as planned. */
+/** The planned or running maintenance of an app. Follows the clock: a planned begin or end sends no event. */
 export const useMaintenance = (app: App): Maintenance => {
   const queryClient = useQueryClient();
   const { data } = useQuery(trpc.apps.status.queryOptions({ app_id: app.id }));

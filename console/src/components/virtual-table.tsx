@@ -162,7 +162,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   );
 };
 
-/** The indexes of visible rows, and this one: -1 is none. */
+/** The indexes of visible rows, and this one, unless it is -1. */
 const withIndex = (range: Range, index: number): number[] => {
   const visible = defaultRangeExtractor(range);
   if (index < 0 || visible.includes(index)) return visible;

@@ -79,7 +79,7 @@ type SuspendProps = DialogProps & {
   clients: string | null;
 };
 
-/** Suspends a person, who keeps all that they have, after saying what it means. */
+/** Suspends a person, who keeps all that they have, after a question that shows what it means. */
 export const SuspendDialog = ({ isOpen, clients, onClose, ...subject }: SuspendProps) => {
   const suspend = useLockOut(subject, 'deactivate', onClose);
   return (

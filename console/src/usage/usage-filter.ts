@@ -37,7 +37,7 @@ const WEEK_DAYS = 7;
 export const isWholePeriod = (actions: readonly number[], interval: Interval): boolean =>
   actions.slice(0, interval === 'day' ? WEEK_DAYS : 1).some((count) => count > 0);
 
-/** The most lines of a chart that can be told apart. */
+/** More lines than these look alike in one chart. */
 export const MAX_COMPARED = 5;
 
 /** Whose usage is shown, from the address. */
