@@ -206,6 +206,28 @@ for (const [room, below] of Object.entries(ROOMS)) {
   });
 }
 
+/** The names that import themselves through others: what is left when those that import nothing, or that nothing imports, are taken away. */
+const inCircles = (arrows: (readonly [string, string])[]): string[] => {
+  const importing = new Set(arrows.map(([from]) => from));
+  const imported = new Set(arrows.map(([, to]) => to));
+  const left = arrows.filter(([from, to]) => imported.has(from) && importing.has(to));
+  return left.length === arrows.length ? [...new Set(left.map(([from]) => from))] : inCircles(left);
+};
+
+boundaries('files and folders of the console form no circle', async () => {
+  const arrows = (await importsOf('console/src/**/*.{ts,tsx}'))
+    .filter(({ target }) => /^\..*\.tsx?$/.test(target))
+    .map(({ file, target }) => [file, normalize(join(dirname(file), target))] as const);
+  // Files beside the folders wire them together.
+  const between = arrows
+    .map(([from, to]) => [dirname(from), dirname(to)] as const)
+    .filter(([from, to]) => from !== to && from !== 'console/src');
+
+  assert.ok(between.length > 500);
+  assert.equal(inCircles(arrows), []);
+  assert.equal(inCircles(between), []);
+});
+
 boundaries(
   'declares the procedures of a noun in the file that is named after it, or in parts of it',
   async () => {

@@ -1,5 +1,5 @@
-import { KINDS } from '../../console/src/layout/roles.ts';
-import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
+import { KINDS } from '../../console/src/session/roles.ts';
+import { kindsOf, SCREENS } from '../../console/src/session/screens.ts';
 import { markdownTable } from './markdown.ts';
 
 /** The table of docs/console.md: who sees which screen. */

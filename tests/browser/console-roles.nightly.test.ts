@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { KINDS, type Roles } from '../../console/src/layout/roles.ts';
-import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
+import { KINDS, type Roles } from '../../console/src/session/roles.ts';
+import { kindsOf, SCREENS } from '../../console/src/session/screens.ts';
 import { GLOBAL_ROLES } from '../../src/services/access/permissions.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { KINDS } from '../../console/src/layout/roles.ts';
 import { mailMessage } from '../../console/src/mails/mail-message.ts';
+import { KINDS } from '../../console/src/session/roles.ts';
 
 const messages = suite('the message after a mail was queued');
 

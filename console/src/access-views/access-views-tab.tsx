@@ -4,13 +4,13 @@ import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
+import type { Column } from '../components/column.ts';
 import { DateText } from '../components/date-text.tsx';
 import { capitalized } from '../components/detail-words.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
-import type { Column } from '../components/virtual-table.tsx';
 import { audienceOf, isManaged, type ShareLink, stateOf, titleOf, usesOf } from './share-link.ts';
 import { copyText, LinkDialog, NewLinkDialog, useLinksRefresh } from './share-link-dialogs.tsx';
 

@@ -7,6 +7,7 @@ import { type Outputs, steward, trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
 import { browserName } from '../components/browser-name.ts';
 import { Changes } from '../components/changes.tsx';
+import type { Column } from '../components/column.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
@@ -22,7 +23,6 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenTabs } from '../components/screen-tabs.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
-import type { Column } from '../components/virtual-table.tsx';
 import { serverNow } from '../server-clock.ts';
 import {
   audienceOf,

@@ -1,6 +1,6 @@
 import { keepPreviousData } from '@tanstack/react-query';
 import { type Outputs, queryClient, sessionQuery, trpc } from '../api.ts';
-import { mayDo, type Roles } from '../layout/roles.ts';
+import { mayDo, type Roles } from '../session/roles.ts';
 
 /** The client and the people of the matrix, from the address. */
 export type AccessFilter = { client?: number | undefined; search?: string | undefined };

@@ -11,16 +11,16 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { notify } from '../components/toasts.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
-import { useOneClient } from '../layout/client-choice.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import { NoPeopleYet } from '../people/no-people-yet.tsx';
 import { useUndoElsewhere } from '../people/undo-offer.ts';
 import { useUndo } from '../people/use-bulk-update.ts';
 import { useIsOver } from '../server-clock.ts';
+import { useOneClient } from '../session/client-choice.ts';
 import { AccessMatrix } from './access-matrix.tsx';
 import { type AccessFilter, accessQuery } from './access-query.ts';
 import { useCellFocus } from './cell-focus.ts';
 import { useShownGroups } from './group-columns.tsx';
-import { useAccessRefresh } from './use-access-refresh.ts';
 import { type AccessUser, type Cells, useCells } from './use-cells.ts';
 
 /** The maximum number of cells in one request. */

@@ -11,10 +11,10 @@ import { StatusText } from '../components/status-text.tsx';
 import { useDeclared } from '../data-permissions/declared.ts';
 import { PersonDataForm } from '../data-permissions/person-data.tsx';
 import { WhatAppGets } from '../data-permissions/what-app-gets.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import classes from './access-matrix.module.css';
-import { useAccessRefresh } from './use-access-refresh.ts';
 
 type Explanation = Outputs['access']['explain'];
 type Path = Explanation['paths'][number];

@@ -2,7 +2,7 @@ import { IconUsersGroup } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Outputs } from '../api.ts';
-import type { Column } from '../components/virtual-table.tsx';
+import type { Column } from '../components/column.ts';
 import classes from './access-matrix.module.css';
 import type { AccessUser } from './use-cells.ts';
 

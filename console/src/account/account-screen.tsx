@@ -24,7 +24,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { SessionTable } from '../components/session-table.tsx';
 import { notify } from '../components/toasts.ts';
 import { UsernameField } from '../components/username-field.tsx';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import classes from './account.module.css';
 import { ProfileForm } from './profile-form.tsx';
 import { SecondFactors } from './second-factors.tsx';

@@ -3,11 +3,11 @@ import { useForm } from '@mantine/form';
 import { fieldErrors, type User } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { avatarOf, DRAWN_AVATAR } from '../components/avatar-of.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { changed, joined } from '../components/form-fields.ts';
 import { useDraft } from '../components/use-draft.ts';
-import { useSession } from '../layout/use-session.ts';
-import { avatarOf, DRAWN_AVATAR } from '../people/avatar-of.ts';
+import { useSession } from '../session/use-session.ts';
 import classes from './account.module.css';
 
 /** As the form shows them: a color with `#`, and no URL if the avatar is drawn by the service. */

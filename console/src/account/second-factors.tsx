@@ -12,7 +12,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { type SecondFactor, SecondFactorList } from '../components/second-factor-list.tsx';
 import { notify } from '../components/toasts.ts';
 import { factorNoticeOf } from '../layout/factor-banner.tsx';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
 
 /** Loaded when it opens, together with the code that draws the QR code. */

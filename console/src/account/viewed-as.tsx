@@ -1,10 +1,10 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
+import type { Column } from '../components/column.ts';
 import { DateText } from '../components/date-text.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import type { Column } from '../components/virtual-table.tsx';
 import { useEndLook } from '../person/running-looks.tsx';
 
 const PAGE_SIZE = 50;

@@ -12,8 +12,8 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RequestId } from '../components/request-id.tsx';
 import { notify } from '../components/toasts.ts';
 import { SchemaChanges } from '../data-permissions/schema-changes.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { VersionsTable } from './versions-table.tsx';
 
 const PAGE_SIZE = 50;

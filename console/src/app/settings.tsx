@@ -10,9 +10,9 @@ import { asText, type FieldLabels } from '../components/form-fields.ts';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useRecordForm } from '../components/use-record-form.tsx';
-import { isSuperuser } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { RemovalForm, RemovalPanel, useRemoval } from '../removal/removal-panel.tsx';
+import { isSuperuser } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 type Props = { app: App; isReadOnly: boolean };
 

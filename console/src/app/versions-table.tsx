@@ -1,8 +1,9 @@
 import { Button, Group } from '@mantine/core';
 import type { Outputs } from '../api.ts';
+import type { Column } from '../components/column.ts';
 import { DateText } from '../components/date-text.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { VirtualTable } from '../components/virtual-table.tsx';
 
 type Version = Outputs['apps']['versions'][number];
 

@@ -10,10 +10,10 @@ import { DateText } from '../components/date-text.tsx';
 import { detailText, fieldLabel, fieldText, isChange, isUnrecorded } from '../components/detail-words.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { UndoOf } from '../people/undo.tsx';
 import { serverNow } from '../server-clock.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { labelOf } from './audit-actions.ts';
 import {
   actorOf,

@@ -8,7 +8,7 @@ import { FlagText } from '../components/flag-field.tsx';
 import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { type Client, useClientForm } from './use-client-form.ts';
 
 const RULES = [

@@ -4,11 +4,11 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { nameOf } from '../components/name-of.ts';
 import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { nameOf } from '../people/name-of.ts';
 
 const route = getRouteApi('/apps/$id/compare');
 

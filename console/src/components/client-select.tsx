@@ -1,7 +1,7 @@
 import { useSuspenseQueries, useSuspenseQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { canView, mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { canView, mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** The clients that the user may see, by name. */
 export const useClients = () => useSuspenseQuery(LIST).data;

@@ -1,6 +1,6 @@
 import { Box, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useClientChoice } from '../layout/client-choice.ts';
+import { useClientChoice } from '../session/client-choice.ts';
 import { DebouncedInput, type SearchProps } from './debounced-input.tsx';
 import classes from './filter-chip.module.css';
 import { FixedChip } from './filter-chip.tsx';

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
+import type { Column } from './column.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 import type { Card } from './row-card.tsx';
 import { TableSkeleton } from './table-skeleton.tsx';
-import { type Column, VirtualTable } from './virtual-table.tsx';
+import { VirtualTable } from './virtual-table.tsx';
 
 /** The parts of an infinite query's result that a table needs. */
 export type Pages<Row> = {

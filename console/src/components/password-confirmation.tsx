@@ -3,7 +3,7 @@ import { type CurrentSession, fieldErrors, isProblem } from '@steward/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useCallback, useState } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { Dialog } from './dialog.tsx';
 import { CODE_INPUT, joined } from './form-fields.ts';
 import { hasPasskeys, signWithPasskey } from './passkey-browser.ts';

@@ -2,7 +2,7 @@ import { Autocomplete, type AutocompleteProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { nameOf } from '../people/name-of.ts';
+import { nameOf } from './name-of.ts';
 
 const SUGGESTIONS = 7;
 const TYPING_MS = 120;

@@ -1,7 +1,7 @@
 import { useMediaQuery } from '@mantine/hooks';
 import { type ReactNode, useMemo } from 'react';
+import { type Column, keyOfColumn, titleOf } from './column.ts';
 import classes from './row-card.module.css';
-import { type Column, keyOfColumn } from './virtual-table.tsx';
 
 /** How a row is shown on a phone, instead of its columns. */
 export type Card<Row> = {
@@ -42,12 +42,6 @@ export const useCard = <Row,>(
     return card ?? cardOf(columns, hasFields ? FIELD_HEIGHTS : HEIGHTS);
   }, [isPhone, card, columns, hasFields]);
 };
-
-/** The column that names the row. */
-export const titleOf = <C extends Pick<Column<unknown, string>, 'id' | 'onPhone'>>(
-  columns: readonly C[],
-): C | undefined =>
-  columns.find(({ onPhone }) => onPhone === 'title') ?? columns.find(({ id }) => id !== 'select');
 
 /** The title and the cells next to it, and below it a line for each other column. */
 const cardOf = <Row,>(columns: readonly Column<Row, string>[], { top, line }: typeof HEIGHTS): Card<Row> => {

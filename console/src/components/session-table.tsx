@@ -1,9 +1,9 @@
 import { Badge, Button, Group, Text } from '@mantine/core';
 import type { Outputs } from '../api.ts';
 import { browserName } from './browser-name.ts';
+import type { Column } from './column.ts';
 import { DateText } from './date-text.tsx';
 import { PagedTable, type Pages } from './paged-table.tsx';
-import type { Column } from './virtual-table.tsx';
 
 export type Session = Outputs['sessions']['list'][number];
 

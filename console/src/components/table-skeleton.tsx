@@ -1,7 +1,8 @@
 import { Skeleton } from '@mantine/core';
+import { type Column, keyOfColumn } from './column.ts';
 import { type Card, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
-import { type Column, gridOf, keyOfColumn, ROW_HEIGHT } from './virtual-table.tsx';
+import { gridOf, ROW_HEIGHT } from './virtual-table.tsx';
 
 type Props<Row> = {
   columns: readonly Column<Row, string>[];

@@ -1,9 +1,9 @@
 import { Button, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Outputs } from '../api.ts';
+import type { Column } from './column.ts';
 import { DateText } from './date-text.tsx';
 import { PagedTable, type Pages } from './paged-table.tsx';
-import type { Column } from './virtual-table.tsx';
 
 export type Token = Outputs['tokens']['list'][number];
 

@@ -2,7 +2,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import { useWindowEvent } from '@mantine/hooks';
 import { useEffect } from 'react';
 import { SESSION_ENDED } from '../api.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { notify } from './toasts.ts';
 import { useUnsavedWork } from './unsaved-work.ts';
 

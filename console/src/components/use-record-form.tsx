@@ -4,7 +4,7 @@ import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { type Inputs, type Outputs, steward } from '../api.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { DateText } from './date-text.tsx';
 import { Dialog } from './dialog.tsx';
 import type { FormButtonsProps } from './form-buttons.tsx';

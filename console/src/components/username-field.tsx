@@ -1,4 +1,4 @@
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** Tells password managers whose password a form asks for. */
 export const UsernameField = () => (

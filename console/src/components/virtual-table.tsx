@@ -11,7 +11,8 @@ import {
   useRef,
   useState,
 } from 'react';
-import { type Card, titleOf, useCard } from './row-card.tsx';
+import { type Column, keyOfColumn, type Order, titleOf } from './column.ts';
+import { type Card, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
 
 export const ROW_HEIGHT = 38;
@@ -20,27 +21,6 @@ const BORDER_HEIGHT = 2;
 const HEADING_HEIGHT = 36;
 /** How many rows before the end of the table the next page is requested. */
 const AHEAD = 30;
-
-/** A key to sort by; a leading `-` means descending order. */
-type Order<Sort extends string> = Sort | `-${Sort}`;
-
-export type Column<Row, Sort extends string = never> = {
-  /** A control needs an `id`. */
-  heading: ReactNode;
-  id?: string;
-  /** The key that sorts by this column. */
-  sort?: Sort;
-  /** Stays in view while the table is scrolled sideways. */
-  sticky?: 'start' | 'end';
-  /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
-  width: string;
-  cell: (row: Row) => ReactNode;
-  /**
-   * The place in a card on phones: the title (by default the first column), next to the title, half a line, or a line without the heading.
-   * Default: a line with the heading.
-   */
-  onPhone?: 'title' | 'corner' | 'half' | 'plain' | 'plain-half';
-};
 
 type Props<Row, Sort extends string> = {
   label: string;
@@ -246,9 +226,6 @@ const TableRow = memo(<Row,>({ row, index, columns, title, isMarked, measure, ..
     ))}
   </tr>
 )) as <Row>(props: RowProps<Row>) => ReactNode;
-
-export const keyOfColumn = ({ id, heading }: { id?: string; heading: ReactNode }): string =>
-  id ?? String(heading);
 
 type HeadingProps<Row, Sort extends string> = Pick<Props<Row, Sort>, 'sort' | 'onSort'> & {
   column: Column<Row, Sort>;

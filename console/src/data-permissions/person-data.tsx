@@ -1,12 +1,12 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { steward, trpc } from '../api.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { objectFault, objectText, parseObject } from '../components/json-object.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import { AttributeFields, faultsIn } from './attribute-fields.tsx';
 import { useDeclared } from './declared.ts';
 

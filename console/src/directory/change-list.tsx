@@ -1,9 +1,9 @@
 import { Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type Inputs, trpc } from '../api.ts';
+import type { Column } from '../components/column.ts';
+import { nameOf } from '../components/name-of.ts';
 import { PagedTable } from '../components/paged-table.tsx';
-import type { Column } from '../components/virtual-table.tsx';
-import { nameOf } from '../people/name-of.ts';
 import { GROUP_WORDS, PERSON_WORDS } from './change-words.ts';
 import type { GroupChange, GroupRow, PersonChange, PersonRow } from './use-directory.ts';
 

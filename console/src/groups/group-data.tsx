@@ -3,7 +3,6 @@ import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useMemo } from 'react';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { FactList } from '../components/fact-list.tsx';
@@ -14,6 +13,7 @@ import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AppRoleChips } from '../data-permissions/app-role-chips.tsx';
 import { AttributeFields, faultsIn } from '../data-permissions/attribute-fields.tsx';
 import { type Declared, useDeclared } from '../data-permissions/declared.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 
 type GroupScreenData = Outputs['groups']['screen'];
 type Props = { group: GroupScreenData; isReadOnly: boolean };

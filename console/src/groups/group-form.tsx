@@ -1,10 +1,10 @@
 import { MultiSelect, type MultiSelectProps, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, steward, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { useRecordForm } from '../components/use-record-form.tsx';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 
 const LABELS = [
   ['name', 'Name'],

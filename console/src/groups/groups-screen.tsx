@@ -4,9 +4,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { fieldErrors } from '@steward/client';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
+import type { Column } from '../components/column.ts';
 import { dateOf, exactTimeOf } from '../components/date-text.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -15,11 +15,11 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { Tags } from '../components/tags.tsx';
-import type { Column } from '../components/virtual-table.tsx';
-import { useOneClient } from '../layout/client-choice.ts';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import { AppChecklist } from '../people/app-checklist.tsx';
+import { useOneClient } from '../session/client-choice.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 const PAGE_SIZE = 100;
 

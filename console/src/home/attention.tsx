@@ -15,12 +15,12 @@ import { createLink, Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { notify } from '../components/toasts.ts';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
-import { nameOf } from '../people/name-of.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { UNUSED_DAYS, unusedApps, unusedPeople } from '../views/views.ts';
 import classes from './home.module.css';
 

@@ -1,15 +1,15 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useExtendGrants } from '../access/use-extend-grants.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
+import { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
-import { nameOf } from '../people/name-of.ts';
+import { useExtendGrants } from '../people/use-extend-grants.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 type Ending = Outputs['grants']['listEnding'][number];
 

@@ -7,9 +7,9 @@ import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { NewApp } from '../apps/new-app.tsx';
 import { useClients } from '../components/client-select.tsx';
-import { CLIENT_ADMIN, isSuperuser, mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { GiveRolesDialog } from '../roles/give-roles-dialog.tsx';
+import { CLIENT_ADMIN, isSuperuser, mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 type Setup = Outputs['attention']['setup'];
 type Step = {

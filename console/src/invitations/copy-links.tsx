@@ -5,8 +5,8 @@ import { steward, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { notify } from '../components/toasts.ts';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { MAX_SELECTED } from './use-invitation-selection.ts';
 
 /**

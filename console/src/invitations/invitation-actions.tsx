@@ -10,8 +10,8 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** The fields of an invitation that its actions need. */
 export type Target = { id: number; email: string; client: number };

@@ -1,6 +1,7 @@
 import { Checkbox, Text, TextInput } from '@mantine/core';
+import type { Column } from '../components/column.ts';
 import { REMOVE_COLUMN, RemoveButton } from '../components/remove-button.tsx';
-import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { VirtualTable } from '../components/virtual-table.tsx';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import { changeRow, hasErrors, type InviteRow } from './invite-rows.ts';
 

@@ -6,7 +6,7 @@ import { type End, endOf, NO_END } from '../components/end-choice.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { objectFault, parseObject } from '../components/json-object.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
-import type { CLIENT_ROLES } from '../layout/roles.ts';
+import type { CLIENT_ROLES } from '../session/roles.ts';
 import type { Outcome } from './add-notice.tsx';
 import {
   addRows,

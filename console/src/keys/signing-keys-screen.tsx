@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
+import type { Column } from '../components/column.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -9,7 +10,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
-import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { VirtualTable } from '../components/virtual-table.tsx';
 
 type Key = Outputs['signingKeys']['list']['keys'][number];
 

@@ -10,7 +10,7 @@ import {
 import { IconSearch, IconSelector } from '@tabler/icons-react';
 import { useState } from 'react';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { useClientChoice, useOneClient } from './client-choice.ts';
+import { useClientChoice, useOneClient } from '../session/client-choice.ts';
 import classes from './client-chooser.module.css';
 
 const MAX_WITHOUT_SEARCH = 8;

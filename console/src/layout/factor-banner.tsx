@@ -1,7 +1,7 @@
 import { Anchor, Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { shortDateOf } from '../components/date-text.tsx';
-import { useSession } from './use-session.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** Shown above the screen to users who need a second factor. A mere recommendation is shown only on the screen of the account. */
 export const FactorBanner = () => {

@@ -21,12 +21,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { trpc } from '../api.ts';
+import { useClientChoice } from '../session/client-choice.ts';
+import { canView, soleClientOf } from '../session/roles.ts';
+import { screensFor } from '../session/screens.ts';
+import { useSession } from '../session/use-session.ts';
 import { PinnedViews } from '../views/pinned-views.tsx';
 import { PATHS, usePinnedViews } from '../views/views.ts';
-import { useClientChoice } from './client-choice.ts';
-import { canView, soleClientOf } from './roles.ts';
-import { screensFor } from './screens.ts';
-import { useSession } from './use-session.ts';
 
 type Entry = ReturnType<typeof screensFor>[number];
 

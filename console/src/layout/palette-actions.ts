@@ -9,16 +9,16 @@ import {
   IconUsersGroup,
 } from '@tabler/icons-react';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
-import { useClientChoice } from './client-choice.ts';
+import { useClientChoice } from '../session/client-choice.ts';
+import { canReadAudit, canView, mayDo } from '../session/roles.ts';
+import { screensFor } from '../session/screens.ts';
+import { useSession } from '../session/use-session.ts';
 import { logOut } from './log-out.ts';
 import { ICONS } from './navigation.tsx';
 import { type Action, MAX_FOUND, usePaletteFound } from './palette-found.ts';
 import { ranked, scoreOfItem, wordsOf } from './palette-match.ts';
 import { SCREEN_WORDS } from './palette-words.ts';
 import { type Place, recentPlaces } from './recent-places.ts';
-import { canReadAudit, canView, mayDo } from './roles.ts';
-import { screensFor } from './screens.ts';
-import { useSession } from './use-session.ts';
 
 export type { Action } from './palette-found.ts';
 export type ActionGroup = { group: string; actions: Action[] };

@@ -3,11 +3,11 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
 import { FocusReturn } from '../components/focus-return.tsx';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import classes from './palette.module.css';
 import { type Action, type ActionGroup, usePaletteActions } from './palette-actions.ts';
 import { partsOf, wordsOf } from './palette-match.ts';
-import { mayDo } from './roles.ts';
-import { useSession } from './use-session.ts';
 
 const TYPING_MS = 120;
 const LABEL = 'Find people, groups, apps, settings and actions';

@@ -11,13 +11,13 @@ import {
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { nameOf } from '../people/name-of.ts';
-import { useClientChoice } from './client-choice.ts';
+import { nameOf } from '../components/name-of.ts';
+import { useFound } from '../components/use-found.ts';
+import { useClientChoice } from '../session/client-choice.ts';
+import { canView, type Roles } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { hasPrefix, hasWord, ranked, scoreOf, wordsOf } from './palette-match.ts';
 import { APP_PARTS, type AppTab, CLIENT_PARTS, type ClientTab, PERSON_ACTIONS } from './palette-words.ts';
-import { canView, type Roles } from './roles.ts';
-import { useFound } from './use-found.ts';
-import { useSession } from './use-session.ts';
 
 /** Limit per kind. */
 export const MAX_FOUND = 7;

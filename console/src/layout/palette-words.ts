@@ -1,8 +1,8 @@
 import type { AppSearch } from '../app/app-search.ts';
 import type { Tab as ClientTab } from '../clients/client-search.ts';
 import type { Tab as PersonTab } from '../person/person-search.ts';
-import { canReadAudit, canViewLinks, isSuperuser, mayDo, type Roles, whoMay } from './roles.ts';
-import type { screensFor } from './screens.ts';
+import { canReadAudit, canViewLinks, isSuperuser, mayDo, type Roles, whoMay } from '../session/roles.ts';
+import type { screensFor } from '../session/screens.ts';
 
 /** What the palette knows beside names: other words for screens, for parts of screens, and for actions. */
 

@@ -16,15 +16,17 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Link, Outlet, useBlocker, useRouterState } from '@tanstack/react-router';
 import { Suspense, useSyncExternalStore } from 'react';
+import { avatarOf } from '../components/avatar-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { HeaderLink } from '../components/header-link.tsx';
+import { nameOf } from '../components/name-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { hasUnsavedWork } from '../components/unsaved-work.ts';
 import { useLive } from '../live/use-live.ts';
-import { avatarOf } from '../people/avatar-of.ts';
-import { nameOf } from '../people/name-of.ts';
-import { useOneClient } from './client-choice.ts';
+import { useOneClient } from '../session/client-choice.ts';
+import { kindsOf, type Screen, screenAt } from '../session/screens.ts';
+import { useSession } from '../session/use-session.ts';
 import { ClientChooser, ClientQuestion } from './client-chooser.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { FactorBanner } from './factor-banner.tsx';
@@ -32,10 +34,8 @@ import { logOut } from './log-out.ts';
 import { Navigation } from './navigation.tsx';
 import { PaletteDialog } from './palette-dialog.tsx';
 import { useRememberedPlaces } from './recent-places.ts';
-import { kindsOf, type Screen, screenAt } from './screens.ts';
 import classes from './shell.module.css';
 import { Toaster } from './toaster.tsx';
-import { useSession } from './use-session.ts';
 
 /** The frame of every screen. */
 export const Shell = () => (

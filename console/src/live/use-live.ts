@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
-import { canHearEvents } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { serverNow } from '../server-clock.ts';
+import { canHearEvents } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** Delayed, so that the first screen loads its requests and scripts first. */
 const START_MS = 1_000;

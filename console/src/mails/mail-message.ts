@@ -1,4 +1,4 @@
-import { isSuperuser, mayDo, type Roles } from '../layout/roles.ts';
+import { isSuperuser, mayDo, type Roles } from '../session/roles.ts';
 
 type Session = { sends_mail: boolean; roles: Roles };
 

@@ -1,7 +1,7 @@
 import { Anchor, Popover, Text } from '@mantine/core';
 import { Notice } from '../components/notice.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** While the service has no mail server: one line that says that mails wait, and how to change that. */
 export const MailNotice = () => {

@@ -1,4 +1,4 @@
-import type { Column } from '../components/virtual-table.tsx';
+import type { Column } from '../components/column.ts';
 
 type Delivered = { status: string; last_error: string | null } | null | undefined;
 

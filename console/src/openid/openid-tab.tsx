@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
+import type { Column } from '../components/column.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText, timeText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -11,7 +12,6 @@ import { PagedTable } from '../components/paged-table.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import type { Column } from '../components/virtual-table.tsx';
 import { OpenidForm } from './openid-form.tsx';
 import { type OpenidApp, openidQuery, useNewSecret, useOpenidRemoval } from './use-openid.ts';
 

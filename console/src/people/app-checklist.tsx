@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** With more apps than fit into the window, there is a search. */
 const MAX_WITHOUT_SEARCH = 10;

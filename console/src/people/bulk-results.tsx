@@ -1,6 +1,5 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useExtendGrants } from '../access/use-extend-grants.ts';
 import { trpc } from '../api.ts';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -8,6 +7,7 @@ import { useIsOver } from '../server-clock.ts';
 import { Undo } from './undo.tsx';
 import { useUndoElsewhere } from './undo-offer.ts';
 import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
+import { useExtendGrants } from './use-extend-grants.ts';
 
 const MAX_SHOWN = 20;
 

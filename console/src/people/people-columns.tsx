@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import type { Outputs } from '../api.ts';
+import { avatarOf } from '../components/avatar-of.ts';
 import { useClientName } from '../components/client-select.tsx';
+import type { Column } from '../components/column.ts';
 import { agoOf, DateText, dayAgoOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { capitalized } from '../components/detail-words.ts';
+import { nameOf } from '../components/name-of.ts';
 import { StatusText } from '../components/status-text.tsx';
 import { FirstName, Tags } from '../components/tags.tsx';
-import type { Column } from '../components/virtual-table.tsx';
-import { canViewAll, ROLES, type Roles, roleLabel } from '../layout/roles.ts';
-import { avatarOf } from './avatar-of.ts';
-import { nameOf } from './name-of.ts';
+import { canViewAll, ROLES, type Roles, roleLabel } from '../session/roles.ts';
 import classes from './people.module.css';
 import type { Sort } from './people-filter.ts';
 import { type Selecting, selectColumn } from './select-people.tsx';

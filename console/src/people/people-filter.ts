@@ -1,6 +1,6 @@
 import type { Inputs } from '../api.ts';
 import { idOf, oneOf, textOf } from '../components/search-params.ts';
-import { ROLES } from '../layout/roles.ts';
+import { ROLES } from '../session/roles.ts';
 
 type Query = Extract<Inputs['users']['list'], object>;
 

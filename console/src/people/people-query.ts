@@ -1,6 +1,6 @@
 import { keepPreviousData } from '@tanstack/react-query';
 import { queryClient, sessionQuery, trpc } from '../api.ts';
-import { canView } from '../layout/roles.ts';
+import { canView } from '../session/roles.ts';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 
 const PAGE_SIZE = 100;

@@ -12,8 +12,8 @@ import { RowCount } from '../components/row-count.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { TableSkeleton } from '../components/table-skeleton.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { NoPeopleYet } from './no-people-yet.tsx';
 import classes from './people.module.css';
 import {

@@ -1,6 +1,6 @@
 import { Checkbox } from '@mantine/core';
+import type { Column } from '../components/column.ts';
 import { RowCheckbox } from '../components/row-checkbox.tsx';
-import type { Column } from '../components/virtual-table.tsx';
 import type { Selection } from './use-selection.ts';
 
 /** The user can select people one by one, in a range, or all who match. */

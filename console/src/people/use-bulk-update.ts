@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Inputs, type Outputs, steward } from '../api.ts';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import type { conditionsOf } from './people-filter.ts';
 import type { Selected } from './use-selection.ts';
 

@@ -5,8 +5,8 @@ import { trpc } from '../api.ts';
 import { labelOf } from '../audit/audit-actions.ts';
 import { DateText, dayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { mayDo } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { mayDo } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import classes from './person.module.css';
 import { UsageComparison } from './usage-comparison.tsx';
 

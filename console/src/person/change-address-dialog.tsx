@@ -9,8 +9,8 @@ import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
-import { useSession } from '../layout/use-session.ts';
 import { mailMessage } from '../mails/mail-message.ts';
+import { useSession } from '../session/use-session.ts';
 
 const HANDED_OVER =
   'The person’s password, sessions and tokens end. They get a mail to set a new password, and the old address gets a notice.';

@@ -2,7 +2,6 @@ import { Stack, TextInput } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EndChoice, endChoiceOf, endOf, NO_END } from '../components/end-choice.tsx';
@@ -16,6 +15,7 @@ import {
   isComplete,
   NOTHING_GIVEN,
 } from '../data-permissions/grant-given.tsx';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import { AppsModal } from '../people/apps-modal.tsx';
 import { type PersonApp, useGrantApps } from './use-person-access.ts';
 

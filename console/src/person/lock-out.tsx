@@ -1,11 +1,11 @@
 import { Button, List, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, steward, trpc } from '../api.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import { offerUndo } from '../people/undo-offer.ts';
 import { serverNow } from '../server-clock.ts';
 

@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { steward, trpc } from '../api.ts';
 import { ActionDialog } from '../components/action-dialog.tsx';
 import { notify } from '../components/toasts.ts';
-import { useSession } from '../layout/use-session.ts';
 import { mailMessage } from '../mails/mail-message.ts';
+import { useSession } from '../session/use-session.ts';
 
 type Props = { email: string; isOpen: boolean; onClose: () => void };
 

@@ -7,10 +7,10 @@ import { fieldLabel, valueText } from '../components/detail-words.ts';
 import { StatusText } from '../components/status-text.tsx';
 import { useDeclared } from '../data-permissions/declared.ts';
 import { PersonDataDialog } from '../data-permissions/person-data.tsx';
-import { canViewAll, mayDo, membershipRoles } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { RoleBadges } from '../roles/role-badges.tsx';
 import { RolesDialog } from '../roles/roles-dialog.tsx';
+import { canViewAll, mayDo, membershipRoles } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { OffboardDialog, ReactivateButton, SuspendDialog } from './lock-out.tsx';
 import type { Membership, PersonState } from './person-state.ts';
 

@@ -8,7 +8,7 @@ import { shortDateOf } from '../components/date-text.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { SecondFactorList } from '../components/second-factor-list.tsx';
 import { notify } from '../components/toasts.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import type { PersonData } from './use-person.ts';
 
 type Account = NonNullable<PersonData['screen']['account']>;

@@ -1,5 +1,5 @@
 import { queryClient, sessionQuery, trpc } from '../api.ts';
-import { canView } from '../layout/roles.ts';
+import { canView } from '../session/roles.ts';
 
 /**
  * Loads the first data of a person's screen while the pointer is over a link to it, or when the link is followed: the screen then appears

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, steward } from '../api.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 
 export type PersonAccess = Outputs['access']['ofPerson'];
 export type PersonApp = PersonAccess['apps'][number];

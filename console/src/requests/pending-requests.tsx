@@ -4,9 +4,9 @@ import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { DateText } from '../components/date-text.tsx';
 import { focusNear } from '../components/focus-return.tsx';
+import { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
-import { nameOf } from '../people/name-of.ts';
 import type { Question } from './decision-dialog.tsx';
 import {
   type AccessRequest,

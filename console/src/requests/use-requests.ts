@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
+import { nameOf } from '../components/name-of.ts';
 import { notify } from '../components/toasts.ts';
-import { nameOf } from '../people/name-of.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 
 export type AccessRequest = Outputs['requests']['list'][number];
 

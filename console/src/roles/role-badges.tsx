@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core';
 import { capitalized } from '../components/detail-words.ts';
-import { type Role, roleLabel } from '../layout/roles.ts';
+import { type Role, roleLabel } from '../session/roles.ts';
 
 export const RoleBadges = ({ roles }: { roles: readonly Role[] }) =>
   roles.map((role) => (

@@ -1,6 +1,6 @@
 import { Checkbox, List, Stack, Text } from '@mantine/core';
 import { capitalized } from '../components/detail-words.ts';
-import { type Role, roleLabel } from '../layout/roles.ts';
+import { type Role, roleLabel } from '../session/roles.ts';
 import { allowedBy, roleSentence } from './role-words.ts';
 
 type Props = {

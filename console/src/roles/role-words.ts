@@ -1,5 +1,5 @@
 import { capitalized } from '../components/detail-words.ts';
-import { type Action, ROLES, type Role } from '../layout/roles.ts';
+import { type Action, ROLES, type Role } from '../session/roles.ts';
 
 /** What each action allows, after “can”. */
 const WORDS: Record<Action, string> = {

@@ -2,13 +2,13 @@ import { Skeleton, Stack, Text } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { steward, trpc } from '../api.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { isSame, joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import {
   CLIENT_ADMIN,
   CLIENT_ROLES,
@@ -16,8 +16,8 @@ import {
   isSuperuser,
   membershipRoles,
   refusalOf,
-} from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+} from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { RoleChoice, RolePreview } from './role-choice.tsx';
 
 /** A person, with their roles in a client. */

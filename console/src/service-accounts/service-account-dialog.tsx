@@ -9,9 +9,9 @@ import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScopesInput, scopesOf } from '../components/token-limits.tsx';
-import { CLIENT_ROLES, GLOBAL_ROLES, mayDoAllOf } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
 import { RoleChoice, RolePreview } from '../roles/role-choice.tsx';
+import { CLIENT_ROLES, GLOBAL_ROLES, mayDoAllOf } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 import { type ServiceAccount, useServiceAccountRefresh } from './use-service-account.ts';
 
 type Values = { owner: string; name: string; description: string; roles: string[]; scopes: string[] };

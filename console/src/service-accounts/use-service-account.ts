@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { notify } from '../components/toasts.ts';
-import { ROLES } from '../layout/roles.ts';
+import { ROLES } from '../session/roles.ts';
 
 export type ServiceAccount = Outputs['serviceAccounts']['get'];
 

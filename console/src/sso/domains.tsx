@@ -11,7 +11,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 
 type Domain = Outputs['domains']['list'][number];
 type Props = { client: number; isReadOnly: boolean };

@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core';
-import { FactorPolicy } from '../clients/factor-policy.tsx';
 import { Connections } from './connections.tsx';
 import { Domains } from './domains.tsx';
+import { FactorPolicy } from './factor-policy.tsx';
 import { SetUp, useSetUp } from './set-up.tsx';
 
 type Props = { client: number; isReadOnly: boolean };

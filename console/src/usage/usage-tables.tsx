@@ -4,10 +4,11 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { Trend } from '../charts/trend.tsx';
+import type { Column } from '../components/column.ts';
 import { DateText } from '../components/date-text.tsx';
 import { capitalized } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { VirtualTable } from '../components/virtual-table.tsx';
 
 type RankingProps = {
   title: string;

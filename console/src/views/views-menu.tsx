@@ -10,7 +10,7 @@ import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { notify } from '../components/toasts.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import {
   builtInViews,
   isBuiltIn,

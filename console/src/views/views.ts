@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
-import { type Roles, whoMay } from '../layout/roles.ts';
+import { type Roles, whoMay } from '../session/roles.ts';
 
 export type View = Outputs['listViews']['list'][number];
 export type List = View['list'];

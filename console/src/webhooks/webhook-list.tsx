@@ -3,9 +3,9 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
+import type { Column } from '../components/column.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
-import type { Column } from '../components/virtual-table.tsx';
 import { typesText } from './type-choices.ts';
 import { type Webhook, WebhookState } from './webhook-state.tsx';
 

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useClients } from '../components/client-select.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { useSession } from '../layout/use-session.ts';
+import { useSession } from '../session/use-session.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 import { type CreatedWebhook, WebhookDialog } from './webhook-dialog.tsx';
 import { useWebhooks, WebhookList } from './webhook-list.tsx';

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { canView } from './roles.ts';
-import { useSession } from './use-session.ts';
+import { canView } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 /** Limit per kind. */
 const MAX_FOUND = 7;

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type Outputs, steward } from '../api.ts';
-import { useAccessRefresh } from './use-access-refresh.ts';
+import { useAccessRefresh } from '../live/use-access-refresh.ts';
 
 type Grant = { app_id: string; email: string };
 type Row = Outputs['grants']['extend']['results'][number];
