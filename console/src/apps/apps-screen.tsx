@@ -16,7 +16,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { serverNow } from '../server-clock.ts';
 import { canOperate } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
-import { UNUSED_DAYS } from '../views/views.ts';
+import { UNUSED_DAYS, unusedPeople } from '../views/views.ts';
 import { ViewsMenu } from '../views/views-menu.tsx';
 import { type App, showsUsage, versionOf } from './app-of.ts';
 import { type AppsFilter, conditionsOf, filterOfUse, USES, useOf } from './apps-filter.ts';
@@ -82,6 +82,15 @@ export const AppsScreen = () => {
           value={useOf(filter)}
           onChange={(value) => change(filterOfUse(value))}
         />
+        {filter.unused_days !== undefined && (
+          <Link
+            className="text-link"
+            to="/people"
+            search={{ client: filter.client, ...unusedPeople(filter.unused_days) }}
+          >
+            People not seen for {filter.unused_days} days
+          </Link>
+        )}
       </FilterBar>
       <PagedTable
         label="Apps"

@@ -13,6 +13,7 @@ import { useClientChoice } from '../session/client-choice.ts';
 import { canReadAudit, canView, mayDo } from '../session/roles.ts';
 import { screensFor } from '../session/screens.ts';
 import { useSession } from '../session/use-session.ts';
+import { PATHS, useOfferedViews } from '../views/views.ts';
 import { logOut } from './log-out.ts';
 import { ICONS } from './navigation.tsx';
 import { type Action, MAX_FOUND, usePaletteFound } from './palette-found.ts';
@@ -42,6 +43,7 @@ export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSe
     { group: 'Groups', actions: found.groups },
     { group: 'Clients', actions: local(found.clients).slice(0, MAX_FOUND) },
     { group: 'Go to', actions: local(own.screens) },
+    { group: 'Views', actions: local(own.views) },
     { group: 'Settings', actions: found.parts },
     { group: 'Actions', actions: local(own.commands) },
   ]);
@@ -61,6 +63,7 @@ const useOwnActions = () => {
   const { setColorScheme } = useMantineColorScheme();
   const otherScheme = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
   const { remembered } = useClientChoice();
+  const offered = useOfferedViews(remembered);
   const current = useRouterState({ select: ({ matches }) => matches.at(-1) });
   const toAccount = (): void => void navigate({ to: '/account' });
   const screens: Action[] = screensFor(roles).map(({ to, label, ...screen }) => ({
@@ -70,6 +73,15 @@ const useOwnActions = () => {
     words: SCREEN_WORDS[to] ?? '',
     onClick: () => void navigate({ to, search: 'clients' in screen ? { client: remembered } : {} }),
   }));
+  const views: Action[] = screensFor(roles).flatMap(({ to, label }) =>
+    (Map.groupBy(offered, ({ list }): string => PATHS[list]).get(to) ?? []).map(({ name, search }) => ({
+      id: `view ${to} ${JSON.stringify(search)}`,
+      icon: ICONS[to],
+      label: `${label}: ${name}`,
+      words: SCREEN_WORDS[to] ?? '',
+      onClick: () => void navigate({ to, search }),
+    })),
+  );
   const commands: Action[] = [
     ...(mayDo(roles, 'manage-people')
       ? [
@@ -124,6 +136,7 @@ const useOwnActions = () => {
   }));
   return {
     screens,
+    views,
     commands,
     start: [
       { group: 'Recent', actions: places },

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import { trpc } from '../api.ts';
 import { capitalized } from '../components/detail-words.ts';
@@ -6,7 +7,7 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
 import { mayDo, ROLES } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
-import { DAYS_WITHOUT_USE } from '../views/views.ts';
+import { DAYS_WITHOUT_USE, unusedApps } from '../views/views.ts';
 import { ViewsMenu } from '../views/views-menu.tsx';
 import { type PeopleFilter, peopleFilter } from './people-filter.ts';
 
@@ -82,6 +83,15 @@ export const PeopleFilters = memo(({ filter, columns, onChange }: Props) => (
       <FixedChip label="Password" onClear={() => onChange({ password_expired: undefined })}>
         Password: {filter.password_expired ? 'expired' : 'valid'}
       </FixedChip>
+    )}
+    {filter.unseen_days !== undefined && (
+      <Link
+        className="text-link"
+        to="/apps"
+        search={{ client: filter.client, ...unusedApps(filter.unseen_days) }}
+      >
+        Apps not used for {filter.unseen_days} days
+      </Link>
     )}
   </FilterBar>
 ));

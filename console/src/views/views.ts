@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
-import { type Roles, whoMay } from '../session/roles.ts';
+import { canView, type Roles, whoMay } from '../session/roles.ts';
+import { useSession } from '../session/use-session.ts';
 
 export type View = Outputs['listViews']['list'][number];
 export type List = View['list'];
@@ -101,4 +102,22 @@ export const useSearchOf = (): ((view: View, chosen: number | undefined) => List
     view: id,
     ...(hasSeveralClients && { client: client ?? chosen }),
   });
+};
+
+/** The views that the palette offers beside the screens: the built-in ones that narrow a list, and the pinned ones. */
+export const useOfferedViews = (
+  chosen: number | undefined,
+): { list: List; name: string; search: ListSearch }[] => {
+  const { roles } = useSession();
+  const pinned = usePinnedViews(canView(roles));
+  const searchOf = useSearchOf();
+  const lists = Object.keys(PATHS) as List[];
+  return [
+    ...lists.flatMap((list) =>
+      builtInViews(list, roles)
+        .slice(1)
+        .map(({ name, search }) => ({ list, name, search: { ...search, client: chosen } })),
+    ),
+    ...pinned.map((view) => ({ list: view.list, name: view.name, search: searchOf(view, chosen) })),
+  ];
 };
