@@ -1,7 +1,6 @@
 import { Button, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { ExplainDialog } from '../access/explain-dialog.tsx';
 import { type Outputs, trpc } from '../api.ts';
@@ -16,6 +15,7 @@ import { HeaderLink } from '../components/header-link.tsx';
 import { nameOf } from '../components/name-of.ts';
 import { PagedTable } from '../components/paged-table.tsx';
 import { PersonInput } from '../components/person-input.tsx';
+import { PersonCell } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { BulkResults } from '../people/bulk-results.tsx';
 import { useBulkUpdate } from '../people/use-bulk-update.ts';
@@ -252,18 +252,7 @@ const accessColumns = (onExplain: (person: Person) => void): Column<Person>[] =>
   {
     heading: 'Person',
     width: 'minmax(9rem, 3fr)',
-    cell: (person) => (
-      <Group gap="xs" wrap="nowrap">
-        <Link className="text-link" to="/people/$email" params={{ email: person.email }} title={person.email}>
-          {nameOf(person)}
-        </Link>
-        {nameOf(person) !== person.email && (
-          <Text span fz="inherit" c="dimmed" truncate flex="1 1 0" miw={0} visibleFrom="sm">
-            {person.email}
-          </Text>
-        )}
-      </Group>
-    ),
+    cell: (person) => <PersonCell person={person} />,
   },
   {
     heading: 'Through',

@@ -11,9 +11,9 @@ import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
 import type { Column } from '../components/column.ts';
 import { EmptyState } from '../components/empty-state.tsx';
-import { nameOf } from '../components/name-of.ts';
 import { Notice } from '../components/notice.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
+import { PersonCell } from '../components/person-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
@@ -237,12 +237,7 @@ const columnsOf = (roles: readonly AppRole[]): Column<Row>[] => [
     heading: 'Person',
     width: 'minmax(9rem, 2fr)',
     cell: (person) => (
-      <Group gap="xs" wrap="nowrap">
-        <Link className="text-link" to="/people/$email" params={{ email: person.email }} title={person.email}>
-          {nameOf(person)}
-        </Link>
-        {!person.allowed && <StatusText label="Closed" color="red" />}
-      </Group>
+      <PersonCell person={person}>{!person.allowed && <StatusText label="Closed" color="red" />}</PersonCell>
     ),
   },
   {

@@ -1,14 +1,13 @@
-import { Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { Button, Group, Menu, Stack } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import type { Column } from '../components/column.ts';
 import { capitalized } from '../components/detail-words.ts';
 import { EmptyState } from '../components/empty-state.tsx';
-import { nameOf } from '../components/name-of.ts';
 import { Notice } from '../components/notice.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
+import { PersonCell } from '../components/person-link.tsx';
 import { ROW_MENU_COLUMN, RowMenu } from '../components/row-menu.tsx';
 import { GiveRolesDialog } from '../roles/give-roles-dialog.tsx';
 import { RolesDialog } from '../roles/roles-dialog.tsx';
@@ -113,16 +112,7 @@ const columnsOf = (
   {
     heading: 'Person',
     width: 'minmax(12rem, 2fr)',
-    cell: (holder) => (
-      <>
-        <Link className="text-link" to="/people/$email" params={{ email: holder.email }}>
-          {nameOf(holder)}
-        </Link>{' '}
-        <Text span size="sm" c="dimmed">
-          {holder.email}
-        </Text>
-      </>
-    ),
+    cell: (holder) => <PersonCell person={holder} />,
   },
   {
     heading: 'Roles',

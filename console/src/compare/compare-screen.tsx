@@ -4,8 +4,8 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
-import { nameOf } from '../components/name-of.ts';
 import { PersonInput } from '../components/person-input.tsx';
+import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
@@ -104,9 +104,7 @@ const Comparison = ({ people }: { people: readonly Compared[] }) => (
         <Table.Td />
         {people.map((person) => (
           <Table.Th key={person.email} scope="col">
-            <Link className="text-link" to="/people/$email" params={{ email: person.email }}>
-              {nameOf(person)}
-            </Link>
+            <PersonLink person={person} />
           </Table.Th>
         ))}
       </Table.Tr>

@@ -1,14 +1,13 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { ActionDialog } from '../components/action-dialog.tsx';
 import type { Column } from '../components/column.ts';
 import { joined } from '../components/form-fields.ts';
-import { nameOf } from '../components/name-of.ts';
 import { PersonInput } from '../components/person-input.tsx';
+import { PersonCell } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { REMOVE_COLUMN, RemoveButton } from '../components/remove-button.tsx';
 import { shortList } from '../components/short-list.ts';
@@ -125,17 +124,9 @@ const columnsOf = (remove: ((member: Member) => void) | null): Column<Member>[] 
     heading: 'Person',
     width: 'minmax(10rem, 1fr)',
     cell: (member) => (
-      <Group gap="xs" wrap="nowrap">
-        <Link className="text-link" to="/people/$email" params={{ email: member.email }} title={member.email}>
-          {nameOf(member)}
-        </Link>
-        {nameOf(member) !== member.email && (
-          <Text span size="sm" c="dimmed" truncate flex="1 1 0" miw={0} visibleFrom="sm">
-            {member.email}
-          </Text>
-        )}
+      <PersonCell person={member}>
         {!member.is_active && <StatusText label="Suspended" color="yellow" />}
-      </Group>
+      </PersonCell>
     ),
   },
   ...(remove

@@ -15,7 +15,7 @@ import { createLink, Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
-import { nameOf } from '../components/name-of.ts';
+import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { notify } from '../components/toasts.ts';
@@ -148,7 +148,7 @@ const topicsOf = (attention: Attention, chosen: number | undefined): Topic[] => 
     count: attention.idle_users.count,
     title: `${wordsOf(attention.idle_users, 'person', 'people')} not seen for ${UNUSED_DAYS.people} days`,
     icon: IconMoon,
-    names: attention.idle_users.items.map(personLink),
+    names: attention.idle_users.items.map((person) => <PersonLink key={person.email} person={person} />),
     action: (
       <ReviewLink
         to="/people"
@@ -163,7 +163,9 @@ const topicsOf = (attention: Attention, chosen: number | undefined): Topic[] => 
     count: attention.expired_passwords.count,
     title: `${wordsOf(attention.expired_passwords, 'person', 'people')} with an expired password`,
     icon: IconKey,
-    names: attention.expired_passwords.items.map(personLink),
+    names: attention.expired_passwords.items.map((person) => (
+      <PersonLink key={person.email} person={person} />
+    )),
     action: (
       <ReviewLink
         to="/people"
@@ -256,11 +258,5 @@ const ResendInvitations = ({ invitations, client }: ResendProps) => {
 const appLink = ({ id, label }: { id: string; label: string }) => (
   <Link key={id} className="text-link" to="/apps/$id" params={{ id }}>
     {label}
-  </Link>
-);
-
-const personLink = (person: { email: string; first_name: string; last_name: string }) => (
-  <Link key={person.email} className="text-link" to="/people/$email" params={{ email: person.email }}>
-    {nameOf(person)}
   </Link>
 );

@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { nameOf } from '../components/name-of.ts';
+import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { useExtendGrants } from '../people/use-extend-grants.ts';
@@ -87,9 +87,7 @@ type RowProps = { grant: Ending; label: string; onExtend: (() => void) | undefin
 const Row = ({ grant, label, onExtend }: RowProps) => (
   <Group component="li" justify="space-between" gap="xs">
     <Stack gap={0} flex="1 1 12rem" miw={0}>
-      <Link className="text-link" to="/people/$email" params={{ email: grant.email }}>
-        {nameOf(grant)}
-      </Link>
+      <PersonLink person={grant} />
       <Text size="sm" c="dimmed" className="break-words">
         {[grant.app_label, grant.reason].filter(Boolean).join(': ')}
       </Text>

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import type { Outputs } from '../api.ts';
 import { avatarOf } from '../components/avatar-of.ts';
 import { useClientName } from '../components/client-select.tsx';
@@ -6,6 +5,7 @@ import type { Column } from '../components/column.ts';
 import { agoOf, DateText, dayAgoOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { capitalized } from '../components/detail-words.ts';
 import { nameOf } from '../components/name-of.ts';
+import { PersonLink } from '../components/person-link.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { FirstName, Tags } from '../components/tags.tsx';
 import { canViewAll, ROLES, type Roles, roleLabel } from '../session/roles.ts';
@@ -131,12 +131,6 @@ export const columnsOf = (
 
 type Props = { person: Person };
 
-export const PersonLink = ({ person }: Props) => (
-  <Link className={`text-link ${classes.link}`} to="/people/$email" params={{ email: person.email }}>
-    {nameOf(person)}
-  </Link>
-);
-
 export const RowAvatar = ({ person, size }: Props & { size: number }) => (
   <img className={classes.avatar} src={avatarOf(person)} alt="" width={size} height={size} />
 );
@@ -145,7 +139,7 @@ export const RowAvatar = ({ person, size }: Props & { size: number }) => (
 const NameCell = ({ person }: Props) => (
   <span className={classes.name}>
     <RowAvatar person={person} size={24} />
-    <PersonLink person={person} />
+    <PersonLink person={person} className={classes.link} />
     {nameOf(person) !== person.email && (
       <span className={classes.address} title={person.email}>
         {person.email}

@@ -6,6 +6,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
+import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import type { Card } from '../components/row-card.tsx';
 import { RowCount } from '../components/row-count.tsx';
@@ -26,7 +27,6 @@ import {
   isColumnName,
   LastSeen,
   type Person,
-  PersonLink,
   PersonStatus,
   RowAvatar,
 } from './people-columns.tsx';
@@ -256,7 +256,7 @@ const PersonCard = ({ person, selecting }: { person: Person; selecting: Selectin
     <RowAvatar person={person} size={32} />
     <div className={classes.lines}>
       <span className={classes.line}>
-        <PersonLink person={person} />
+        <PersonLink person={person} className={classes.link} />
         <PersonStatus person={person} />
       </span>
       <span className={classes.address} title={person.email}>

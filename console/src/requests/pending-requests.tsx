@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { DateText } from '../components/date-text.tsx';
 import { focusNear } from '../components/focus-return.tsx';
-import { nameOf } from '../components/name-of.ts';
+import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import type { Question } from './decision-dialog.tsx';
@@ -146,10 +146,7 @@ const RequestRow = (props: RowProps) => {
         <div>
           {showsPerson ? (
             <>
-              <Link className="text-link" to="/people/$email" params={{ email: request.email }}>
-                {nameOf(request)}
-              </Link>{' '}
-              asks for{' '}
+              <PersonLink person={request} /> asks for{' '}
             </>
           ) : (
             'Asks for '
