@@ -13,7 +13,7 @@ export const ClientReminders = defineEntity({
     client: () => p.oneToOne(Client).owner().primary().deleteRule('cascade').updateRule('no action'),
     /** Days before the end of a grant. */
     accessDays: p.integer().default(0).check('access_days >= 0 and access_days <= 90'),
-    /** Whether the admins are told of the same grants. */
+    /** Whether the admins get a mail about the same grants. */
     accessAdmins: p.boolean().default(false),
     /** Days before an invitation expires. */
     invitationDays: p.integer().default(0).check('invitation_days >= 0 and invitation_days <= 90'),
@@ -30,7 +30,7 @@ export const ClientReminders = defineEntity({
     weeklyDigest: p.boolean().default(false),
     /** When the days of inactivity were last changed. Earlier warnings no longer count. */
     inactiveSince: instant().nullable(),
-    /** The admins have been told of all grants that end before this time. */
+    /** The admins have been mailed about all grants that end before this time. */
     accessToldUntil: instant().nullable(),
     /** The Monday of the last digest. */
     digestFor: instant().nullable(),

@@ -74,7 +74,7 @@ export const factorPolicyProcedures = {
   previewFactorPolicy: route(settingsProcedure, 'GET', '/jb/clients/{id}/factor-policy/preview/', {
     summary: 'Preview whom a policy for second factors would concern',
     description:
-      'How many active members have what the policy demands, and who has not. Those who have set up no second factor by the end of the grace do so at their next login: nobody is locked out. For admins of single clients, people who also belong to other clients are listed whether they have one or not.',
+      'How many active members have what the policy demands, and who has not. Those who have set up no second factor by the end of the grace do so at their next login: no one is locked out. For admins of single clients, people who also belong to other clients are listed whether they have one or not.',
   })
     .input(
       z.object({

@@ -101,7 +101,7 @@ export const eventsRouter = router({
   position: route(allowedTo('client', ...READERS), 'GET', '/jb/events/position/', {
     summary: 'Get the position of the newest event',
     description:
-      'The `cursor` with which `GET /api/v1/jb/events/` and the stream begin with the next event, whatever happens until they are called.',
+      'The `cursor` with which `GET /api/v1/jb/events/` and the stream begin with the next event, however late they are called.',
   })
     .input(NoInput)
     .output(Output('EventPosition', { cursor: z.int() }))

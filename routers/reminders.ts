@@ -11,7 +11,7 @@ const route = routesOf('Clients');
 const RemindersOutput = Output('Reminders', {
   /** Days between the mail to the person and the end of a grant. 0 turns a reminder off, here and below. */
   access_days: z.int().meta({ examples: [7] }),
-  /** Whether the admins are told of the same grants, in one mail a day. */
+  /** Whether the admins get a mail about the same grants, one a day. */
   access_admins: z.boolean(),
   /** Days between the mail to the invitee, which is sent once, and the end of an invitation. */
   invitation_days: z.int().meta({ examples: [3] }),
@@ -89,7 +89,7 @@ export const remindersRouter = router({
   update: route(settingsProcedure, 'PATCH', '/jb/clients/{id}/reminders/', {
     summary: 'Change what a client reminds of',
     description:
-      'All of it is off at first; 0 days turn it off. Mails are enqueued within an hour, each once. Other days of inactivity begin again: nobody is suspended who was not warned by the present ones. See the preview before.',
+      'All of it is off at first; 0 days turn it off. Mails are enqueued within an hour, each once. Other days of inactivity begin again: no one is suspended who was not warned by the present ones. See the preview before.',
     resourceQuery: 'reminders.get',
     example: { access_days: 7, invitation_days: 3 },
   })

@@ -61,7 +61,7 @@ const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Result[]>
   const accounts = await kysely(em)
     .selectFrom('users')
     .select(['email', 'password_hash', 'is_superuser'])
-    // Matches all people of the demo and nobody else, because this top-level domain is reserved.
+    // Matches only the people of the demo, because this top-level domain is reserved.
     .where('email', 'like', '%.test')
     .where('is_active', '=', true)
     .where('password_hash', 'is not', null)

@@ -48,7 +48,7 @@ export const createLogger = (
   return pino(options, format === 'json' ? output : textLines(output, isTerminal));
 };
 
-/** A logger for failures whose stack may already be in the log, as `isKnown` tells: these become one sentence. */
+/** A logger for failures whose stack may already be in the log, as `isKnown` says: these become one sentence. */
 export const withoutKnownStacks = (logger: Logger, isKnown: (error: unknown) => boolean): Logger =>
   logger.child(
     {},

@@ -20,7 +20,7 @@ type Deps<Name extends string> = {
   intervalMs?: number;
   /** Time limit of a run of a task. */
   limitMs?: number;
-  /** For tasks with a limit of their own. */
+  /** For tasks with their own limit. */
   limits?: Partial<Record<Name, number>>;
   patienceMs?: number;
 };

@@ -49,12 +49,12 @@ reminders('a client admin turns them on, and sees who gets which mail', async ({
   await page.getByText('Everything is off. No mails are sent.').waitFor();
   for (const name of ['Access that ends', 'Invitations that expire', 'Inactivity', 'Weekly digest'])
     await switchOf(page, name).check();
-  await page.getByLabel('Tell the admins too').check();
+  await page.getByLabel('Mail the admins too').check();
   await page.getByLabel('Days without use').fill('30');
   await switchOf(page, 'Suspend people who stay inactive').check();
   await page.getByLabel('Days after the warning').fill('14');
-  await shows(page, /One person is told that their access ends: ada@acme\.test \(.*Sales/);
-  await shows(page, /One admin is told of access that ends: admin@acme\.test\./);
+  await shows(page, /One person is mailed that their access ends: ada@acme\.test \(.*Sales/);
+  await shows(page, /One admin is mailed about access that ends: admin@acme\.test\./);
   await shows(page, /No invited person is reminded\./);
   await shows(page, /warned:.*grace@acme\.test \(has never logged in\)/);
   await shows(page, /No member is suspended\./);

@@ -16,7 +16,7 @@ import { useSession } from '../session/use-session.ts';
 
 type Props = { app: App; isReadOnly: boolean };
 
-/** Texts, how people come to the app, and for superusers its removal. */
+/** Texts, how people get the app, and for superusers its removal. */
 export const AppSettings = ({ app, isReadOnly, isClosed }: Props & { isClosed: boolean }) => (
   <>
     <TextsForm app={app} isReadOnly={isReadOnly} />
@@ -120,7 +120,7 @@ const useAppForm = <F extends AppField>(name: string, app: App, labels: FieldLab
   });
 };
 
-/** How people come to the app. Whether people may ask is saved at once; the package sets the rest. */
+/** How people get the app. Whether people may ask is saved at once; the package sets the rest. */
 const Opening = ({ app, isReadOnly }: Props) => {
   const queryClient = useQueryClient();
   const { data: status, error } = useQuery(trpc.apps.status.queryOptions({ app_id: app.id }));

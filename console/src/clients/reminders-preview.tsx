@@ -65,12 +65,12 @@ const NextMails = ({ settings, showAll, data }: MailsProps) => {
           <List spacing="xs" size="sm">
             {access_days > 0 && (
               <Recipients section={data.access} showAll={showAll} describe={describeAccess}>
-                {countOf(data.access, 'person is', 'people are')} told that their access ends
+                {countOf(data.access, 'person is', 'people are')} mailed that their access ends
               </Recipients>
             )}
             {access_days > 0 && access_admins && (
               <Recipients section={data.access_admins} showAll={showAll}>
-                {countOf(data.access_admins, 'admin is', 'admins are')} told of access that ends
+                {countOf(data.access_admins, 'admin is', 'admins are')} mailed about access that ends
               </Recipients>
             )}
             {invitation_days > 0 && (

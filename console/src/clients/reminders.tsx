@@ -40,7 +40,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
     form.setFieldValue(field, isOn ? form.getInitialValues()[field] || DAYS[field].usual : 0);
   const turnInactivity = (isOn: boolean): void => {
     turn('inactive_days', isOn);
-    // Nobody is suspended without a warning. When reminders are turned on again, suspension returns only if it was stored.
+    // No one is suspended without a warning. When reminders are turned on again, suspension returns only if it was stored.
     form.setFieldValue('suspend_days', isOn ? form.getInitialValues().suspend_days : 0);
   };
   const daysOf = (field: DaysField, label: string) => (
@@ -72,7 +72,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
           />
           {daysOf('access_days', 'Days before the end')}
           <Checkbox
-            label="Tell the admins too, at most once a day"
+            label="Mail the admins too, at most once a day"
             disabled={isReadOnly}
             {...form.getInputProps('access_admins', { type: 'checkbox' })}
           />

@@ -18,7 +18,7 @@ export type DaysField = keyof typeof DAYS;
 
 const LABELS = [
   ['access_days', 'Days before access ends'],
-  ['access_admins', 'Tell the admins of access that ends'],
+  ['access_admins', 'Mail the admins about access that ends'],
   ['invitation_days', 'Days before an invitation expires'],
   ['inactive_days', 'Days without use before the warning'],
   ['suspend_days', 'Days from the warning to the suspension'],

@@ -43,7 +43,7 @@ export const FocusReturn = () => {
     places = candidates;
     return () => {
       const before = document.activeElement;
-      // Delayed: whatever closes the dialog may move the focus itself.
+      // Delayed: the action that closes the dialog may move the focus itself.
       setTimeout(() => isFocusLost(before) && focusFirst(candidates));
     };
   }, [candidates]);

@@ -1,6 +1,6 @@
 import { useSession } from '../session/use-session.ts';
 
-/** Tells password managers whose password a form asks for. */
+/** For password managers: whose password a form asks for. */
 export const UsernameField = () => (
   <input hidden readOnly name="username" autoComplete="username" value={useSession().user.email} />
 );

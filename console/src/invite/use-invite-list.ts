@@ -53,7 +53,7 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
   const [access, setAccess] = useState(NO_ACCESS);
   const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
     setRows((current) => recheckTwice(next(current)));
-  // A repeat of the same list after a lost response invites nobody twice.
+  // A repeat of the same list after a lost response invites no one twice.
   const keys = useIdempotencyKeys();
   const { onError, prompt } = usePasswordConfirmation();
   const [outcome, setOutcome] = useState<Outcome | null>(null);

@@ -25,7 +25,7 @@ export const hasPrefix = (text: string, word: string): boolean =>
 
 export const hasWord = (text: string, word: string): boolean => tokensOf(text).includes(word);
 
-/** A whole word of the label counts most, then the beginning of one, that of a synonym, and a part inside of a word. */
+/** A whole word of the label counts most, then the start of one, that of a synonym, and a part inside of a word. */
 const scoreOfWord = (word: string, label: string, synonyms: string): number => {
   if (hasWord(label, word)) return 4;
   if (hasPrefix(label, word)) return 3;
@@ -33,7 +33,7 @@ const scoreOfWord = (word: string, label: string, synonyms: string): number => {
   return label.toLowerCase().includes(word) ? 1 : 0;
 };
 
-/** 0 if a word of the search is neither in the label nor at the beginning of a synonym; higher is better. */
+/** 0 if a word of the search is neither in the label nor at the start of a synonym; higher is better. */
 export const scoreOf = (words: readonly string[], label: string, synonyms = ''): number => {
   const scores = words.map((word) => scoreOfWord(word, label, synonyms));
   return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0) / Math.max(scores.length, 1);

@@ -146,7 +146,7 @@ const Advanced = ({ form, openid }: FieldsProps & { openid: OpenidApp | undefine
           <Stack pt="sm">
             <NamedSwitch
               label="A different subject in each app"
-              description="Apps cannot tell that they have the same person. All redirect addresses must be on one host."
+              description="Apps cannot find out that two of them have the same person. All redirect addresses must be on one host."
               {...form.getInputProps('is_pairwise', { type: 'checkbox' })}
             />
             {openid && values.is_pairwise !== openid.is_pairwise && (

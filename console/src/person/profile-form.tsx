@@ -58,7 +58,7 @@ export const ProfileForm = ({ person, changes, client }: Props) => {
         <TextInput label="Last name" {...asText(areNamesReadOnly)} {...form.getInputProps('last_name')} />
         <FlagField
           label="Demo account"
-          description="Tells apps that this is a demo account."
+          description="Apps see that this is a demo account."
           isReadOnly={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />

@@ -188,6 +188,6 @@ const stateOf = ({ is_active: isActive, is_required: isRequired }: Connection): 
 };
 
 const peopleText = (people: number): string => {
-  if (people === 0) return 'Nobody has logged in with it.';
+  if (people === 0) return 'No one has logged in with it.';
   return people === 1 ? '1 person logs in with it.' : `${people.toLocaleString()} people log in with it.`;
 };

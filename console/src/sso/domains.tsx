@@ -150,7 +150,7 @@ const DomainRow = ({ client, domain, isReadOnly }: Props & { domain: Domain }) =
 };
 
 const stateOf = ({ verified_at, lapsed_at, vouched_by, checked_at }: Domain): string => {
-  if (lapsed_at) return `The record is gone since ${dateOf(lapsed_at)}: nobody new can log in.`;
+  if (lapsed_at) return `The record is gone since ${dateOf(lapsed_at)}: no one new can log in.`;
   if (!verified_at) return 'Not verified yet.';
   if (vouched_by !== null) return `Verified by ${vouched_by} on ${dateOf(verified_at)}.`;
   return `Verified${checked_at ? `, last checked on ${dateOf(checked_at)}` : ''}.`;

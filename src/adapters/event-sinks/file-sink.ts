@@ -44,7 +44,7 @@ const writeAll = async (file: FileHandle, bytes: Buffer): Promise<void> => {
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
-/** The beginning of each line. */
+/** The start of each line. */
 const HEAD = Buffer.from('{"id":');
 
 /**

@@ -103,7 +103,7 @@ ${messages.map((message) =>
 )}
 </ul>`;
 
-/** Tells password managers whose password it is, in forms that do not ask for the email address. */
+/** For password managers: whose password it is, in forms that do not ask for the email address. */
 export const hiddenUsername = (email: string): Html =>
   html`<input type="text" name="username" value="${email}" autocomplete="username" readonly hidden>`;
 

@@ -50,7 +50,7 @@ export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
   .whereRef('m.user_id', '=', 'users.id')
   .orderBy('m.client_id');
 
-// A suspended membership keeps its roles, grants and groups, but they do not count: whoever opens apps or acts by them needs an active
+// A suspended membership keeps its roles, grants and groups, but they do not count: opening apps and acting by them need an active
 // membership. Only what is asked about others, to protect them, takes the roles that they hold: a reactivation returns these.
 
 /** SQL: the names of the roles that a membership holds, even while it is suspended. */
@@ -90,7 +90,7 @@ export const ROLE_COLUMNS = roleColumns(hasRoles('m'));
 export const HELD_ROLE_COLUMNS = roleColumns(holdsRoles('m'));
 
 /**
- * SQL: whether the roles that a membership holds allow nothing in its client that the actor may not do there: `canAllOf`. Nobody acts on an
+ * SQL: whether the roles that a membership holds allow nothing in its client that the actor may not do there: `canAllOf`. No one acts on an
  * account, or as a person, with more rights.
  */
 export const isWithinRights = (actor: Roles, memberships: string): Condition => {
@@ -283,7 +283,7 @@ export const hasIdOrKey = (idOrKey: string): Condition =>
 
 /**
  * Rows of `access_views`, joined with `apps`, that the viewer may see by this id or key. By key only if the viewer may see the key, so that
- * nobody can test whether a key is right.
+ * no one can test whether a key is right.
  */
 export const accessViewFoundBy = (viewer: Viewer, idOrKey: string): Condition =>
   sql`(${hasIdOrKey(idOrKey)} and ${ID.test(idOrKey) ? accessViewVisibleTo(viewer) : accessViewManagedBy(viewer)})`;

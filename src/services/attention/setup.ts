@@ -8,7 +8,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 
 type Steps = { app: boolean; invitation: boolean; visit: boolean; admin: boolean; sign_in: boolean };
 
-/** What a new installation or a new client still needs. Each step is read from what exists, so that nobody ticks it by hand. */
+/** What a new installation or a new client still needs. Each step is read from what exists, so that no one ticks it by hand. */
 export const createSetup = ({ em, clock }: UnitOfWork) => ({
   /**
    * Of a client, or of all clients whose people the actor manages.

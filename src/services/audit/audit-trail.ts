@@ -271,7 +271,7 @@ const concernsPerson = (person: Named) => condition`id in (
 const isMember = (change: 'added' | 'removed', { id = 0 }: Named) =>
   sql`(details -> 'members' -> ${sql.lit(change)})::jsonb @> to_jsonb(${id}::int)`;
 
-/** The columns that tell who did something, and to whom or what. */
+/** The columns that say who did something, and to whom or what. */
 export const NAMES = [
   'actor_type',
   'actor_id',

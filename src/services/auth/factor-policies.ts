@@ -39,7 +39,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
       const now = clock.now();
       const details = editEntity(tx, Client, client, changes);
       const { factorPolicy, factorGraceDays, factorMails } = client;
-      // If browsers have no passkeys for this address of the service, nobody could log in.
+      // If browsers have no passkeys for this address of the service, no one could log in.
       if (factorPolicy === 'passkey' && before !== factorPolicy) relyingPartyOf(baseUrl);
       client.factorPolicySince = policySince(row.factor_policy_since, before, factorPolicy, now);
       await tx.flush();
@@ -52,7 +52,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
     }),
 
   /**
-   * The people whom a policy would concern: how many have the required factor, and who lacks it. Nobody is locked out: people without a
+   * The people whom a policy would concern: how many have the required factor, and who lacks it. No one is locked out: people without a
    * second factor at the end of the grace period set one up at their next login. Only superusers and staff see the factors of people who
    * also belong to other clients; for other viewers, these people count as having none.
    * @throws Problem `not-found`, `forbidden`

@@ -31,7 +31,7 @@ const LIMITS = {
 
   /** Per network. Each adds a row that is kept. */
   passkey: { max: 100, windowMs },
-  /** Per network, for an access view without a limit of its own. A page that reloads each second stays below it. */
+  /** Per network, for an access view without its own limit. A page that reloads each second stays below it. */
   view: { max: 1_000, windowMs },
   /** Per network. Each may request the keys of the provider. */
   logout: { max: 300, windowMs },
@@ -98,7 +98,7 @@ export const createAnonymousLimits = (pool: Pool) => {
       await take(networkBucket('resets', address), accountBucket('reset', email));
     },
 
-    /** Counts a use of an access view without a limit of its own. */
+    /** Counts a use of an access view without its own limit. */
     addViewUse: async (viewId: number, address: string): Promise<void> => {
       await take(networkBucket('view', address, viewId));
     },

@@ -77,7 +77,7 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
 
     /**
      * Verifies an answer. `consume` uses it up.
-     * @throws Problem `invalid-passkey`, whatever the reason
+     * @throws Problem `invalid-passkey`, for every reason
      */
     verify: async (
       passkey: KnownPasskey,

@@ -131,7 +131,7 @@ export const createServiceAccounts = ({
       em.transactional(async (tx) => {
         requireConfirmedSession(actor, clock.now());
         const before = await findLocked(tx, actor, id);
-        // Nobody widens an account beyond themselves, nor changes one that exceeds them.
+        // No one widens an account beyond themselves, nor changes one that exceeds them.
         requireGivable(actor, before.client, before);
         const set = pickDefined(changes);
         if (set === null) return before;
@@ -265,7 +265,7 @@ const rolesFor = (client: number | null): string[] =>
   (client === null ? GLOBAL_ROLES : CLIENT_ROLES).map(({ name }) => name);
 
 /**
- * Nobody gives roles or scopes that they do not have.
+ * No one gives roles or scopes that they do not have.
  * @throws Problem `invalid-input` on `roles`, `scopes`
  */
 const requireGivable = (

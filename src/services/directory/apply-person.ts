@@ -27,7 +27,7 @@ import { syncMembers } from './members.ts';
  */
 type Applying = ActingDirectory & { isApproved?: boolean; isNew?: boolean };
 
-/** A directory speaks for the client: it changes members whatever their roles there are, and nothing outside of the client. */
+/** A directory speaks for the client: it changes members of all roles, and nothing outside of the client. */
 const ANY_MEMBER = (): void => {};
 
 /**

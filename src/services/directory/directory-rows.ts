@@ -149,7 +149,7 @@ export const SHOULD_BE_IN = sql`select d.user_id from directory_members dm join 
 export const ARE_IN = sql`select gm.user_id from group_members gm
   join directory_people d on d.client_id = g.client_id and d.user_id = gm.user_id where gm.group_id = own.id`;
 
-/** SQL: a `GroupChange` of the group itself, whoever its members are; null if there is none. */
+/** SQL: a `GroupChange` of the group itself, for any members; null if there is none. */
 export const GROUP_STEP = sql<GroupChange | null>`
   case
     when g.is_removed then case when g.group_id is not null then 'remove' else 'forget' end

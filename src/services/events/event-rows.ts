@@ -97,7 +97,7 @@ export const newestEventId = async (em: Em): Promise<number> => {
   return (await newest.executeTakeFirst())?.id ?? 0;
 };
 
-/** Publishes entries that nobody has read yet, and deletes events whose entries are no longer in the audit trail. */
+/** Publishes entries that were not read yet, and deletes events whose entries are no longer in the audit trail. */
 export const maintainEvents = async (em: Em): Promise<void> => {
   while (await publishEvents(em));
   const oldest = sql`(select min(id) from audit_entries)`;

@@ -19,7 +19,7 @@ export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> =>
     : [...urgent, ...(await lockInOrder(tx, options, urgent, sql`true`))];
 };
 
-/** Nobody is waiting for these mails. A change of a policy enqueues one for each member of a client. */
+/** No one is waiting for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
   'second-factor-required', 'second-factor-reminder', 'webhook-disabled', 'viewed-as', 'directory-held') or kind in ${REMINDER_KINDS})`;
 

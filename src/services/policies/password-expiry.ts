@@ -95,12 +95,12 @@ export const enqueueJoinNotices = async (
 /** Informs a user who was reactivated of changes while they were inactive. */
 export const enqueueReactivationNotice = async (tx: Em, userId: number, now: Date): Promise<void> => {
   await sql`
-    with told as (
+    with notified as (
       update memberships m set password_expiry_from = ${endOfNotice(now)}::timestamptz
       from users where users.id = m.user_id and m.user_id = ${userId} and m.password_expiry_from = ${UNTOLD}
       returning m.client_id, m.user_id, users.email
     )
     insert into outbox_mails (kind, recipient, client_id, user_id, ${NEW_MAIL})
     select 'password-expiry', email, client_id, user_id, ${newMailValues(now)}
-    from told`.execute(kysely(tx));
+    from notified`.execute(kysely(tx));
 };

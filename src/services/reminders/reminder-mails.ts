@@ -36,7 +36,7 @@ const inBatches = async ({ em, signal }: Batch, statement: RawBuilder<{ count: n
   }
 };
 
-/** Tells people which of their grants end soon, in one mail per client. Once a day, also tells the admins who want to know. */
+/** Mails people which of their grants end soon, one mail per client. Once a day, also mails the admins who want to know. */
 export const enqueueAccessReminders = async (batch: Batch): Promise<void> => {
   const { em, now } = batch;
   await inBatches(

@@ -36,8 +36,8 @@ const dueTokens = (now: Date) => sql`
     and step.days < coalesce(t.reminded_days, ${Math.max(...STEPS) + 1}::smallint)`;
 
 /**
- * Tells people of tokens that end soon: of their own, and of those that they made for a service account. If the maker does not manage the
- * account any more, tells the admins. Each token is stamped in the statement that enqueues its mails, so that a crash or another instance
+ * Mails people about tokens that end soon: their own, and those that they made for a service account. If the maker does not manage the
+ * account any more, mails the admins. Each token is stamped in the statement that enqueues its mails, so that a crash or another instance
  * neither loses nor repeats one.
  */
 export const enqueueTokenReminders = async (em: Em, now: Date, signal?: AbortSignal): Promise<void> => {

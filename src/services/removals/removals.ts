@@ -64,7 +64,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
     em.transactional(async (tx) => {
       requireConfirmedSession(actor, clock.now());
       await liftStatementTimeout(tx);
-      // Groups and people first, as in every other change of their access; afterwards nobody can join. Nothing about the members is
+      // Groups and people first, as in every other change of their access; afterwards no one can join. Nothing about the members is
       // recorded until the commit.
       await lockGroupsOf(tx, id);
       await lockMembers(tx, id);
@@ -117,7 +117,7 @@ const USAGE_KEYS = { usage_entries: 'app_id, occurred_at, id', usage_days: 'app_
 /** Rows per transaction. */
 const BATCH = 1_000n;
 
-/** Deletes the usage of apps that were removed. Nobody can read it since. */
+/** Deletes the usage of apps that were removed. No one can read it since. */
 export const pruneRemovedUsage = async (em: Em, signal?: AbortSignal): Promise<void> => {
   for (const [name, columns] of Object.entries(USAGE_KEYS)) {
     const [table, key] = [sql.table(name), sql.raw(columns)];

@@ -65,7 +65,7 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
       if (appId === undefined) {
         // Without the role, the rest of the list would be empty.
         requireLister(reader);
-        return { person: person ?? NOBODY, viewer: reader, since };
+        return { person: person ?? NO_ONE, viewer: reader, since };
       }
       await requireViewableApp(em, reader, clock.now(), appId);
       return { appId, person, since };
@@ -99,7 +99,7 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   },
 });
 
-const NOBODY: UsagePerson = { userId: 0 };
+const NO_ONE: UsagePerson = { userId: 0 };
 
 /** Limit per page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;

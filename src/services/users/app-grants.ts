@@ -125,7 +125,7 @@ const joinClients = async (tx: Em, joining: readonly Joining[], now: Date): Prom
       on conflict do nothing
     ),
     stated as (
-      -- Whoever has joined is the person whom a directory of the client states under this address.
+      -- A person who has joined is the one whom a directory of the client states under this address.
       update directory_people d set user_id = joining.id from joining
       where d.client_id = joining.client_id and d.email = joining.email and d.user_id is null and not d.is_removed
     )

@@ -19,7 +19,7 @@ import { closeRequestsOf } from './request-closing.ts';
 
 /**
  * Roles in single clients. Admins of a client give the delegated ones; superusers also make admins, and add people to a client by a role.
- * Nobody changes their own roles, or roles that allow more than their own.
+ * No one changes their own roles, or roles that allow more than their own.
  */
 export const createClientRoles = ({ em, clock, audit }: UnitOfWork) => {
   /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-client-admin`, `reauthentication-required` to give a role */

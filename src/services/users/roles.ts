@@ -19,7 +19,7 @@ import { closeRequestsOf } from './request-closing.ts';
 
 type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
-/** Grants and revokes roles in all clients, and tells what roles allow. Routers let only superusers change them. */
+/** Grants and revokes roles in all clients, and reads what roles allow. Routers let only superusers change them. */
 export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: async (actor: Actor, email: string) => {
