@@ -91,6 +91,8 @@ const MaintenancePreviewOutput = Output('MaintenancePreview', { title: z.string(
 const AppPermissionsOutput = Output('AppPermissions', {
   /** Change its texts, maintenance and access views. */
   can_update: z.boolean(),
+  /** The client of the app, in which these rights hold. */
+  client: z.int(),
 });
 
 const AppStackOutput = Output('AppStack', appName);

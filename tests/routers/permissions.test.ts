@@ -48,6 +48,7 @@ permissions('match what the service allows on an app', async ({ app }) => {
       if (!(await succeeds(app.as(who).apps.get({ app_id: id })))) continue;
       const may = await app.as(who).apps.permissions({ app_id: id });
       assert.is(may.can_update, await succeeds(updateApp(app, who, id)), `${who} and ${id}`);
+      assert.is(may.client, id === SALES ? 1 : 2);
     }
 });
 

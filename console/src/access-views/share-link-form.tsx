@@ -14,8 +14,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { trpc } from '../api.ts';
-import type { App } from '../apps/app-of.ts';
-import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { type App, useClientOfApp } from '../apps/app-of.ts';
 import { DateText } from '../components/date-text.tsx';
 import { DisclosureButton } from '../components/disclosure-button.tsx';
 import { isSame } from '../components/form-fields.ts';
@@ -138,7 +137,7 @@ const AudienceField = ({ app, form }: { app: App; form: LinkForm }) => (
 );
 
 const DataField = ({ app, form, error }: Pick<Props, 'app' | 'form' | 'error'>) => {
-  const { attributes } = useDeclared(useClientOfApp(app)?.id, app.id);
+  const { attributes } = useDeclared(useClientOfApp(app.id), app.id);
   const faults = faultsIn(error, 'data_permissions');
   const isGuest = form.getValues().audience === 'anyone';
   const field = {

@@ -4,8 +4,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { type FormEvent, useState } from 'react';
 import { ExplainDialog } from '../access/explain-dialog.tsx';
 import { type Outputs, trpc } from '../api.ts';
-import type { App } from '../apps/app-of.ts';
-import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { type App, useClientOfApp } from '../apps/app-of.ts';
 import type { Column } from '../components/column.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -33,7 +32,7 @@ type Asked = { email: string; name: string; isGranting?: boolean };
 /** Who can open an app, how, and until when. Adds people, compares two, and checks a person who is not listed. */
 export const PeopleTab = ({ app }: { app: App }) => {
   const { id, slug } = app;
-  const client = useClientOfApp(app);
+  const client = useClientOfApp(id);
   const { roles } = useSession();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [isAdding, adding] = useDisclosure();
@@ -48,7 +47,7 @@ export const PeopleTab = ({ app }: { app: App }) => {
   return (
     <>
       <Group mb="md" gap="xs" justify="space-between">
-        {client && <CheckPerson client={client.id} onCheck={(email) => setAsked({ email, name: email })} />}
+        <CheckPerson client={client} onCheck={(email) => setAsked({ email, name: email })} />
         <Group gap="xs">
           <HeaderLink to="/apps/$id/compare" params={{ id }} search={{}}>
             Compare two people
@@ -56,7 +55,7 @@ export const PeopleTab = ({ app }: { app: App }) => {
           <HeaderLink to="/people" search={{ app: slug }}>
             Open in People
           </HeaderLink>
-          {client && mayDo(roles, 'manage-grants', client.id) && (
+          {mayDo(roles, 'manage-grants', client) && (
             <Button variant="light" loading={add.isPending} onClick={adding.open}>
               Add people
             </Button>
@@ -72,28 +71,26 @@ export const PeopleTab = ({ app }: { app: App }) => {
         keyOf={({ email }) => email}
         empty={<EmptyState title="No one has the app">Add people to let them open it.</EmptyState>}
       />
-      {client && (
-        <ExplainDialog
-          question={asked && !asked.isGranting ? { ...asked, app: { ...app, client: client.id } } : null}
-          onClose={close}
-          onGrant={() => asked && setAsked({ ...asked, isGranting: true })}
-        />
-      )}
-      {client && asked?.isGranting && (
+      <ExplainDialog
+        question={asked && !asked.isGranting ? { ...asked, app: { ...app, client } } : null}
+        onClose={close}
+        onGrant={() => asked && setAsked({ ...asked, isGranting: true })}
+      />
+      {asked?.isGranting && (
         <GrantDialog
           email={asked.email}
           name={asked.name}
           granted={[]}
-          app={{ id, client: client.id }}
-          client={client.id}
+          app={{ id, client }}
+          client={client}
           onGranted={close}
           onClose={close}
         />
       )}
-      {client && isAdding && (
+      {isAdding && (
         <AddPeople
           app={app}
-          client={client.id}
+          client={client}
           onClose={adding.close}
           onAdd={({ emails, ...terms }) => {
             adding.close();

@@ -1,14 +1,14 @@
 import { Anchor, Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconExternalLink } from '@tabler/icons-react';
-import { useInfiniteQuery, useQuery, useSuspenseQueries } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useSuspenseQueries, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { AccessViewsTab } from '../access-views/access-views-tab.tsx';
 import { type Outputs, trpc } from '../api.ts';
 import { PeopleTab } from '../app-access/people-tab.tsx';
-import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
-import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { type App, showsUsage, useClientOfApp, versionOf } from '../apps/app-of.ts';
+import { useClients } from '../components/client-select.tsx';
 import type { Column } from '../components/column.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Notice } from '../components/notice.tsx';
@@ -18,7 +18,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { Tags } from '../components/tags.tsx';
-import { type AppRole, useDeclared } from '../data-permissions/declared.ts';
+import { type AppRole, declaredIn } from '../data-permissions/declared.ts';
 import { OpenidTab } from '../openid/openid-tab.tsx';
 import { canOperate, canViewLinks, mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
@@ -74,7 +74,8 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   const { tab = 'overview' } = route.useSearch();
   const navigate = route.useNavigate();
   const { roles } = useSession();
-  const client = useClientOfApp(app);
+  const clientId = useClientOfApp(id);
+  const client = useClients().find((one) => one.id === clientId);
   const maintenance = useMaintenance(app);
   const [isMaintaining, maintaining] = useDisclosure();
   // Its settings are not read before it is opened.
@@ -141,8 +142,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
 /** Whether the app is opened by a grant or group of the user, or by their role. */
 const useCanOpen = (app: App): boolean => {
   const { user, roles } = useSession();
-  const client = useClientOfApp(app);
-  const isAdmin = client !== undefined && roles.admin_of.includes(client.id);
+  const isAdmin = roles.admin_of.includes(useClientOfApp(app.id));
   return isAdmin || canOperate(roles) || user.apps.includes(app.id);
 };
 
@@ -151,7 +151,10 @@ type TabProps = ManagedProps & { isClosed: boolean; hasOpenedOpenid: boolean };
 const useTabs = ({ app, isReadOnly, isClosed, hasOpenedOpenid }: TabProps): ScreenTab<Tab>[] => {
   const { id } = app;
   const { roles } = useSession();
-  const declared = useDeclared(useClientOfApp(app)?.id, id);
+  const { data: schema } = useSuspenseQuery(
+    trpc.dataPermissions.getSchema.queryOptions({ id: useClientOfApp(id) }),
+  );
+  const declared = declaredIn(schema, id);
   const appRoles = declared.roles.get(id) ?? [];
   const tabs: (ScreenTab<Tab> | false)[] = [
     { value: 'overview', label: 'Overview', panel: <Overview app={app} /> },

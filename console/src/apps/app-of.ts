@@ -1,4 +1,5 @@
-import type { Outputs } from '../api.ts';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
 
 export type App = Outputs['apps']['get'];
 
@@ -8,3 +9,6 @@ export const versionOf = ({ package_info: { version } }: App): string | undefine
 
 /** Whether the user may see who uses the app: viewers of its client may, members may not. */
 export const showsUsage = ({ usage }: App): boolean => usage['30'] !== undefined;
+
+export const useClientOfApp = (id: string): number =>
+  useSuspenseQuery(trpc.apps.permissions.queryOptions({ app_id: id })).data.client;

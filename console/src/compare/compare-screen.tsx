@@ -3,7 +3,7 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
-import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { useClientOfApp } from '../apps/app-of.ts';
 import { PersonInput } from '../components/person-input.tsx';
 import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -19,7 +19,7 @@ export const CompareScreen = () => {
   const { id } = route.useParams();
   const { one = '', other = '' } = route.useSearch();
   const app = useSuspenseQuery(trpc.apps.get.queryOptions({ app_id: id })).data;
-  const client = useClientOfApp(app);
+  const client = useClientOfApp(id);
   const isComplete = one !== '' && other !== '';
   const compared = useQuery(
     trpc.apps.compare.queryOptions({ app_id: id, people: `${one},${other}` }, { enabled: isComplete }),
@@ -34,7 +34,7 @@ export const CompareScreen = () => {
           </Link>
         }
       />
-      {client && <Choice key={`${one} ${other}`} client={client.id} one={one} other={other} />}
+      <Choice key={`${one} ${other}`} client={client} one={one} other={other} />
       <ProblemAlert error={compared.error} />
       {isComplete && compared.isPending && <Skeleton height={240} />}
       {compared.data && <Comparison people={compared.data.people} />}

@@ -131,7 +131,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     /** What the actor may do with an app. @throws Problem `not-found` */
     getPermissions: async (actor: Actor, id: string) => {
       const { client_id: client } = await appRow(em, actor, clock.now(), id);
-      return { can_update: can(actor, 'manage-apps', client) };
+      return { can_update: can(actor, 'manage-apps', client), client };
     },
 
     /**
