@@ -122,7 +122,7 @@ apps(
     const status = () => app.as(ACME).apps.status({ app_id: CHURN });
     await openConsole(page, `/console/apps/${CHURN}`, ACME);
     await page.getByRole('button', { name: 'More actions' }).click();
-    await page.getByRole('menuitem', { name: 'Start maintenance…' }).click();
+    await page.getByRole('menuitem', { name: 'Maintenance…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Maintenance of Churn' });
     await dialog.getByText('Plan ahead').click();
     await dialog.getByLabel('Begins').fill('2031-12-04T18:00');

@@ -12,7 +12,7 @@ const clients = browserSuite('clients in the console', REFUSED);
 const SIGN_IN = '/console/clients/1?tab=sign-in';
 
 clients('a client admin changes texts, with previews of login page and mail', async ({ app, page }) => {
-  await openConsole(page, '/console/clients/1?tab=brand', ACME);
+  await openConsole(page, '/console/clients/1?tab=texts', ACME);
   const save = page.getByRole('button', { name: 'Save', exact: true });
   const preview = page.getByRole('region', { name: 'Preview of the invitation mail' });
   await preview.getByText("You've been invited to Acme Analytics").waitFor();

@@ -101,7 +101,7 @@ const UNSAVED: [path: string, edit: (page: Page) => Promise<unknown>][] = [
   ['/console/invite', (page) => page.getByLabel('Email addresses').fill('c@unsaved.test')],
   ['/console/access', (page) => page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click()],
   [`/console/people/${ADA}?tab=profile`, (page) => page.getByLabel('First name').fill('Unsaved')],
-  ['/console/clients/1?tab=brand', (page) => page.getByLabel('Title of the login page').fill('Unsaved')],
+  ['/console/clients/1?tab=texts', (page) => page.getByLabel('Title of the login page').fill('Unsaved')],
   [`/console/apps/${SALES}?tab=settings`, (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved')],
 ];
 

@@ -10,7 +10,7 @@ export const startMaintenance = async ({ page, read, logIn, screenshot }: Tour):
   await page.getByRole('link', { name: 'Sales', exact: true }).click();
   await waitForHeading(page, 'Sales');
   await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('menuitem', { name: 'Start maintenance…' }).click();
+  await page.getByRole('menuitem', { name: 'Maintenance…' }).click();
   await page.getByRole('textbox', { name: 'Message' }).fill(MESSAGE);
   await page.getByTitle('Preview of the message').contentFrame().getByText(MESSAGE).waitFor();
   await screenshot('maintenance');

@@ -102,11 +102,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         actions={canOpen && <OpenApp app={app} label="Open app" />}
         menu={
           <>
-            {!isReadOnly && (
-              <Menu.Item onClick={maintaining.open}>
-                {maintenance.state === 'none' ? 'Start maintenance…' : 'Change maintenance…'}
-              </Menu.Item>
-            )}
+            {!isReadOnly && <Menu.Item onClick={maintaining.open}>Maintenance…</Menu.Item>}
             {mayDo(roles, 'read-audit') && (
               <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ target: app.slug }} />}>
                 History

@@ -23,7 +23,7 @@ import { HtmlPreview } from '../components/html-preview.tsx';
 import { Notice } from '../components/notice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
-import { useIsOver } from '../server-clock.ts';
+import { serverNow, useIsOver } from '../server-clock.ts';
 import { messageOfText, textOfMessage } from './maintenance-message.ts';
 
 const TYPING_MS = 200;
@@ -132,6 +132,15 @@ const inputOf = (date: Date | null): string => {
   return local.toISOString().slice(0, 'YYYY-MM-DDThh:mm'.length);
 };
 
+/** An hour tonight, or tomorrow night if it has begun. */
+const tonight = (now: Date): { begin: Date; end: Date } => {
+  const at = (hours: number): Date => new Date(now.getFullYear(), now.getMonth(), now.getDate(), hours);
+  const days = now < at(22) ? 0 : 24;
+  return { begin: at(22 + days), end: at(23 + days) };
+};
+
+const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 const dateOfInput = (text: string): Date | null => (text === '' ? null : new Date(text));
 
 /** Starts or plans maintenance, or changes what is planned or running. */
@@ -181,7 +190,13 @@ export const MaintenanceDialog = ({ app, maintenance: { state, from, until }, on
                 { value: 'later', label: 'Plan ahead' },
               ]}
               value={isPlanned ? 'later' : 'now'}
-              onChange={(value) => setPlanned(value === 'later')}
+              onChange={(value) => {
+                const proposed = tonight(new Date(serverNow()));
+                setPlanned(value === 'later');
+                if (begin !== '') return;
+                setBegin(inputOf(proposed.begin));
+                setEnd(inputOf(proposed.end));
+              }}
             />
           )}
           <SimpleGrid cols={{ base: 1, xs: isPlanned && !isRunning ? 2 : 1 }}>
@@ -198,12 +213,14 @@ export const MaintenanceDialog = ({ app, maintenance: { state, from, until }, on
             <TextInput
               type="datetime-local"
               label="Ends (optional)"
-              description={isPlanned && !isRunning ? undefined : 'If empty, until someone ends it.'}
               value={end}
               onChange={({ currentTarget }) => setEnd(currentTarget.value)}
               error={faults.maintenance_until}
             />
           </SimpleGrid>
+          <Text size="sm" c="dimmed">
+            Times are in {ZONE}. Without an end, maintenance lasts until someone ends it.
+          </Text>
           <Stack gap="xs">
             <Textarea
               label={isHtml ? 'Message (HTML)' : 'Message'}

@@ -159,7 +159,7 @@ const Opening = ({ app, isReadOnly }: Props) => {
         />
       )}
       <Text size="sm" c="dimmed">
-        The package of the app sets its address, and whether others may look at it as a person.
+        A package sets the address of its app, and whether others may look at it as a person.
       </Text>
     </Stack>
   );
@@ -169,7 +169,12 @@ type RemovalProps = { id: string; label: string; isClosed: boolean };
 
 /** Only for superusers. */
 const AppRemoval = ({ id, label, isClosed }: RemovalProps) => (
-  <RemovalPanel noun="app" name={label} isClosed={isClosed} closing="Start maintenance of the app first.">
+  <RemovalPanel
+    noun="app"
+    name={label}
+    isClosed={isClosed}
+    closing="Start maintenance of the app first, in the menu above."
+  >
     {(close) => <RemovalOf id={id} onClose={close} />}
   </RemovalPanel>
 );

@@ -18,7 +18,7 @@ import { ClientAttributes } from './client-attributes.tsx';
 import { ClientEnd } from './client-end.tsx';
 import { ClientPeople, NoAdminNotice } from './client-people.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
-import { ClientBrand, ClientGeneral } from './client-texts.tsx';
+import { ClientGeneral, ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 import { Reminders } from './reminders.tsx';
 
@@ -87,10 +87,10 @@ export const ClientScreen = () => {
       isKept: true,
     },
     {
-      value: 'brand',
-      label: 'Mail & brand',
+      value: 'texts',
+      label: 'Mail & texts',
       lead: 'The texts that people read in mails and on pages.',
-      content: <ClientBrand {...props} />,
+      content: <ClientTexts {...props} />,
       isKept: true,
     },
     {

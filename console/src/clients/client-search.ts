@@ -8,7 +8,7 @@ const TABS = [
   'sign-in',
   'passwords',
   'apps',
-  'brand',
+  'texts',
   'webhooks',
   'service-accounts',
   'reminders',

@@ -1,6 +1,7 @@
 import { SimpleGrid, Skeleton, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { type Inputs, steward } from '../api.ts';
 import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText, type FieldLabels } from '../components/form-fields.ts';
@@ -65,6 +66,7 @@ const GROUPS = [
   },
 ] as const;
 
+type Group = (typeof GROUPS)[number]['title'];
 type Field = (typeof GROUPS)[number]['fields'][number][0];
 
 const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
@@ -73,48 +75,62 @@ const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
 const DEFAULTS: Partial<Record<Field, string>> = {
   default_from_email: 'The sender of the service',
   invitation_subject: 'The default subject, as in the preview',
-  invitation_body: 'The default text, as in the preview',
+};
+
+const DESCRIPTIONS: Partial<Record<Field, (client: Client) => string>> = {
+  invitation_body: ({ name }) =>
+    `Plain text between “You have been invited to ${name}.” and the link, which every invitation has.`,
 };
 
 const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500'];
 
-/** The texts of the mails and pages that people of a client see, with previews. */
-export const ClientBrand = ({ client, isReadOnly }: Props) => {
-  const { form, update, buttons, dialog } = useClientForm('brand', client, LABELS);
+/** The texts of the mails and pages that people of a client see, each with its preview. */
+export const ClientTexts = ({ client, isReadOnly }: Props) => {
+  const { form, update, buttons, dialog } = useClientForm('texts', client, LABELS);
   const { name, support_email } = client;
   const { default_from_email, invitation_subject, invitation_body } = form.values;
+  const previews: Record<Group, ReactNode> = {
+    Mail: (
+      <InvitationPreview
+        clientId={client.id}
+        texts={{ name, support_email, default_from_email, invitation_subject, invitation_body }}
+      />
+    ),
+    'Login page': <LoginPreview name={name} support_email={support_email} {...form.values} />,
+    'Error pages': null,
+  };
+  const field = (name: Field, label: string) => {
+    const props = {
+      label,
+      description: DESCRIPTIONS[name]?.(client),
+      placeholder: DEFAULTS[name] ?? '',
+      ...asText(isReadOnly),
+      ...form.getInputProps(name),
+    };
+    return LONG.includes(name) ? (
+      <Textarea key={name} autosize minRows={3} maxRows={12} {...props} />
+    ) : (
+      <TextInput key={name} {...props} />
+    );
+  };
   return (
-    <SimpleGrid cols={{ base: 1, xl: 2 }}>
-      <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
-        <Stack gap="lg">
-          {GROUPS.map(({ title, fields }) => (
-            <Stack key={title} gap="sm">
-              <Title order={3} size="h4">
-                {title}
-              </Title>
-              {fields.map(([field, label]) => {
-                const placeholder = DEFAULTS[field] ?? '';
-                const props = { label, placeholder, ...asText(isReadOnly), ...form.getInputProps(field) };
-                return LONG.includes(field) ? (
-                  <Textarea key={field} autosize minRows={3} maxRows={12} {...props} />
-                ) : (
-                  <TextInput key={field} {...props} />
-                );
-              })}
-            </Stack>
-          ))}
-        </Stack>
-        {!isReadOnly && <StickyFormButtons {...buttons} />}
-        {dialog}
-      </form>
-      <Stack>
-        <InvitationPreview
-          clientId={client.id}
-          texts={{ name, support_email, default_from_email, invitation_subject, invitation_body }}
-        />
-        <LoginPreview name={name} support_email={support_email} {...form.values} />
+    <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
+      <Stack gap="xl">
+        {GROUPS.map(({ title, fields }) => (
+          <Stack key={title} gap="sm">
+            <Title order={3} size="h4">
+              {title}
+            </Title>
+            <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+              <Stack gap="sm">{fields.map(([name, label]) => field(name, label))}</Stack>
+              {previews[title]}
+            </SimpleGrid>
+          </Stack>
+        ))}
       </Stack>
-    </SimpleGrid>
+      {!isReadOnly && <StickyFormButtons {...buttons} />}
+      {dialog}
+    </form>
   );
 };
 

@@ -53,7 +53,7 @@ const FIELDS: Record<string, string> = {
   help_html: 'Help',
   home_location: 'Start page',
   id: 'Number',
-  in_maintenance: 'In maintenance',
+  in_maintenance: 'Maintenance',
   inactive_days: 'Days without use, for warnings',
   initial_apps: 'Apps',
   invitation_body: 'Text of invitations',

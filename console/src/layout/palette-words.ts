@@ -43,7 +43,7 @@ export const CLIENT_PARTS: Record<ClientTab, Part> = {
   },
   passwords: { label: 'Passwords', words: 'policy expiry rules strength' },
   apps: { label: 'Apps', words: 'opening embed frames csp view as impersonate' },
-  brand: { label: 'Mail & brand', words: 'logo texts mail branding login page' },
+  texts: { label: 'Mail & texts', words: 'brand branding login page error pages invitation mail' },
   webhooks: { label: 'Webhooks', words: 'hooks events', isFor: configures },
   'service-accounts': { label: 'Service accounts', words: 'api token robot bot scripts', isFor: configures },
   reminders: { label: 'Reminders', words: 'inactive mails suspend' },

@@ -17,7 +17,7 @@ export type Person = Outputs['users']['people'][number];
 
 const NAME: Column<Person, Sort> = {
   heading: 'Name',
-  width: 'minmax(18rem, 3fr)',
+  width: 'minmax(15rem, 3fr)',
   sort: 'name',
   cell: (person) => <NameCell person={person} />,
 };
@@ -52,7 +52,7 @@ export const CHOICES = {
   apps: {
     field: 'apps',
     heading: 'Apps',
-    width: 'minmax(10rem, 1.7fr)',
+    width: 'minmax(9rem, 1.7fr)',
     isDefault: always,
     cell: (person) => <AppsCell person={person} />,
   },
