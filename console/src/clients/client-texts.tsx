@@ -162,7 +162,7 @@ const InvitationPreview = ({ clientId, texts }: { clientId: number; texts: MailT
     placeholderData: keepPreviousData,
   });
   return (
-    <Stack component="section" className="card" gap="xs" aria-label="Preview of the invitation mail">
+    <Stack component="section" gap="xs" aria-label="Preview of the invitation mail">
       <Text c="dimmed" size="sm">
         Invitation mail
       </Text>

@@ -135,7 +135,6 @@ export const RowAvatar = ({ person, size }: Props & { size: number }) => (
   <img className={classes.avatar} src={avatarOf(person)} alt="" width={size} height={size} />
 );
 
-/** The name shrinks before the address does. */
 const NameCell = ({ person }: Props) => (
   <span className={classes.name}>
     <RowAvatar person={person} size={24} />
