@@ -1,4 +1,5 @@
 import type { Inputs } from '../api.ts';
+import { capitalized } from '../components/detail-words.ts';
 import type { EventType } from '../live/what-changes.ts';
 
 export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action']>;
@@ -400,6 +401,24 @@ const loginMethod = ({ connection, passkey }: Details): string => {
 
 type Details = Record<string, unknown>;
 
+/** Where the name of an action has another word than the console. */
+const GROUPS: Record<string, string> = {
+  'access-request': 'Request for an app',
+  'access-view': 'Share link',
+  connection: 'Single sign-on',
+  domain: 'Single sign-on',
+  identity: 'Single sign-on',
+  'list-view': 'Saved view',
+  mfa: 'Second factor',
+  request: 'Request to the service',
+  user: 'Person',
+};
+
+const groupOf = (action: string): string => {
+  const [noun = ''] = action.split('.');
+  return GROUPS[noun] ?? capitalized(noun.replaceAll('-', ' '));
+};
+
 export const ACTION_OPTIONS = [...labels]
-  .map(([value, label]) => ({ value, label }))
-  .toSorted((a, b) => a.label.localeCompare(b.label));
+  .map(([value, label]) => ({ value, label, group: groupOf(value) }))
+  .toSorted((a, b) => a.group.localeCompare(b.group) || a.label.localeCompare(b.label));

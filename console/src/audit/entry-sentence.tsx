@@ -127,6 +127,9 @@ export const Sentence = ({ entry }: { entry: Entry }) =>
     ),
   );
 
+/** Said by the subject, or an id that means nothing to readers. */
+const UNSAID = ['viewer', 'id', 'access_view'];
+
 /** The fields of an entry that its sentence does not name, with names of people; of several actions, what they are. */
 export const changesOf = (entry: Entry): Record<string, unknown> => {
   const { summary, action } = entry;
@@ -134,8 +137,12 @@ export const changesOf = (entry: Entry): Record<string, unknown> => {
   const words = sentenceOf(action, entry.details);
   return Object.fromEntries(
     Object.entries(withNames(entry)).filter(
-      ([field]) =>
-        field !== 'viewer' && !words.includes(`{${field}}`) && !(field === 'members' && isOfMembers(words)),
+      ([field, value]) =>
+        !UNSAID.includes(field) &&
+        value !== '' &&
+        value !== null &&
+        !words.includes(`{${field}}`) &&
+        !(field === 'members' && isOfMembers(words)),
     ),
   );
 };

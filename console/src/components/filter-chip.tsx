@@ -9,7 +9,8 @@ const MAX_WITHOUT_SEARCH = 8;
 /** Characters in the narrow list of choices. */
 const MAX_SHORT = 26;
 
-export type Choice = { value: string; label: string };
+/** Choices of a group stand together, below its name. */
+export type Choice = { value: string; label: string; group?: string };
 
 type Props = {
   label: string;
@@ -59,7 +60,8 @@ export const FilterChip = ({
   });
   // Choices that the service found are already filtered.
   const isMatch = (choice: Choice): boolean =>
-    onSearch !== undefined || choice.label.toLowerCase().includes(search.trim().toLowerCase());
+    onSearch !== undefined ||
+    `${choice.group ?? ''} ${choice.label}`.toLowerCase().includes(search.trim().toLowerCase());
   const matches = choices?.filter(isMatch);
   const found = matches?.map((choice) => choice.value).join('\n');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another object after each rendering
@@ -103,11 +105,15 @@ export const FilterChip = ({
           />
         )}
         <Combobox.Options aria-label={label} mah="16rem" className="scrolls">
-          {matches?.map((choice) => (
-            <Combobox.Option key={choice.value} value={choice.value} active={isOn(choice)}>
-              {choice.label}
-              {isOn(choice) && <span aria-hidden> ✓</span>}
-            </Combobox.Option>
+          {[...Map.groupBy(matches ?? [], ({ group }) => group)].map(([group, options]) => (
+            <Combobox.Group key={group ?? ''} label={group}>
+              {options.map((choice) => (
+                <Combobox.Option key={choice.value} value={choice.value} active={isOn(choice)}>
+                  {choice.label}
+                  {isOn(choice) && <span aria-hidden> ✓</span>}
+                </Combobox.Option>
+              ))}
+            </Combobox.Group>
           ))}
           {matches?.length === 0 && <Combobox.Empty>{none}</Combobox.Empty>}
           {!matches && <Combobox.Empty>Loading…</Combobox.Empty>}
