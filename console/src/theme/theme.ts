@@ -6,6 +6,7 @@ import {
   createTheme,
   defaultVariantColorsResolver,
   type MantineColorsTuple,
+  type MenuProps,
 } from '@mantine/core';
 
 /** The deep green of the service's pages, from tint to shade; 7 is the accent in light mode, 3 in dark mode. */
@@ -126,6 +127,8 @@ export const theme = createTheme({
     Button: Button.extend({
       vars: (_theme, { size }) => (SMALL_SIZES.includes(size) ? SMALL_BUTTON : { root: {} }),
     }),
+    // The focus starts on the first item: the placeholder is no item, which a menu must not contain.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } satisfies Partial<MenuProps> },
     // Dark on mint in dark mode.
     Checkbox: {
       defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } satisfies CheckboxProps,

@@ -58,7 +58,7 @@ export const ViewsMenu = ({ list, search, kept = {} }: Props) => {
   return (
     <>
       {/* In the landmark of its button, for screen readers. */}
-      <Menu position="bottom-start" width={264} withInitialFocusPlaceholder={false} withinPortal={false}>
+      <Menu position="bottom-start" width={264} withinPortal={false}>
         <Menu.Target>
           <Button
             variant="default"
