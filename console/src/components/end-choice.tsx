@@ -50,8 +50,9 @@ export const EndChoice = ({ label, value, onChange, error }: Props) => {
   const end = endOf(value);
   return (
     <Stack gap={4}>
-      <Group grow align="flex-start">
+      <Group grow align="flex-start" preventGrowOverflow={false} wrap="wrap">
         <Select
+          miw="9rem"
           label={label}
           allowDeselect={false}
           data={ENDS}
@@ -61,6 +62,7 @@ export const EndChoice = ({ label, value, onChange, error }: Props) => {
         />
         {value.choice === 'A date' && (
           <TextInput
+            miw="9rem"
             type="date"
             label="Last day"
             required

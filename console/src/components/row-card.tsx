@@ -64,7 +64,7 @@ const cardOf = <Row,>(columns: readonly Column<Row, string>[], { top, line }: ty
           </div>
         )}
         <div className={classes.content}>
-          <div className={classes.top} style={{ height: top }}>
+          <div className={classes.top} style={{ minHeight: top }}>
             <div className={classes.title}>{title?.cell(row)}</div>
             {corner.map((column) => (
               <div key={keyOfColumn(column)}>{column.cell(row)}</div>
