@@ -131,7 +131,7 @@ const WhatButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => 
   const linesOf = useLinesOf();
   const more = actionsText(entry) || linesOf(changesOf(entry)).join(', ');
   return (
-    <UnstyledButton display="block" w="100%" onClick={onOpen}>
+    <UnstyledButton display="block" w="100%" aria-haspopup="dialog" onClick={onOpen}>
       <Text span display="block" size="sm" truncate>
         <Sentence entry={entry} />
         {more !== '' && (

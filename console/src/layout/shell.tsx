@@ -18,6 +18,7 @@ import { Link, Outlet, useBlocker, useRouterState } from '@tanstack/react-router
 import { Suspense, useSyncExternalStore } from 'react';
 import { avatarOf } from '../components/avatar-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { titleCutText } from '../components/cut-text.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { HeaderLink } from '../components/header-link.tsx';
 import { nameOf } from '../components/name-of.ts';
@@ -48,7 +49,7 @@ const Frame = () => {
   const [isOpen, { toggle, close }] = useDisclosure();
   useLive();
   return (
-    <div className={classes.frame}>
+    <div className={classes.frame} onPointerOver={titleCutText}>
       <Anchor href="#content" className="skip-link">
         Skip to content
       </Anchor>
