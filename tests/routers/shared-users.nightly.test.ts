@@ -289,6 +289,12 @@ const CALLS: Record<string, Call[]> = {
       await accessViews.update({ key, user_email: SHARED, show_header: false });
     }),
   ],
+  'accessViews.rotateKey': [
+    acme(async ({ accessViews }) => {
+      const { key } = await accessViews.create({ app: 'sales', user_email: SHARED });
+      await accessViews.rotateKey({ key });
+    }),
+  ],
   'accessViews.embed': [acme(({ accessViews }) => accessViews.embed({ app: 'sales', email }))],
   'tickets.revoke': [acme(({ tickets }) => tickets.revoke({ user: SHARED }), 'shared-user')],
 };
@@ -297,13 +303,15 @@ const CALLS: Record<string, Call[]> = {
 const NAMES_NO_PERSON = Object.entries({
   accessViews: 'deactivate',
   appPackages: 'fetch load',
-  apps: 'clearCache launch openTicket previewMaintenance remove rollback update',
+  apps: 'clearCache create launch openTicket previewMaintenance remove rollback update',
   clients: 'create previewInvitation remove update updateFactorPolicy updateGate',
   domains: 'add remove verify vouch',
+  directory: 'approve update',
   groups: 'remove',
   installationSso: 'addDomain create remove removeDomain test update',
   dataPermissions: 'setSchema',
   invitations: 'accept bulkUpdate copyLink copyLinks preview resend revoke',
+  listViews: 'create pin remove update',
   mfa: 'addPasskey confirmTotp remove rename renewRecoveryCodes startPasskey startTotp',
   openid: 'addSecret remove update',
   passwords: 'change reset verifyToken',
