@@ -293,7 +293,7 @@ changes('are reported to the former mailbox in the name of the service, not of a
   const { subject, text } = await app.as(ROOT).mail.get({ id });
 
   assert.not.match(subject + text, /Acme/);
-  assert.match(text, /does not use/);
+  assert.match(text, /no longer uses/);
 });
 
 changes('are exported and erased with all addresses', async ({ app }) => {
