@@ -84,6 +84,33 @@ invited('the roles of an invitation are not given if the inviter has lost the ri
   assert.equal(await rolesOf(app, 'late@new.test'), [[], {}]);
 });
 
+invited('the roles of an invitation are not given while the inviter is suspended', async ({ app }) => {
+  const email = 'suspended@acme.test';
+  await app.as(ACME).users.create({ email, client: 1, send_email: false });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+  const invitation = await invite(app, 'meanwhile@new.test', ['auditor'], email);
+  await app.as(ACME).memberships.update({ id: 1, email, is_active: false });
+  await accept(app, invitation);
+
+  assert.equal(await rolesOf(app, 'meanwhile@new.test'), [[], {}]);
+});
+
+invited('a service account gives roles by invitation until it ends', async ({ app }) => {
+  const account = await app
+    .as(ACME)
+    .serviceAccounts.create({ name: 'Onboarding', client: 1, roles: ['client-admin'] });
+  const [given, late] = [
+    await invite(app, 'given@new.test', ['auditor'], account.address),
+    await invite(app, 'too-late@new.test', ['auditor'], account.address),
+  ];
+  await accept(app, given);
+  assert.equal(await rolesOf(app, given.email), [[], { 1: ['auditor'] }]);
+
+  await app.as(ACME).serviceAccounts.update({ id: account.id, is_active: false });
+  await accept(app, late);
+  assert.equal(await rolesOf(app, late.email), [[], {}]);
+});
+
 invited('who renews an invitation with roles answers for them', async ({ app }) => {
   await invite(app, 'renewed@new.test', ['auditor'], ACME);
   await invite(app, 'renewed@new.test', [], ROOT);

@@ -164,7 +164,10 @@ export const readSessionActor = async (em: Em, sessionId: number, now: Date): Pr
 };
 
 /** Reads the actor's current roles and scope. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (em: Em, { id, credential, scope }: Actor): Promise<Actor | null> => {
+export const reloadActor = async (
+  em: Em,
+  { id, credential, scope }: Pick<Actor, 'id' | 'credential' | 'scope'>,
+): Promise<Actor | null> => {
   const row = await currentOwner(em, id, credential).executeTakeFirst();
   const owner = row && (await withService(em, row));
   if (!owner) return null;

@@ -5,11 +5,13 @@ import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession, requireRoleAdmin } from '../access/actor.ts';
 import { lockAccess, lockAccessChange } from '../access/locks.ts';
 import { CLIENT_ADMIN, can, mayGiveRoles, rolesThatMay } from '../access/permissions.ts';
+import { EVERYWHERE } from '../access/scope.ts';
 import { hasRoles, isPerson } from '../access/visibility.ts';
 import { endUndo } from '../accounts/access-ends.ts';
-import { lockAdmins, lockUser, usersWithRoles } from '../accounts/user-locks.ts';
+import { lockAdmins, lockUser } from '../accounts/user-locks.ts';
 import { readUser, type UserDetail } from '../accounts/user-rows.ts';
 import { type AuditEvent, ofUser, type Person } from '../audit/audit.ts';
+import { reloadActor } from '../auth/authentication.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import { enqueueJoinNotices } from '../policies/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -115,10 +117,8 @@ export const giveInvitedRoles = async (
 ): Promise<AuditEvent[]> => {
   if (roles.length === 0 || by === null) return [];
   await lockAccess(tx, by);
-  const giver = await usersWithRoles(tx)
-    .where('users.id', '=', by)
-    .where('users.is_active', '=', true)
-    .executeTakeFirst();
+  // Not `usersWithRoles`: the roles of a suspended membership do not count, and service accounts have theirs elsewhere.
+  const giver = await reloadActor(tx, { id: by, credential: null, scope: EVERYWHERE });
   if (!giver || !mayGiveRoles(giver, roles, clientId)) return [];
   const membership = await tx.findOneOrFail(
     Membership,
