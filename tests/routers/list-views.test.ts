@@ -91,6 +91,21 @@ views('is pinned by each user for themselves', async ({ app }) => {
   assert.is(entries.length, 2, 'pinning it again changes nothing');
 });
 
+views('records a pin once, and does not fail if the view is deleted meanwhile', async ({ app }) => {
+  const { id } = await app.as(ADA).listViews.create(SHARED);
+  const pins = async () =>
+    (await rowsOf(app, 'audit_entries', { action: 'list-view.pin' })).filter(
+      ({ details }) => details.id === id,
+    );
+  await Promise.all([1, 2, 3].map(() => app.as(ACME).listViews.pin({ id, is_pinned: true })));
+  assert.is((await pins()).length, 1);
+
+  const pinned = [GRACE, STAFF, ROOT].map((as) => app.as(as).listViews.pin({ id, is_pinned: true }));
+  const done = await Promise.allSettled([app.as(ADA).listViews.remove({ id }), ...pinned]);
+  for (const one of done.filter(({ status }) => status === 'rejected'))
+    await rejectsWith(Promise.reject(Object(one).reason), 'not-found');
+});
+
 views('takes flat values of filters of at most 4 KiB', async ({ app }) => {
   const save = (search: Record<string, unknown>) => app.as(ACME).listViews.create({ ...UNUSED, search });
   const kept = { search: 'Ada', group: 3, is_active: false, columns: ['apps', 'groups'] };
@@ -118,6 +133,10 @@ views('records which parts changed, without the names that they may contain', as
   const hidden = { from: null, to: null };
   assert.equal(entry?.details, { id, list: 'people', name: hidden, search: hidden });
   assert.equal([entry?.actor, entry?.target], [ACME, ADA]);
+
+  await app.as(ROOT).listViews.update({ id, client: 2 });
+  const [moved] = await app.as(ROOT).audit.list({ action: 'list-view.update', limit: 1 });
+  assert.equal(moved?.clients, [1, 2], 'both clients learn of it');
 });
 
 views.run();

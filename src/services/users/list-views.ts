@@ -40,12 +40,14 @@ export const createListViews = ({ em, clock, audit }: UnitOfWork) => {
   const record = (
     tx: Em,
     actor: Actor,
-    { user_id, author, client, is_shared }: ListViewRow,
+    before: ListViewRow,
     change: Happening<ActionOn<'list-view'>>,
+    after: ListViewRow = before,
   ) => {
-    const target = ofUser({ id: user_id, email: author });
+    const target = ofUser({ id: before.user_id, email: before.author });
     // Private views concern no client.
-    const clients = is_shared && client !== null ? [client] : [];
+    const shared = [before, after].filter((view) => view.is_shared);
+    const clients = [...new Set(shared.flatMap(({ client }) => client ?? []))];
     return audit.record(tx, [{ ...change, actor, target, clients }]);
   };
 
@@ -133,8 +135,8 @@ export const createListViews = ({ em, clock, audit }: UnitOfWork) => {
         const changed = diffColumns(before, after, ['name', 'search', 'client', 'is_shared']);
         // Names and searches may contain names of people.
         const details = { id, list: before.list, ...withoutValues(changed) };
-        const concerned = before.is_shared ? before : after;
-        if (!isEmpty(changed)) await record(tx, actor, concerned, { action: 'list-view.update', details });
+        if (!isEmpty(changed))
+          await record(tx, actor, before, { action: 'list-view.update', details }, after);
         return after;
       }),
 
@@ -150,23 +152,16 @@ export const createListViews = ({ em, clock, audit }: UnitOfWork) => {
     pin: (actor: Actor, id: number, isPinned: boolean): Promise<ListViewRow> =>
       em.transactional(async (tx) => {
         const before = await readView(tx, actor, id);
-        if (before.is_pinned === isPinned) return before;
-        const pin = { list_view_id: id, user_id: actor.id };
-        const db = kysely(tx);
-        if (isPinned)
-          await db
-            .insertInto('list_view_pins')
-            .values(pin)
-            .onConflict((on) => on.doNothing())
-            .execute();
-        else
-          await db
-            .deleteFrom('list_view_pins')
-            .where('list_view_id', '=', id)
-            .where('user_id', '=', actor.id)
-            .execute();
-        const details = { id, list: before.list, is_pinned: isPinned };
-        await record(tx, actor, before, { action: 'list-view.pin', details });
+        // From the view, because it may just have been deleted.
+        const change = isPinned
+          ? sql`insert into list_view_pins (list_view_id, user_id)
+              select id, ${actor.id}::int from list_views where id = ${id} for key share
+              on conflict do nothing returning user_id`
+          : sql`delete from list_view_pins where list_view_id = ${id} and user_id = ${actor.id} returning user_id`;
+        if ((await change.execute(kysely(tx))).rows.length > 0) {
+          const details = { id, list: before.list, is_pinned: isPinned };
+          await record(tx, actor, before, { action: 'list-view.pin', details });
+        }
         return { ...before, is_pinned: isPinned };
       }),
   };
