@@ -310,6 +310,21 @@ const openDuring = async (app: TestApp, key: string, change: (tx: Tx) => Promise
   return (await opened).statusCode;
 };
 
+views('gives a second click nothing after what the first had opened was ended', async ({ app }) => {
+  const { id, key } = await createView(app, { user: ADA });
+  assert.is((await openView(app, key)).statusCode, 303);
+  await app.as(ROOT).tickets.revoke({ access_view: String(id) });
+  assert.is((await openView(app, key)).statusCode, 410);
+
+  const leaked = await createView(app, { allowed_uses_cnt: 0 });
+  assert.is((await openView(app, leaked.key)).statusCode, 303);
+  const rotate = async (tx: Tx) => {
+    await tx.updateTable('access_views').set({ key: 'rotated' }).where('id', '=', leaked.id).execute();
+    await tx.deleteFrom('embed_sessions').execute();
+  };
+  assert.is(await openDuring(app, leaked.key, rotate), 410);
+});
+
 const CHANGES = {
   'is revoked': { set: { is_active: false }, status: 410 },
   expires: { set: { expires_at: NOON }, status: 410 },

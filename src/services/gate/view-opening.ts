@@ -117,9 +117,13 @@ export const createViewOpening = (unit: UnitOfWork) => {
     };
   };
 
-  /** After two clicks, a browser follows only the second response, so the use of the first click is started again. */
+  /**
+   * After two clicks, a browser follows only the second response, so the use of the first click is started again, unless what it had opened
+   * was ended meanwhile: this waits for the lock of `revokeTickets`.
+   */
   const repeat = async (tx: Em, { id }: KnownView, { key, userAgent, visitor }: Visit) => {
     const now = clock.now();
+    await kysely(tx).selectFrom('access_views').select('id').where('id', '=', id).forShare().execute();
     const last = await kysely(tx)
       .selectFrom('access_view_uses')
       .select('id')
@@ -128,6 +132,9 @@ export const createViewOpening = (unit: UnitOfWork) => {
       .where('ip_address', '=', origin.address ?? '')
       .where('user_agent', '=', storedUserAgent(userAgent))
       .where('used_at', '>', new Date(now.getTime() - DOUBLE_CLICK_MS))
+      .where(
+        condition`exists (select from embed_sessions s where s.access_view_use_id = access_view_uses.id)`,
+      )
       .orderBy('id', 'desc')
       .executeTakeFirst();
     if (!last) return null;
