@@ -109,10 +109,10 @@ const ELEMENTS =
   'a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav noframes noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search section select small source span strike strong style sub summary sup table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr';
 /**
  * A comment, a document type, or the tag of an element without attributes or with an attribute that has a value: `a<b and c>d` contains no
- * tag.
+ * tag. A comment contains no begin of another, so that each of many begins is searched only up to the next one.
  */
 const TAG = new RegExp(
-  String.raw`<!--[^]*?-->|<!doctype[^<>]*>|</?(?:${ELEMENTS.replaceAll(' ', '|')})(?=\s*/?>|\s[^<>]*=)(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>${'`'}]+))?)*\s*/?>`,
+  String.raw`<!--(?:(?!<!--)[^])*?-->|<!doctype[^<>]*>|</?(?:${ELEMENTS.replaceAll(' ', '|')})(?=\s*/?>|\s[^<>]*=)(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>${'`'}]+))?)*\s*/?>`,
   'gi',
 );
 

@@ -60,6 +60,7 @@ messages('keeps harmless markup and links, and drops all else', async () => {
       `<a href="https://x.test/?a=b" ${SAFE}>Get</a>`,
     ],
     ['<!-- banner --><!DOCTYPE html><p>Hi</p>', '<p>Hi</p>'],
+    ['<!-- one <!-- two --><p>Hi</p>', '&lt;!-- one <p>Hi</p>'],
     ['<p>Hi</p><script async src="x.js">let t = 1;</script>', '<p>Hi</p>'],
     [
       '<p>Ask <ada@acme.test></p><b title="x">now</b> <!-- or',
