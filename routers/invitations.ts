@@ -157,6 +157,8 @@ export const invitationsRouter = router({
     hasSecrets: true,
     description:
       'Up to 1,000 ids, each by the rules of the request for one; `results` has one entry for each. Each link is recorded in the audit trail.',
+    // Each link has a transaction of its own. A repeat copies them again.
+    handlesIdempotency: true,
     example: { ids: [17, 18] },
   })
     .input(z.object({ ids: z.array(Id).min(1).max(MAX_BULK_INVITATIONS) }))

@@ -82,6 +82,20 @@ care('copying many links is recorded for each, and tells which invitations have 
   assert.is(entry?.action, 'invitation.copy-link');
 });
 
+care('copying many links needs one connection at a time, also with an idempotency key', async ({ app }) => {
+  const ids = [(await invite(app)).id];
+  const copy = (key: string) =>
+    app.send('POST /jb/invitations/links/', {
+      as: ACME,
+      payload: { ids },
+      headers: { 'idempotency-key': key },
+    });
+  const keys = Array.from({ length: 30 }, (_, n) => `links-${n}`);
+
+  const copied = await Promise.all(keys.map(copy));
+  assert.equal([...new Set(copied.map(({ statusCode }) => statusCode))], [200]);
+});
+
 care('lists pages of all, the newest first, and those of a client', async ({ app }) => {
   const ids: number[] = [];
   for (let n = 0; n < 5; n += 1) ids.push((await invite(app)).id);
