@@ -12,6 +12,8 @@ const route = routesOf('List views');
 
 const MAX_BYTES = 4_096;
 const KEY = /^[a-z][a-z0-9_]{0,49}$/;
+/** Also in the address of a list: a view has these beside its search. */
+const NO_FILTERS = ['client', 'view'];
 
 const isFlat = (value: unknown): boolean =>
   ['string', 'number', 'boolean'].includes(typeof value) || (Array.isArray(value) && value.every(isScalar));
@@ -22,7 +24,7 @@ const findSearchProblem = (value: unknown): string | null => {
   if (reason !== null) return reason;
   const search = value as Record<string, unknown>; // checked above
   // `constructor` and the like are keys of every object.
-  const badKey = Object.keys(search).find((key) => !KEY.test(key) || key in {});
+  const badKey = Object.keys(search).find((key) => !KEY.test(key) || key in {} || NO_FILTERS.includes(key));
   if (badKey !== undefined) return 'Keys must be names of filters: lower-case letters, digits and _.';
   if (!Object.values(search).every(isFlat))
     return 'Values must be texts, numbers, true or false, or lists of these.';

@@ -118,6 +118,8 @@ views('takes flat values of filters of at most 4 KiB', async ({ app }) => {
     JSON.parse('{"__proto__":"x"}'),
     { constructor: 'x' },
     { 'Not a key': 'x' },
+    { client: 2 },
+    { view: 1 },
     { search: 'a'.repeat(4_096) },
     { search: '\0' },
   ];
