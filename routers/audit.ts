@@ -96,11 +96,20 @@ const conditions = {
   to: InstantKey.optional(),
   /** The id of an operation: a change of many users. */
   operation: OperationKey.optional(),
-  ...limitedPagingFields(LongIdKey),
 };
 
 /** `cursor` is the id of the last entry of the previous page. */
-const AuditFilter = OptionalInput(conditions);
+const paging = limitedPagingFields(LongIdKey);
+
+const AuditFilter = OptionalInput({ ...conditions, ...paging });
+
+/** Without page numbers: these would count all operations, each of which is looked up among all entries. */
+const OperationFilter = OptionalInput({
+  ...conditions,
+  cursor: paging.cursor,
+  limit: paging.limit,
+  entry: LongIdKey.optional(),
+});
 
 const route = routesOf('Audit');
 
@@ -120,9 +129,9 @@ export const auditRouter = router({
   listOperations: route(allowedTo('client', ...READERS), 'GET', '/jb/audit/operations/', {
     summary: 'List operations of the audit trail',
     description:
-      'The audit trail with one row for each operation, such as a change of many users or what one request changed: its newest entry that the filter selects, and a summary. With `entry`, the entries of the operation to which this entry belongs.',
+      'The audit trail with one row for each operation, such as a change of many users or what one request changed: its newest entry that the filter selects, and a summary. With `entry`, the entries of the operation to which this entry belongs. `cursor` is the id of the last entry of the previous page.',
   })
-    .input(OptionalInput({ ...conditions, entry: LongIdKey.optional() }))
+    .input(OperationFilter)
     .output(z.array(OperationOutput))
     .query(async ({ ctx, input: { entry, ...filter } }) => {
       const { auditTrail } = ctx.services;
