@@ -113,7 +113,7 @@ const Comparison = ({ people }: { people: readonly Compared[] }) => (
       {ROWS.map(([label, compared, show]) => {
         const isDifferent = new Set(people.map((person) => JSON.stringify(compared(person)))).size > 1;
         return (
-          <Table.Tr key={label} {...(isDifferent && { bg: 'var(--mantine-color-yellow-light)' })}>
+          <Table.Tr key={label} {...(isDifferent && { bg: 'var(--console-notice)' })}>
             <Table.Th scope="row">
               {label}
               {isDifferent && (
