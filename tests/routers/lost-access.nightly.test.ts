@@ -44,6 +44,21 @@ const member = async (app: TestApp, n: number): Promise<string> =>
 const group = async (app: TestApp, n: number): Promise<number> =>
   (await app.as(ROOT).groups.create({ id: 1, name: `Group ${n}` })).id;
 
+/** The end of a membership that waits for an approval. */
+const heldEnding = async (app: TestApp, n: number) => {
+  await sql`delete from directory_holds`.execute(app.db());
+  const user_id = await userId(app, await member(app, n));
+  const now = app.clock.now();
+  const times = { held_at: now, tried_at: now };
+  await addRows(app, 'directory_holds', { client_id: 1, user_id, is_last_admin: false, ...times });
+  return { id: 1, held: 1, held_until: now };
+};
+
+const listView = async (app: TestApp, n: number) => {
+  const { id } = await app.as(ROOT).listViews.create({ list: 'people', name: `View ${n}`, search: {} });
+  return { id };
+};
+
 /** A filter of the caller, with further input. */
 const ofFilter = async (app: TestApp, hash: string, more: object) => {
   await app.as(ROOT).savedFilters.create({ ...STACK, hash });
@@ -130,6 +145,7 @@ const INPUTS: Inputs = {
     allowed_uses_cnt: n,
   }),
   'accessViews.deactivate': async (app) => ({ key: (await app.as(ROOT).accessViews.create(VIEW)).key }),
+  'accessViews.rotateKey': async (app) => ({ key: (await app.as(ROOT).accessViews.create(VIEW)).key }),
   'accessViews.embed': () => ({ app: 'sales', email: ADA }),
   'appPackages.fetch': () => ({ app_slug: 'sales', app_version: '1.0.0' }),
   'appPackages.load': async (app) => {
@@ -137,6 +153,10 @@ const INPUTS: Inputs = {
     return { app_slug: 'sales' };
   },
   'apps.clearCache': () => ({ app_id: SALES }),
+  'apps.create': (_app, n) => ({
+    ...{ client: 1, slug: `linked${n}`, label: `Linked ${n}` },
+    launch_url: 'https://linked.test/',
+  }),
   'apps.launch': async (app) => {
     await setRows(app, 'apps', {}, { launch_url: 'https://sales.test/' });
     return { app_slug: 'sales' };
@@ -173,6 +193,8 @@ const INPUTS: Inputs = {
     emails: [await member(app, n)],
     attribute: 'region',
   }),
+  'directory.approve': heldEnding,
+  'directory.update': (_app, n) => ({ id: 1, attributes: { [`key${n}`]: 'title' } }),
   'grants.create': async (app, n) => ({ app_id: CHURN, email: await member(app, n) }),
   'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),
   'grants.extend': async (app, n) => ({
@@ -193,6 +215,10 @@ const INPUTS: Inputs = {
     await invite(app, n);
     return { email: `guest${n}@lost.test`, client: 1, extra: { n } };
   },
+  'listViews.create': (_app, n) => ({ list: 'people', name: `View ${n}`, search: {} }),
+  'listViews.pin': async (app, n) => ({ ...(await listView(app, n)), is_pinned: true }),
+  'listViews.remove': listView,
+  'listViews.update': async (app, n) => ({ ...(await listView(app, n)), name: `Renamed ${n}` }),
   'mail.retry': async (app, n) => {
     await invite(app, n);
     const id = Number((await valuesOf(app, 'outbox_mails', 'id')).at(-1));
