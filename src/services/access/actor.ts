@@ -58,16 +58,17 @@ export const serviceActor = (clientId: number | null): Actor => ({
 export const unconfined = (actor: Actor | null): Actor | null =>
   actor?.scope.only === null && actor.scope.actions === null ? actor : null;
 
+const NO_ACCOUNT = {
+  detail:
+    'This concerns the account of a person, which a service account does not have, or more than its client.',
+};
+
 /**
  * Refuses a confined credential access to the account of its person, and to data of all clients.
  * @throws Problem `confined-session`
  */
-export const requireUnconfined = ({ scope }: Actor): void => {
-  if (scope.only !== null) throw new Problem('confined-session');
-};
-
-const NO_ACCOUNT = {
-  detail: 'This concerns the account of a person, which a service account does not have.',
+export const requireUnconfined = ({ scope, email }: Actor): void => {
+  if (scope.only !== null) throw new Problem('confined-session', isServiceAddress(email) ? NO_ACCOUNT : {});
 };
 
 /**
