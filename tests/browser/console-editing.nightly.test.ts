@@ -123,6 +123,8 @@ editing('on each screen, the user is asked before unsaved work is lost', async (
 editing('Back, a reload and a switch to another client ask, too', async ({ page }) => {
   await openConsole(page, '/console/', ROOT);
   await page.getByRole('link', { name: 'Access', exact: true }).click();
+  const clients = page.getByRole('region', { name: 'Which client?' });
+  await clients.getByRole('option', { name: 'Acme Analytics' }).click();
   await page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click();
   await page.getByText('1 change').waitFor();
   await page.goBack();
