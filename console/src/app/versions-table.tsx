@@ -56,7 +56,7 @@ const LoadCell = ({ loads: [last] }: Pick<Version, 'loads'>) =>
       {last.is_rollback && ', rolled back'} by {last.loaded_by}
     </span>
   ) : (
-    'never'
+    'Never'
   );
 
 const actionColumn = ({ onLoad, onRollback, isBusy }: Actions): Column<Version> => ({

@@ -115,29 +115,39 @@ const COLUMNS: Column<Client, Sort>[] = [
   },
   { heading: 'Site', width: 'minmax(10rem, 2fr)', onPhone: 'plain', cell: ({ domain }) => domain },
   {
-    heading: 'People',
+    heading: 'Active people',
     sort: 'people',
-    width: '6rem',
+    width: '7rem',
+    isNumber: true,
     onPhone: 'half',
-    cell: ({ people }) => people.toLocaleString(),
+    cell: ({ id, people }) => (
+      <Link className="action-link" to="/people" search={{ client: id, is_active: true }}>
+        {people.toLocaleString()}
+      </Link>
+    ),
   },
   {
     heading: 'Apps',
     sort: 'apps',
     width: '5rem',
+    isNumber: true,
     onPhone: 'half',
-    cell: ({ apps }) => apps.toLocaleString(),
+    cell: ({ id, apps }) => (
+      <Link className="action-link" to="/apps" search={{ client: id }}>
+        {apps.toLocaleString()}
+      </Link>
+    ),
   },
   {
     heading: 'Roles',
     sort: 'admins',
-    width: '11rem',
+    width: '9rem',
     cell: (client) => (client.admins === 0 ? <NoAdmin id={client.id} /> : rolesText(client)),
   },
   {
     heading: 'Last use',
     sort: 'last_used_day',
-    width: '8rem',
+    width: '7.5rem',
     onPhone: 'half',
     cell: ({ last_used_day: day }) =>
       day === null ? (

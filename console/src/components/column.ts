@@ -14,6 +14,8 @@ export type Column<Row, Sort extends string = never> = {
   sticky?: 'start' | 'end';
   /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
   width: string;
+  /** Aligned to the right. */
+  isNumber?: boolean;
   cell: (row: Row) => ReactNode;
   /**
    * The place in a card on phones: the title (by default the first column), next to the title, half a line, or a line without the heading.

@@ -9,7 +9,7 @@ type Props = {
 };
 
 /** `22 Nov 2026, 21:36` in the time zone of the browser; the exact time and the zone as a tooltip. */
-export const DateText = ({ date, none = 'never' }: Props) =>
+export const DateText = ({ date, none = 'Never' }: Props) =>
   date ? (
     <time className="nowrap" dateTime={date.toISOString()} title={EXACT.format(date)}>
       {timeText(date)}

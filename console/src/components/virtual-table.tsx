@@ -187,7 +187,7 @@ const minRemOf = (widths: readonly string[]): number => {
   return columns.reduce((sum, column) => sum + column + 1, 1);
 };
 
-type RowColumn<Row> = Pick<Column<Row>, 'heading' | 'id' | 'cell' | 'sticky'>;
+type RowColumn<Row> = Pick<Column<Row>, 'heading' | 'id' | 'cell' | 'sticky' | 'isNumber'>;
 
 type RowProps<Row> = {
   row: Row;
@@ -220,6 +220,7 @@ const TableRow = memo(<Row,>({ row, index, columns, title, isMarked, measure, ..
         key={keyOfColumn(column)}
         role={column === title ? 'rowheader' : 'cell'}
         data-sticky={column.sticky}
+        data-number={column.isNumber}
       >
         {column.cell(row)}
       </td>
@@ -232,10 +233,10 @@ type HeadingProps<Row, Sort extends string> = Pick<Props<Row, Sort>, 'sort' | 'o
 };
 
 const Heading = <Row, Sort extends string>({ column, sort, onSort }: HeadingProps<Row, Sort>) => {
-  const { heading, sort: key, sticky } = column;
+  const { heading, sort: key, sticky, isNumber } = column;
   if (key === undefined || !onSort) {
     return (
-      <th role="columnheader" scope="col" data-sticky={sticky}>
+      <th role="columnheader" scope="col" data-sticky={sticky} data-number={isNumber}>
         {heading}
       </th>
     );
@@ -244,7 +245,13 @@ const Heading = <Row, Sort extends string>({ column, sort, onSort }: HeadingProp
   const direction = isDescending ? 'descending' : 'ascending';
   const isSorted = sort === key || isDescending;
   return (
-    <th role="columnheader" scope="col" data-sticky={sticky} aria-sort={isSorted ? direction : 'none'}>
+    <th
+      role="columnheader"
+      scope="col"
+      data-sticky={sticky}
+      data-number={isNumber}
+      aria-sort={isSorted ? direction : 'none'}
+    >
       <UnstyledButton fz="inherit" fw="inherit" onClick={() => onSort(sort === key ? `-${key}` : key)}>
         {heading}
         <span aria-hidden> {isSorted ? (isDescending ? '↓' : '↑') : '↕'}</span>

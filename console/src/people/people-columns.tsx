@@ -177,7 +177,7 @@ export const LastSeen = ({ person: { last_login: login, last_used_day: day } }: 
         {dayAgoOf(day)}
       </time>
     );
-  if (!login) return <span className={classes.muted}>never</span>;
+  if (!login) return <span className={classes.muted}>Never</span>;
   return (
     <time className={classes.muted} dateTime={login.toISOString()} title={exactTimeOf(login)}>
       {agoOf(login)}
