@@ -1,4 +1,4 @@
-import { Combobox, UnstyledButton, useCombobox } from '@mantine/core';
+import { Checkbox, Combobox, Group, UnstyledButton, useCombobox } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import classes from './filter-chip.module.css';
@@ -23,6 +23,10 @@ type Props = {
   onChange: (value: string | undefined) => void;
   /** For several values: those that are chosen. The list stays open, and `onChange` gets the value that was added or removed. */
   chosen?: readonly string[];
+  /** How many values can be chosen. */
+  max?: number;
+  /** Shown above the choices. */
+  hint?: string;
   /** For choices that are loaded on demand. */
   onOpen?: () => void;
   /** For choices that the service finds: called with the typed text, at first empty. */
@@ -39,6 +43,8 @@ export const FilterChip = ({
   text,
   onChange,
   chosen,
+  max = Number.POSITIVE_INFINITY,
+  hint,
   onOpen,
   onSearch,
   none = 'Nothing matches.',
@@ -104,13 +110,28 @@ export const FilterChip = ({
             onChange={({ currentTarget }) => type(currentTarget.value)}
           />
         )}
+        {hint && <Combobox.Header fz="sm">{hint}</Combobox.Header>}
         <Combobox.Options aria-label={label} mah="16rem" className="scrolls">
           {[...Map.groupBy(matches ?? [], ({ group }) => group)].map(([group, options]) => (
             <Combobox.Group key={group ?? ''} label={group}>
               {options.map((choice) => (
-                <Combobox.Option key={choice.value} value={choice.value} active={isOn(choice)}>
-                  {choice.label}
-                  {isOn(choice) && <span aria-hidden> ✓</span>}
+                <Combobox.Option
+                  key={choice.value}
+                  value={choice.value}
+                  active={isOn(choice)}
+                  disabled={!isOn(choice) && (chosen?.length ?? 0) >= max}
+                >
+                  {chosen ? (
+                    <Group gap="xs" wrap="nowrap">
+                      <Checkbox.Indicator size="xs" checked={isOn(choice)} aria-hidden />
+                      {choice.label}
+                    </Group>
+                  ) : (
+                    <>
+                      {choice.label}
+                      {isOn(choice) && <span aria-hidden> ✓</span>}
+                    </>
+                  )}
                 </Combobox.Option>
               ))}
             </Combobox.Group>
