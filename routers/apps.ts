@@ -61,7 +61,7 @@ export const appFilter = {
   is_unused: z.boolean().optional(),
   /** By default `UNUSED_DAYS`. Without `is_unused`, unused apps are selected. */
   unused_days: WindowDays.optional(),
-  /** Whether the app was never used. Only apps whose usage the caller may see. With `is_unused=false`: new apps without use. */
+  /** Whether no one has used or opened the app. Only apps whose usage the caller may see. With `is_unused=false`: new apps without use. */
   never_used: z.boolean().optional(),
 };
 

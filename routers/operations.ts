@@ -10,9 +10,9 @@ import {
 import { UNDONE_KINDS } from '../src/services/operations/operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Expiry, FreeValue, Reason } from './schemas/fields.ts';
-import { AppIds, EmailKey, Id, Slug } from './schemas/keys.ts';
+import { AppIds, EmailKey, Id } from './schemas/keys.ts';
 import { Instant, Output } from './schemas/outputs.ts';
-import { userBodyConditions } from './schemas/users.ts';
+import { appUserBodyConditions, userBodyConditions } from './schemas/users.ts';
 import { accessProcedure, router } from './trpc.ts';
 
 /** Why a row of a bulk request was not changed. */
@@ -22,7 +22,7 @@ const MAX_BULK_GROUPS = 20;
 
 const OperationId = z.guid('Must be the id of an operation.');
 
-const BulkFilter = z.object({ app: Slug.optional(), client: Id.optional(), ...userBodyConditions });
+const BulkFilter = z.object({ ...appUserBodyConditions, client: Id.optional(), ...userBodyConditions });
 
 /**
  * Selects users by address or by filter, and states one change for them. `cursor` and `operation` continue an earlier request with a

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { USAGE_INTERVALS } from '../src/services/usage/usage-report.ts';
 import { appFilter, appIdentity } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import { DEFAULT_WINDOW_DAYS, OptionalInput, Text, UsageWindow, WindowDays } from './schemas/fields.ts';
+import { DEFAULT_WINDOW_DAYS, OptionalInput, Text, WindowDays } from './schemas/fields.ts';
 import { AppKey, EmailKey, Id } from './schemas/keys.ts';
 import { limitedPagingFields, pageNumberFields, toPageRequest } from './schemas/lists.ts';
 import { Instant, Output } from './schemas/outputs.ts';
@@ -15,6 +15,12 @@ const DEFAULT_PERIODS = 30;
 const SUMMARY_DAYS = 28;
 const MAX_SUMMARY_DAYS = 91;
 
+/** The last days, weeks or months until today. */
+const reportedTime = {
+  interval: z.enum(USAGE_INTERVALS).default('day'),
+  periods: z.int().min(1).max(MAX_PERIODS).default(DEFAULT_PERIODS),
+};
+
 /** What to count, and how to group it. */
 const UsageReportInput = OptionalInput({
   app_id: AppKey.optional(),
@@ -22,8 +28,7 @@ const UsageReportInput = OptionalInput({
   /** As in the log: usually the id of a stack of the app. */
   stack: Text(255).optional(),
   email: EmailKey.optional(),
-  interval: z.enum(USAGE_INTERVALS).default('day'),
-  periods: z.int().min(1).max(MAX_PERIODS).default(DEFAULT_PERIODS),
+  ...reportedTime,
   ...pageNumberFields,
 });
 
@@ -43,28 +48,40 @@ const UsagePeriodOutput = Output('UsagePeriod', {
   users_change: z.int().nullable(),
 });
 
-/** Figures of the last days up to today (UTC days), and of the same number of days before. */
+/**
+ * Figures of the last days up to today (UTC days), and of the same number of days before. The `full` ones, for percentages, are without
+ * today, which has not ended, and without its counterpart.
+ */
 const UsageSummaryOutput = Output('UsageSummary', {
   actions: z.int(),
   previous_actions: z.int(),
+  full_actions: z.int(),
+  previous_full_actions: z.int(),
   /** Distinct users of all counted apps. */
   users: z.int(),
   previous_users: z.int(),
+  full_users: z.int(),
+  previous_full_users: z.int(),
   used_apps: z.int(),
   previous_used_apps: z.int(),
+  full_used_apps: z.int(),
+  previous_full_used_apps: z.int(),
 });
 
-/** The use of an app in a window, and in the days before. */
+/** The use of an app in the last days, weeks or months. `full`: of those that have ended. */
 const AppFiguresOutput = Output('AppFigures', {
   ...appIdentity,
   actions: z.int(),
-  previous_actions: z.int(),
+  full_actions: z.int(),
+  previous_full_actions: z.int(),
   /** Distinct people, also without an account. */
   users: z.int(),
-  /** Active people who were given the app, alone or by a group. */
+  /** The people with access: active people who were given the app, alone or by a group. */
   seats: z.int(),
-  /** Of these, the ones who did not use it. */
+  /** Of these, the ones of whom the app recorded no action. */
   unused_seats: z.int(),
+  /** Whether someone has opened the app, which has never recorded usage. */
+  is_unrecorded: z.boolean(),
 });
 
 const DailyAppUsageOutput = Output('DailyAppUsage', {
@@ -72,6 +89,10 @@ const DailyAppUsageOutput = Output('DailyAppUsage', {
   created_at: Instant,
   /** A UTC day. Null if the app was never used. */
   last_used_day: z.string().nullable(),
+  /** Whether someone has opened the app, which has never recorded usage. */
+  is_unrecorded: z.boolean(),
+  /** Distinct people in the window. */
+  users: z.int(),
   /** Actions of each day of the window, oldest first. */
   daily_actions: z.array(z.int()).meta({ examples: [[0, 4, 2]] }),
 });
@@ -106,7 +127,7 @@ export const usageReportProcedures = {
   summary: route(viewerProcedure, 'GET', '/jb/usage/summary/', {
     summary: 'Compare the last days with those before',
     description:
-      'Actions, distinct users and used apps of the last `window` days and of as many days before, in an app, in a client or in all apps whose usage you can see. Windows of whole weeks compare the same weekdays.',
+      'Actions, distinct users and used apps of the last `window` days and of as many days before, in an app, in a client or in all apps whose usage you can see. Windows of whole weeks compare the same weekdays. The `full` figures, for percentages, omit today, which has not ended, and its counterpart.',
     problems: ['not-found'],
   })
     .input(
@@ -127,14 +148,14 @@ export const usageReportProcedures = {
       OptionalInput({
         client: Id.optional(),
         app_ids: z.array(AppKey).min(1).max(MAX_COMPARED).optional(),
-        window: UsageWindow,
+        ...reportedTime,
         sort: z.enum(['actions', 'unused_seats']).default('actions'),
         limit: z.int().min(1).max(100).default(10),
       }),
     )
     .output(z.object({ apps: z.array(AppFiguresOutput) }))
-    .query(async ({ ctx, input: { app_ids: ids, window, ...input } }) => ({
-      apps: await ctx.services.usageStats.byApp(ctx.actor, { ...input, ids }, window),
+    .query(async ({ ctx, input: { app_ids: ids, ...input } }) => ({
+      apps: await ctx.services.usageStats.byApp(ctx.actor, { ...input, ids }),
     })),
 
   /** The daily actions of apps; the last day is today. Has no REST path: for screens. */

@@ -10,10 +10,11 @@ import type { Context } from './context.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Extra, NewEmail, OptionalInput, PersonName } from './schemas/fields.ts';
-import { AppIds, ByEmail, EmailKey, Id, Slug } from './schemas/keys.ts';
+import { AppIds, ByEmail, EmailKey, Id } from './schemas/keys.ts';
 import { downloadOf, listOf, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { Output } from './schemas/outputs.ts';
 import {
+  appUserConditions,
   PersonOutput,
   UserOutput,
   UserPermissionsOutput,
@@ -39,7 +40,7 @@ import { viewAsProcedures } from './users-view-as.ts';
 
 const route = routesOf('Users');
 
-const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditions };
+const conditions = { ...appUserConditions, client: Id.optional(), ...userConditions };
 
 /** The fields of a user that `update` changes. */
 const UserChanges = z
@@ -112,7 +113,7 @@ export const usersRouter = router({
     problems: ['not-found'],
     legacy: true,
   })
-    .input(OptionalInput({ app: Slug.optional(), client: Id.optional(), ...userFilter }))
+    .input(OptionalInput({ ...appUserConditions, client: Id.optional(), ...userFilter }))
     .output(listOf(UserOutput))
     .query(async ({ ctx, input }) => {
       const format = streamFormat(ctx, input);

@@ -4,7 +4,7 @@ import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts'
 import type { UserEncoder } from '../../src/services/users/users.ts';
 import type { Context } from '../context.ts';
 import { BodyInstant, InstantKey } from './fields.ts';
-import { EmailKey, Id } from './keys.ts';
+import { EmailKey, Id, Slug } from './keys.ts';
 import { pagingFields, Search } from './lists.ts';
 import { AnyObject, Instant, Output } from './outputs.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
@@ -109,6 +109,16 @@ const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
 
 export const userConditions = conditionsWith(InstantKey);
 export const userBodyConditions = conditionsWith(BodyInstant);
+
+const ofAppWith = <Time extends z.ZodType<Date>>(time: Time) => ({
+  app: Slug.optional(),
+  /** Users of `app` without use of it since the start of that UTC day. */
+  last_used_before: time.optional(),
+});
+
+/** Conditions on users of an app. */
+export const appUserConditions = ofAppWith(InstantKey);
+export const appUserBodyConditions = ofAppWith(BodyInstant);
 
 /** `-` for descending order. */
 export const userSort = z.enum(USER_SORTS).optional();

@@ -112,7 +112,9 @@ usage('entries continue while scrolling, and are downloaded as CSV', async ({ ap
 usage('two apps are compared in one chart, with their unused seats', async ({ page }) => {
   await openConsole(page, '/console/usage', ROOT);
   await chooseFilter(page, 'App', 'Sales');
+  await page.getByText('Up to 5 apps are compared.').waitFor();
   await page.getByRole('option', { name: 'Fleet' }).click();
+  await page.getByText('Actions in Sales and Fleet, with a line for each app.').waitFor();
   await page.keyboard.press('Escape');
   await waitForSearch(page, { app: `${SALES},${FLEET}` });
   await page.getByRole('img', { name: /with a line for each app/ }).waitFor();
@@ -125,8 +127,11 @@ usage('two apps are compared in one chart, with their unused seats', async ({ pa
   assert.equal(await table.getByRole('columnheader').allInnerTexts(), ['Day', 'Sales', 'Fleet']);
   assert.is(await apps.getByRole('row').count(), 3, 'with the headings');
 
-  await page.getByRole('link', { name: /people have Fleet and did not use it/ }).click();
-  await page.getByRole('heading', { name: /Fleet/ }).first().waitFor();
+  const unused = page.getByRole('link', { name: /with access to Fleet did not use it/ });
+  const count = await unused.innerText();
+  await unused.click();
+  await page.getByRole('button', { name: 'Used: Not for 28 days' }).waitFor();
+  await page.getByText(new RegExp(`^${count} (person|people)$`)).waitFor();
 });
 
 usage('the former screen of what is unused opens views of apps and people', async ({ app, page }) => {

@@ -3,6 +3,7 @@ import { DEFAULT_WINDOW_DAYS } from '../../routers/schemas/fields.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setRows } from '../support/rows.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { NOON } from '../support/time.ts';
 import { CHURN, collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
@@ -82,7 +83,10 @@ usage('dailyByApp have the pages and filters of apps.list', async ({ app }) => {
 
 usage('byApp ranks apps by their actions in the window', async ({ app }) => {
   const figures = async (as: string, input: object) =>
-    (await app.as(as).usage.byApp({ window: 90, ...input })).apps.map(({ id, actions }) => ({ id, actions }));
+    (await app.as(as).usage.byApp({ periods: 90, ...input })).apps.map(({ id, actions }) => ({
+      id,
+      actions,
+    }));
   const all = await figures(STAFF, {});
   const counts = all.map(({ actions }) => actions);
   const sumOf = async ({ id }: { id: string }) => {
@@ -106,7 +110,7 @@ usage('byApp ranks apps by their actions in the window', async ({ app }) => {
 
 usage('byApp counts the seats of an app: people who were given it and may open it', async ({ app }) => {
   const figures = async () => {
-    const { apps } = await app.as(ACME).usage.byApp({ app_ids: [CHURN], window: 30, sort: 'unused_seats' });
+    const { apps } = await app.as(ACME).usage.byApp({ app_ids: [CHURN], periods: 30, sort: 'unused_seats' });
     return apps.map(({ users, seats, unused_seats }) => ({ users, seats, unused_seats }))[0];
   };
   const { users = 0, seats = 0, unused_seats = 0 } = (await figures()) ?? {};
@@ -125,6 +129,33 @@ usage('byApp counts the seats of an app: people who were given it and may open i
   await app.as(ACME).users.update({ email: person.email, is_active: false });
 
   assert.equal(await figures(), { users: users + 1, seats, unused_seats }, 'inactive people have no seat');
+});
+
+usage('byApp counts the people whom the lists of people show', async ({ app }) => {
+  const periods = 7;
+  const last_used_before = new Date(app.clock.now().getTime() - (periods - 1) * DAY_MS);
+  for (const as of [ACME, ROOT])
+    for (const { slug, seats, unused_seats } of (await app.as(as).usage.byApp({ periods })).apps) {
+      const count = async (input: object) =>
+        (await app.as(as).users.count({ app: slug, is_active: true, ...input })).count;
+      assert.equal([await count({}), await count({ last_used_before })], [seats, unused_seats], slug);
+    }
+});
+
+usage('byApp compares intervals that have ended', async ({ app }) => {
+  for (const interval of ['day', 'week', 'month'] as const) {
+    const time = { interval, periods: 3 };
+    const { apps } = await app.as(ROOT).usage.byApp(time);
+    for (const { id, full_actions, previous_full_actions } of apps) {
+      const [, ...ended] = await app.as(ROOT).usage.report({ app_id: id, ...time });
+      const sum = (key: 'actions' | 'previous_actions') => ended.reduce((total, row) => total + row[key], 0);
+      assert.equal(
+        [full_actions, previous_full_actions],
+        [sum('actions'), sum('previous_actions')],
+        interval,
+      );
+    }
+  }
 });
 
 usage('dailyByApp are refused to members, and for clients of others', async ({ app }) => {
@@ -298,5 +329,30 @@ usage('charts pages of the log are limited in size and miss no entry', async ({ 
 
   assert.equal(sizes, [70, 70, 10]);
 });
+
+usage(
+  'byApp and dailyByApp agree on people, and on apps that were opened but record nothing',
+  async ({ app }) => {
+    await app
+      .as(STAFF)
+      .apps.create({ client: 1, slug: 'silent', label: 'Silent', launch_url: 'https://silent.test' });
+    const both = async () => {
+      const { apps } = await app.as(ACME).usage.byApp({ periods: 28 });
+      const daily = await app.as(ACME).usage.dailyByApp({ window: 28 });
+      const of = (items: { slug: string; users: number; is_unrecorded: boolean }[]) =>
+        items.map(({ slug, users, is_unrecorded }) => `${slug} ${users} ${is_unrecorded}`).toSorted();
+      assert.equal(of(daily), of(apps));
+      return of(daily).find((line) => line.startsWith('silent'));
+    };
+    const isNew = async () =>
+      (await app.as(ACME).apps.list({ never_used: true })).some(({ slug }) => slug === 'silent');
+
+    assert.equal([await both(), await isNew()], ['silent 0 false', true]);
+
+    await setRows(app, 'apps', { slug: 'silent' }, { first_opened_at: app.clock.now() });
+
+    assert.equal([await both(), await isNew()], ['silent 0 true', false]);
+  },
+);
 
 usage.run();

@@ -93,6 +93,15 @@ filters('select users by their last login or use of an app that the viewer may s
   await setUser(app, ADA, { date_joined: daysAgo(app, 401) });
 });
 
+filters('select people of an app by their last use of it', async ({ app }) => {
+  const unused = (days: number) => ({ app: 'sales', last_used_before: daysAgo(app, days) });
+
+  assert.equal(await sorted(app, unused(19)), [ADA, GRACE], 'Grace used another app five days ago');
+  assert.equal(await sorted(app, unused(20), ACME), [GRACE], 'the day itself counts as use');
+  assert.equal(await sorted(app, { ...unused(20), client: 1, is_active: true }), [GRACE]);
+  await rejectsWith(app.as(ROOT).users.count({ last_used_before: daysAgo(app, 9) }), 'invalid-input');
+});
+
 filters('combine app and client', async ({ app }) => {
   assert.equal(await sorted(app, { app: 'sales', client: 1 }), [ADA, GRACE]);
   assert.equal(await emails(app, { app: 'sales', client: 2 }), []);
@@ -132,6 +141,7 @@ filters('count what they list', async ({ app }) => {
     {},
     { role: 'member', search: 'acme' },
     { app: 'sales', is_active: true },
+    { app: 'sales', last_used_before: daysAgo(app, 5) },
     { client: 1, never_logged_in: true },
     { last_login_before: daysAgo(app, 5) },
     { last_seen_before: daysAgo(app, 5) },

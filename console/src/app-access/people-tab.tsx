@@ -21,6 +21,7 @@ import { useBulkUpdate } from '../people/use-bulk-update.ts';
 import { GrantDialog } from '../person/grant-dialogs.tsx';
 import { mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
+import { peopleWithAccess } from '../views/views.ts';
 
 const PAGE_SIZE = 100;
 const SUGGESTIONS = 20;
@@ -31,7 +32,7 @@ type Asked = { email: string; name: string; isGranting?: boolean };
 
 /** Who can open an app, how, and until when. Adds people, compares two, and checks a person who is not listed. */
 export const PeopleTab = ({ app }: { app: App }) => {
-  const { id, slug } = app;
+  const { id } = app;
   const client = useClientOfApp(id);
   const { roles } = useSession();
   const [asked, setAsked] = useState<Asked | null>(null);
@@ -52,8 +53,8 @@ export const PeopleTab = ({ app }: { app: App }) => {
           <HeaderLink to="/apps/$id/compare" params={{ id }} search={{}}>
             Compare two people
           </HeaderLink>
-          <HeaderLink to="/people" search={{ app: slug }}>
-            Open in People
+          <HeaderLink to="/people" search={peopleWithAccess(app)}>
+            People with access
           </HeaderLink>
           {mayDo(roles, 'manage-grants', client) && (
             <Button variant="light" loading={add.isPending} onClick={adding.open}>
@@ -62,10 +63,13 @@ export const PeopleTab = ({ app }: { app: App }) => {
           )}
         </Group>
       </Group>
+      <Text c="dimmed" size="sm" mb="xs">
+        All who can open it: by a grant or a group, which makes a seat, or by a role that opens every app.
+      </Text>
       <ProblemAlert error={add.error} />
       {add.data && <BulkResults outcome={add.data} onClose={add.reset} />}
       <PagedTable
-        label="People with access"
+        label="People who can open it"
         columns={accessColumns((person) => setAsked({ email: person.email, name: nameOf(person) }))}
         pages={people}
         keyOf={({ email }) => email}

@@ -3,23 +3,23 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { trpc } from '../api.ts';
-import { type App, versionOf } from '../apps/app-of.ts';
+import { type App, UNRECORDED, versionOf } from '../apps/app-of.ts';
+import { CHART_DAYS } from '../charts/chart-days.ts';
 import { Trend } from '../charts/trend.tsx';
+import type { PeopleFilter } from '../people/people-filter.ts';
 import { PendingRequests } from '../requests/pending-requests.tsx';
 import { previousActions, useReport } from '../usage/usage-data.ts';
-import { isWholePeriod, reportOf } from '../usage/usage-filter.ts';
+import { comparisonText, isWholePeriod, reportOf } from '../usage/usage-filter.ts';
 import { UsageReport } from '../usage/usage-report.tsx';
 import { TopStacks, TopUsers } from '../usage/usage-tables.tsx';
-
-/** Whole weeks, so that the same weekdays are compared. */
-const DAYS = reportOf({}).periods;
+import { peopleWithAccess } from '../views/views.ts';
 
 /** How the app is used, and who asks for it. */
 export const Overview = ({ app }: { app: App }) => (
   <>
     <Figures app={app} />
     <UsageReport
-      title={`Actions in ${DAYS} days`}
+      title={`Usage in ${CHART_DAYS} days`}
       report={reportOf({ app: app.id })}
       height={200}
       hasTotal
@@ -30,43 +30,48 @@ export const Overview = ({ app }: { app: App }) => (
       }
     />
     <SimpleGrid cols={{ base: 1, md: 2 }} my="md">
-      <TopUsers appId={app.id} days={DAYS} />
-      <TopStacks appId={app.id} days={DAYS} />
+      <TopUsers appId={app.id} days={CHART_DAYS} />
+      <TopStacks appId={app.id} days={CHART_DAYS} />
     </SimpleGrid>
     <PendingRequests subject={{ app: app.id }} />
   </>
 );
 
 const Figures = ({ app }: { app: App }) => {
-  const { id, slug } = app;
-  const people = useQuery(trpc.users.count.queryOptions({ app: slug, is_active: true }));
-  const seats = useQuery(trpc.usage.byApp.queryOptions({ app_ids: [id], window: DAYS })).data?.apps[0];
-  const used = useQuery(trpc.usage.summary.queryOptions({ app_id: id, window: DAYS })).data;
-  const report = useReport(reportOf({ app: id })).data ?? [];
+  const { id } = app;
+  const seats = useQuery(trpc.usage.byApp.queryOptions({ app_ids: [id], periods: CHART_DAYS })).data?.apps[0];
+  const used = useQuery(trpc.usage.summary.queryOptions({ app_id: id, window: CHART_DAYS })).data;
+  const report = reportOf({ app: id });
+  const rows = useReport(report).data ?? [];
+  const compared = used && { value: used.full_users, before: used.previous_full_users };
   return (
     <SimpleGrid component="dl" m={0} cols={{ base: 2, md: 4 }} spacing={{ base: 'xs', xs: 'md' }}>
-      <Figure label="May open it" value={people.data?.count}>
-        <Link className="action-link" to="/apps/$id" params={{ id }} search={{ tab: 'people' }}>
-          People
-        </Link>
-      </Figure>
-      <Figure label={`Used it in ${DAYS} days`} value={used?.users}>
-        {used && (
+      <Figure label="People with access" value={seats?.seats} people={peopleWithAccess(app)} />
+      <Figure label={`Used it in ${CHART_DAYS} days`} value={used?.users}>
+        {seats?.is_unrecorded && (
+          <Text span size="sm" c="dimmed">
+            {UNRECORDED}
+          </Text>
+        )}
+        {compared && (
           <Trend
-            value={used.users}
-            before={used.previous_users}
-            isWhole={isWholePeriod(previousActions(report), 'day')}
-            title={`${used.previous_users.toLocaleString()} in the ${DAYS} days before`}
+            {...compared}
+            isWhole={isWholePeriod(previousActions(rows), report.interval)}
+            title={comparisonText(report, compared)}
           />
         )}
       </Figure>
-      <Figure label="Unused seats" value={seats?.unused_seats}>
+      <Figure
+        label="Unused seats"
+        value={seats?.unused_seats}
+        people={{ ...peopleWithAccess(app), app_unused_days: CHART_DAYS }}
+      >
         {seats && (
           <Text
             span
             size="sm"
             c="dimmed"
-            title={`People who have the app and did not use it in ${DAYS} days`}
+            title={`The app recorded no action of theirs in ${CHART_DAYS} days`}
           >
             of {seats.seats.toLocaleString()}
           </Text>
@@ -81,9 +86,15 @@ const Figures = ({ app }: { app: App }) => {
   );
 };
 
-type FigureProps = { label: string; value: number | string | undefined; children: ReactNode };
+type FigureProps = {
+  label: string;
+  value: number | string | undefined;
+  /** The list of people with as many rows. */
+  people?: PeopleFilter;
+  children?: ReactNode;
+};
 
-const Figure = ({ label, value, children }: FigureProps) => (
+const Figure = ({ label, value, people, children }: FigureProps) => (
   <div className="card">
     <Text component="dt" fz={{ base: 'xs', xs: 'sm' }} c="dimmed">
       {label}
@@ -93,7 +104,13 @@ const Figure = ({ label, value, children }: FigureProps) => (
     ) : (
       <Group component="dd" m={0} gap="xs" align="baseline">
         <Text component="span" className="figure">
-          {value.toLocaleString()}
+          {people ? (
+            <Link className="action-link" to="/people" search={people} aria-label={`${label}: ${value}`}>
+              {value.toLocaleString()}
+            </Link>
+          ) : (
+            value.toLocaleString()
+          )}
         </Text>
         {children}
       </Group>

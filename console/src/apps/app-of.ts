@@ -7,6 +7,9 @@ export type App = Outputs['apps']['get'];
 export const versionOf = ({ package_info: { version } }: App): string | undefined =>
   typeof version === 'string' ? version : undefined;
 
+/** Instead of the last use of an app that was opened, but sends no usage. */
+export const UNRECORDED = 'Opened, no usage recorded';
+
 /** Whether the user may see who uses the app: viewers of its client may, members may not. */
 export const showsUsage = ({ usage }: App): boolean => usage['30'] !== undefined;
 

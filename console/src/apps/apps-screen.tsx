@@ -1,8 +1,9 @@
-import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { Button, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
+import { CHART_DAYS } from '../charts/chart-days.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { AppLink } from '../components/app-link.tsx';
 import { useClients } from '../components/client-select.tsx';
@@ -16,9 +17,9 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { serverNow } from '../server-clock.ts';
 import { canOperate } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
-import { UNUSED_DAYS, unusedPeople } from '../views/views.ts';
+import { peopleWithAccess, UNUSED_DAYS, unusedPeople } from '../views/views.ts';
 import { ViewsMenu } from '../views/views-menu.tsx';
-import { type App, showsUsage, versionOf } from './app-of.ts';
+import { type App, showsUsage, UNRECORDED, versionOf } from './app-of.ts';
 import { type AppsFilter, conditionsOf, filterOfUse, USES, useOf } from './apps-filter.ts';
 import { NewApp } from './new-app.tsx';
 
@@ -94,7 +95,7 @@ export const AppsScreen = () => {
       </FilterBar>
       <PagedTable
         label="Apps"
-        columns={columnsOf(clients, daily)}
+        columns={columnsOf(clients, daily, apps.data?.pages.flat() ?? [])}
         pages={apps}
         keyOf={({ id }) => id}
         empty={
@@ -115,9 +116,6 @@ export const AppsScreen = () => {
 
 type DailyUsage = Outputs['usage']['dailyByApp'][number];
 
-/** The same window as in the columns next to them. */
-const DAYS = 30;
-
 /** The daily actions of the listed apps, by app id: one request per page of the list. */
 const useDailyUsage = (
   filter: AppsFilter,
@@ -127,7 +125,7 @@ const useDailyUsage = (
     queries: pages.map((_page, index) =>
       trpc.usage.dailyByApp.queryOptions({
         ...conditionsOf(filter),
-        window: DAYS,
+        window: CHART_DAYS,
         limit: PAGE_SIZE,
         cursor: pages[index - 1]?.at(-1)?.id,
       }),
@@ -137,15 +135,19 @@ const useDailyUsage = (
 
 const DAY_MS = 86_400_000;
 
-/** @param clients the clients that the user may see; the column is shown if there are several */
+/**
+ * @param clients the clients that the user may see; the column is shown if there are several
+ * @param listed the apps of the list; the column of versions is shown if one has a version
+ */
 const columnsOf = (
   clients: { id: number; name: string }[],
   daily: ReadonlyMap<string, DailyUsage>,
+  listed: readonly App[],
 ): Column<App>[] => [
   {
     heading: 'App',
     width: 'minmax(12rem, 2fr)',
-    cell: (app) => <AppLink app={app} isNew={isNew(app, daily.get(app.id))} />,
+    cell: (app) => <AppLink app={app} isNew={isNew(daily.get(app.id))} />,
   },
   ...(clients.length > 1
     ? [
@@ -157,57 +159,75 @@ const columnsOf = (
         },
       ]
     : []),
-  { heading: 'Version', width: '6.5rem', onPhone: 'half', cell: (app) => versionOf(app) ?? '–' },
+  ...(listed.some(versionOf)
+    ? [
+        {
+          heading: 'Version',
+          width: '6.5rem',
+          onPhone: 'half' as const,
+          cell: (app: App) => versionOf(app) ?? '–',
+        },
+      ]
+    : []),
   {
     heading: 'People with access',
-    width: '7.5rem',
+    width: '6.5rem',
+    isNumber: true,
     onPhone: 'half',
     cell: (app) => <AccessCell app={app} />,
   },
   {
-    heading: 'People, 30 days',
-    width: '7.5rem',
+    heading: `People, ${CHART_DAYS} days`,
+    width: '7rem',
+    isNumber: true,
     onPhone: 'half',
-    cell: ({ usage }) => usage['30']?.users.toLocaleString() ?? '–',
+    cell: ({ id }) => daily.get(id)?.users.toLocaleString(),
+  },
+  {
+    heading: `Actions, ${CHART_DAYS} days`,
+    width: '7.25rem',
+    isNumber: true,
+    onPhone: 'half',
+    cell: ({ id }) => actionsOf(daily.get(id))?.toLocaleString(),
+  },
+  {
+    id: 'daily',
+    heading: <span className="visually-hidden">Actions by day</span>,
+    width: '6.5rem',
+    onPhone: 'plain-half',
+    cell: ({ id }) => <Sparkline values={daily.get(id)?.daily_actions} />,
   },
   {
     heading: 'Last used',
-    width: '7.5rem',
+    width: '8rem',
     onPhone: 'half',
-    cell: ({ id }) => lastUseOf(daily.get(id)),
-  },
-  {
-    heading: 'Actions, 30 days',
-    width: '12rem',
-    cell: ({ id, usage }) => (
-      <Group gap="xs" wrap="nowrap">
-        <Text span fz="inherit" miw="3rem">
-          {usage['30']?.actions.toLocaleString() ?? '–'}
-        </Text>
-        <Sparkline values={daily.get(id)?.daily_actions} />
-      </Group>
-    ),
+    cell: ({ id }) => <LastUse usage={daily.get(id)} />,
   },
 ];
 
-const lastUseOf = (usage: DailyUsage | undefined): string => {
-  if (!usage) return '–';
+const actionsOf = (usage: DailyUsage | undefined): number | undefined =>
+  usage?.daily_actions.reduce((sum, actions) => sum + actions, 0);
+
+const LastUse = ({ usage }: { usage: DailyUsage | undefined }) => {
+  if (!usage) return null;
+  if (usage.is_unrecorded) return <span title={UNRECORDED}>Opened, no usage</span>;
   return usage.last_used_day ? dayText(usage.last_used_day) : 'Never';
 };
 
-/** Added within the window after which it would count as unused, and without any use. */
-const isNew = ({ usage }: App, daily: DailyUsage | undefined): boolean =>
+/** Added within the window after which it would count as unused, and neither used nor opened. */
+const isNew = (daily: DailyUsage | undefined): boolean =>
   daily !== undefined &&
-  usage['90']?.actions === 0 &&
+  daily.last_used_day === null &&
+  !daily.is_unrecorded &&
   serverNow() - daily.created_at.getTime() < UNUSED_DAYS.apps * DAY_MS;
 
 /** The calls of all visible rows share one request. */
 const AccessCell = ({ app }: { app: App }) => {
-  const { slug } = app;
-  const people = useQuery(trpc.users.count.queryOptions({ app: slug }, { enabled: showsUsage(app) }));
-  if (!people.data) return people.isLoading ? <Skeleton width={24} height={16} /> : '–';
+  const access = peopleWithAccess(app);
+  const people = useQuery(trpc.users.count.queryOptions(access, { enabled: showsUsage(app) }));
+  if (!people.data) return people.isLoading ? <Skeleton width={24} height={16} ml="auto" /> : null;
   return (
-    <Link className="action-link" to="/people" search={{ app: slug }}>
+    <Link className="action-link" to="/people" search={access}>
       {people.data.count.toLocaleString()}
     </Link>
   );

@@ -10,7 +10,7 @@ const LABELS = 4;
 export type Series = {
   /** Such as `Actions`. */
   name: string;
-  kind: 'main' | 'before' | 'other' | 'line1' | 'line2' | 'line3' | 'line4' | 'line5';
+  kind: 'main' | 'before' | 'line1' | 'line2' | 'line3' | 'line4' | 'line5';
   /**
    * For each point: a number, its label (such as a day), and a short label for the axis. The first series has at least as many points as
    * the others.

@@ -1,5 +1,6 @@
 import { Text, VisuallyHidden } from '@mantine/core';
 import { IconArrowDownRight, IconArrowUpRight } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 
 const percent = new Intl.NumberFormat(undefined, {
   style: 'percent',
@@ -8,29 +9,37 @@ const percent = new Intl.NumberFormat(undefined, {
 });
 
 type Props = {
+  /** Of whole intervals, like `before`. */
   value: number;
   before: number;
   /** Whether there is data of the whole previous period. */
   isWhole: boolean;
-  /** The previous number and its period. */
+  /** What is compared, with the numbers. */
   title: string;
 };
 
-/** `+12 %`, with the previous number as a tooltip. Renders nothing if only a part of the previous period has data. */
+/**
+ * `+12 %`, with what is compared as a tooltip. Renders nothing if only a part of the previous period has data. Zero is no percentage of
+ * anything: the other number says more.
+ */
 export const Trend = ({ value, before, isWhole, title }: Props) => {
-  if (before === 0)
-    return value === 0 ? null : (
-      <Text size="sm" c="dimmed" title={title}>
-        none before
-      </Text>
-    );
+  if (value === 0 && before === 0) return null;
+  if (before === 0) return <Change title={title}>none before</Change>;
   if (!isWhole) return null;
-  const Arrow = value < before ? IconArrowDownRight : IconArrowUpRight;
+  if (value === 0) return <Change title={title}>{before.toLocaleString()} before</Change>;
+  const change = Math.round((value / before - 1) * 100) / 100;
+  if (change === 0) return <Change title={title}>unchanged</Change>;
+  const Arrow = change < 0 ? IconArrowDownRight : IconArrowUpRight;
   return (
-    <Text size="sm" c="dimmed" title={title} component="span">
-      {value !== before && <Arrow size={14} stroke={2} aria-hidden />}{' '}
-      {value === before ? 'unchanged' : percent.format(value / before - 1)}
-      <VisuallyHidden> against {title}</VisuallyHidden>
-    </Text>
+    <Change title={title}>
+      <Arrow size={14} stroke={2} aria-hidden /> {percent.format(change)}
+    </Change>
   );
 };
+
+const Change = ({ title, children }: { title: string; children: ReactNode }) => (
+  <Text size="sm" c="dimmed" title={title} component="span">
+    {children}
+    <VisuallyHidden>, {title}</VisuallyHidden>
+  </Text>
+);

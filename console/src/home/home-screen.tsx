@@ -2,6 +2,7 @@ import { Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
+import { CHART_DAYS } from '../charts/chart-days.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
@@ -14,7 +15,7 @@ import { useSession } from '../session/use-session.ts';
 import { UsageReport } from '../usage/usage-report.tsx';
 import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
-import { COMPARED_DAYS, Figures, lastDaysOf } from './figures.tsx';
+import { Figures, lastDaysOf } from './figures.tsx';
 import classes from './home.module.css';
 import { SetupSteps } from './setup.tsx';
 
@@ -54,7 +55,7 @@ const Overview = () => {
         <AttentionList client={id} />
       </Stack>
       <Title order={2} mt="lg" mb="sm">
-        Last {COMPARED_DAYS} days
+        Last {CHART_DAYS} days
       </Title>
       <Figures client={id} />
       <UsageReport

@@ -22,6 +22,8 @@ export type PeopleFilter = Pick<
   idle_days?: number | undefined;
   /** People who neither logged in nor used an app for this many days. */
   unseen_days?: number | undefined;
+  /** People who did not use the app for this many days, today included. Counts with an app only. */
+  app_unused_days?: number | undefined;
   /** The shown columns, separated by commas; default: those that the user has chosen. */
   columns?: string | undefined;
   /** The saved view that was opened. */
@@ -44,6 +46,7 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   second_factor: booleanOf(address.second_factor),
   idle_days: numberOf(address.idle_days),
   unseen_days: numberOf(address.unseen_days),
+  app_unused_days: idOf(address.app_unused_days),
   columns: textOf(address.columns),
   view: idOf(address.view),
   sort: oneOf(
@@ -61,6 +64,7 @@ const DAY_MS = 24 * 3600 * 1000;
 export const conditionsOf = ({
   idle_days,
   unseen_days,
+  app_unused_days,
   sort: _sort,
   columns: _columns,
   view: _view,
@@ -69,6 +73,8 @@ export const conditionsOf = ({
   ...conditions,
   ...(idle_days !== undefined && { last_login_before: midnight(idle_days) }),
   ...(unseen_days !== undefined && { last_seen_before: midnight(unseen_days) }),
+  ...(conditions.app !== undefined &&
+    app_unused_days !== undefined && { last_used_before: midnight(app_unused_days - 1) }),
 });
 
 const midnight = (daysAgo: number): Date => new Date((Math.floor(Date.now() / DAY_MS) - daysAgo) * DAY_MS);

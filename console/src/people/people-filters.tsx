@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import { trpc } from '../api.ts';
+import { CHART_DAYS } from '../charts/chart-days.ts';
 import { capitalized } from '../components/detail-words.ts';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
@@ -25,6 +26,9 @@ const ROLE_CHOICES = choicesOf({
   member: 'Members',
 });
 const LAST_SEEN = DAYS_WITHOUT_USE.map((days) => ({ value: String(days), label: `Over ${days} days ago` }));
+const notForText = (days: number): string => `Not for ${days} days`;
+/** Totals by person are kept for at least 90 days. */
+const APP_USES = [CHART_DAYS, 60, 90].map((days) => ({ value: String(days), label: notForText(days) }));
 const LAST_LOGINS = choicesOf({
   never: 'Never',
   30: 'Over 30 days ago',
@@ -54,6 +58,7 @@ export const PeopleFilters = memo(({ filter, columns, onChange }: Props) => (
       onChange={(value) => onChange({ is_active: value === undefined ? undefined : value === 'true' })}
     />
     <AppChip filter={filter} onChange={onChange} />
+    <AppUseChip filter={filter} onChange={onChange} />
     <GroupChip filter={filter} onChange={onChange} />
     <FilterChip
       label="Role"
@@ -120,11 +125,23 @@ const AppChip = ({ filter, onChange }: ChipProps) => {
       label="App"
       choices={apps.data?.map(({ slug, label }) => ({ value: slug, label }))}
       value={filter.app}
-      onChange={(app) => onChange({ app })}
+      onChange={(app) => onChange({ app, ...(app === undefined && { app_unused_days: undefined }) })}
       onOpen={() => setOpened(true)}
     />
   );
 };
+
+/** People who have the app of the filter and did not use it. */
+const AppUseChip = ({ filter: { app, app_unused_days: days }, onChange }: ChipProps) =>
+  app !== undefined && (
+    <FilterChip
+      label="Used"
+      choices={APP_USES}
+      value={textOf(days)}
+      text={days === undefined ? undefined : notForText(days)}
+      onChange={(value) => onChange({ app_unused_days: value === undefined ? undefined : Number(value) })}
+    />
+  );
 
 /** Groups belong to a client: the one of the filter, or the only one. */
 const GroupChip = ({ filter, onChange }: ChipProps) => {

@@ -92,7 +92,11 @@ export const PeopleScreen = () => {
       {people.isSuccess && rows.length === 0 && (
         <>
           {isNarrowed(conditions) ? (
-            <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
+            <EmptyState title="No one matches">
+              {filter.unseen_days !== undefined &&
+                `Listed are people who have neither logged in nor used an app for ${filter.unseen_days} days, and joined before that time. `}
+              Change the filter, or invite someone.
+            </EmptyState>
           ) : (
             <NoPeopleYet client={filter.client} />
           )}

@@ -1,23 +1,22 @@
 import { Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { trpc } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
+import { CHART_DAYS } from '../charts/chart-days.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import type { UsageDay } from '../usage/usage-by-day.tsx';
-import { isWholePeriod } from '../usage/usage-filter.ts';
+import { ended, isWholePeriod } from '../usage/usage-filter.ts';
 
-/** Four weeks, so that the same weekdays are compared. */
-const DAYS = 28;
+type UsageDay = Outputs['usage']['series'][number];
 
 /** The last four weeks of a person, and the four weeks before. */
 const useUsage = (email: string) =>
   useQuery(
     trpc.usage.series.queryOptions(
-      { email, window: 2 * DAYS },
-      { select: (days) => ({ before: days.slice(0, DAYS), now: days.slice(DAYS) }) },
+      { email, window: 2 * CHART_DAYS },
+      { select: (days) => ({ before: days.slice(0, CHART_DAYS), now: days.slice(CHART_DAYS) }) },
     ),
   );
 
@@ -29,7 +28,7 @@ export const UsageCard = ({ email }: { email: string }) => {
   return (
     <Stack className="card" gap="sm" component="section" aria-labelledby="usage-card">
       <Title order={2} size="h3" id="usage-card">
-        Usage, {DAYS} days
+        Usage, {CHART_DAYS} days
       </Title>
       <ProblemAlert error={error} />
       {isPending && <Skeleton height={88} />}
@@ -59,7 +58,7 @@ export const UsageComparison = ({ email }: { email: string }) => {
     <Stack className="card" component="section" aria-labelledby="usage">
       <Group justify="space-between">
         <Title order={2} size="h3" id="usage">
-          Usage of the last {DAYS} days
+          Usage of the last {CHART_DAYS} days
         </Title>
         <Link className="action-link" to="/usage" search={{ email }}>
           All usage
@@ -72,10 +71,10 @@ export const UsageComparison = ({ email }: { email: string }) => {
           <Text size="sm">{summaryOf(data)}</Text>
           {isUsed(data) && (
             <LineChart
-              title={`Actions by day, and ${DAYS} days before. The days in apps have the numbers.`}
+              title={`Actions by day, and ${CHART_DAYS} days before. The days in apps have the numbers.`}
               series={[
-                { name: 'Actions', kind: 'main', points: pointsOf(data.now) },
-                { name: `${DAYS} days before`, kind: 'before', points: pointsOf(data.before) },
+                { name: 'Actions', kind: 'main', isUnfinished: true, points: pointsOf(data.now) },
+                { name: `${CHART_DAYS} days before`, kind: 'before', points: pointsOf(data.before) },
               ]}
               height={160}
             />
@@ -99,17 +98,19 @@ const counted = (count: number, one: string): string =>
   `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
 const percent = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' });
 
+/** The percentage leaves out today, which has not ended, and its counterpart. */
 const summaryOf = ({ now, before }: Usage): string => {
   const [actions, earlier] = [sumOf(now), sumOf(before)];
-  if (actions === 0 && earlier === 0) return `No usage in ${DAYS} days.`;
+  const [full, earlierFull] = [sumOf(ended(now)), sumOf(ended(before))];
+  if (actions === 0 && earlier === 0) return `No usage in ${CHART_DAYS} days.`;
   const active = now.filter(({ actions: count }) => count > 0).length;
   const compared =
     earlier === 0
-      ? `none in the ${DAYS} days before`
-      : actions === earlier
-        ? `as many as in the ${DAYS} days before`
-        : !isWholePeriod(actionsOf(before), 'day')
-          ? `${earlier.toLocaleString()} in the ${DAYS} days before`
-          : `${percent.format((actions - earlier) / earlier)} against the ${DAYS} days before`;
+      ? `none in the ${CHART_DAYS} days before`
+      : full === 0 || earlierFull === 0 || !isWholePeriod(actionsOf(before), 'day')
+        ? `${earlier.toLocaleString()} in the ${CHART_DAYS} days before`
+        : full === earlierFull
+          ? `as many in ${CHART_DAYS - 1} full days as in the ${CHART_DAYS - 1} before`
+          : `${percent.format(full / earlierFull - 1)} in ${CHART_DAYS - 1} full days against the ${CHART_DAYS - 1} before`;
   return `${counted(actions, 'action')} on ${counted(active, 'day')} · ${compared}`;
 };

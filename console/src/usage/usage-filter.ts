@@ -1,3 +1,4 @@
+import { CHART_DAYS } from '../charts/chart-days.ts';
 import { idOf, oneOf, textOf } from '../components/search-params.ts';
 
 const INTERVALS = ['day', 'week', 'month'] as const;
@@ -5,9 +6,9 @@ export type Interval = (typeof INTERVALS)[number];
 
 type PeriodChoice = { value: string; label: string; interval: Interval; periods: number };
 
-/** The periods of all charts of usage. Days are whole weeks, so that each is compared with the same weekday. */
+/** The periods of all charts of usage. */
 export const PERIODS = [
-  { value: '28d', label: '28 days', interval: 'day', periods: 28 },
+  { value: '28d', label: `${CHART_DAYS} days`, interval: 'day', periods: CHART_DAYS },
   { value: '12w', label: '12 weeks', interval: 'week', periods: 12 },
   { value: '26w', label: '26 weeks', interval: 'week', periods: 26 },
   { value: '12m', label: '12 months', interval: 'month', periods: 12 },
@@ -37,6 +38,19 @@ const WEEK_DAYS = 7;
 export const isWholePeriod = (actions: readonly number[], interval: Interval): boolean =>
   actions.slice(0, interval === 'day' ? WEEK_DAYS : 1).some((count) => count > 0);
 
+/** Without the newest one, which has not ended: percentages compare only whole intervals. @param intervals oldest first */
+export const ended = <T>(intervals: readonly T[]): T[] => intervals.slice(0, -1);
+
+/** What a percentage compares: `27 full days against the 27 before: 985 against 920`. */
+export const comparisonText = (
+  { interval, periods }: { interval: Interval; periods: number },
+  { value, before }: { value: number; before: number },
+): string => {
+  const count = periods - 1;
+  const numbers = `${value.toLocaleString()} against ${before.toLocaleString()}`;
+  return `${count} full ${interval}${count === 1 ? '' : 's'} against the ${count} before: ${numbers}`;
+};
+
 /** More lines than these look alike in one chart. */
 export const MAX_COMPARED = 5;
 
@@ -61,6 +75,11 @@ export const usageFilter = (address: Record<string, unknown>): UsageFilter => ({
 });
 
 export const appsIn = ({ app }: UsageFilter): string[] => app?.split(',').slice(0, MAX_COMPARED) ?? [];
+
+const AND = new Intl.ListFormat('en-GB', { type: 'conjunction' });
+
+/** `Sales, Churn and Fleet`. */
+export const listed = (labels: readonly string[]): string => AND.format(labels);
 
 /** The query of the service. An app belongs to one client, so the client would not limit it further. Of several apps, the first. */
 export const reportOf = ({ client, stack, email, period, ...filter }: UsageFilter) => {

@@ -1,6 +1,6 @@
 import { Group, SegmentedControl, Select, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { trpc } from '../api.ts';
 import { ChartTable } from '../charts/chart-table.tsx';
 import { LineChart, type Series } from '../charts/line-chart.tsx';
@@ -8,7 +8,16 @@ import { Trend } from '../charts/trend.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { oneOf } from '../components/search-params.ts';
 import { namesOf, periodLabel, previousActions, type UsagePeriod, useReport } from './usage-data.ts';
-import { type Interval, isWholePeriod, PERIODS, type Period, type Report, spanOf } from './usage-filter.ts';
+import {
+  comparisonText,
+  ended,
+  type Interval,
+  isWholePeriod,
+  PERIODS,
+  type Period,
+  type Report,
+  spanOf,
+} from './usage-filter.ts';
 
 const HEIGHT = 260;
 
@@ -24,13 +33,25 @@ type Props = {
   actions?: ReactNode;
 };
 
-/** A chart of usage, compared with the period before, and its numbers. */
+const MEASURES = [
+  { value: 'actions', label: 'Actions' },
+  { value: 'users', label: 'People' },
+] as const;
+type Measure = (typeof MEASURES)[number]['value'];
+
+/**
+ * A chart of usage, compared with the period before, and its numbers. Of one app, it draws either actions or people, which one axis does
+ * not fit. People of several apps cannot be added up.
+ */
 export const UsageReport = (props: Props) => {
   const { title, order = 2, report, height = HEIGHT, hasTotal = false, actions } = props;
   const { data, error, isPending } = useReport(report);
   const { interval } = report;
+  const [chosen, choose] = useState<Measure>('actions');
+  const hasUsers = data?.some(({ users }) => users !== null) ?? false;
+  const measure = hasUsers ? chosen : 'actions';
   const isUsed = data && sum(data, 'actions') + sum(data, 'previous_actions') > 0;
-  const total = hasTotal && data && <Total rows={data} interval={interval} />;
+  const total = hasTotal && data && <Total rows={data} report={report} />;
   return (
     <ChartCard title={title} order={order} total={total} actions={actions}>
       <ProblemAlert error={error} />
@@ -38,9 +59,19 @@ export const UsageReport = (props: Props) => {
       {data && !isUsed && <Text c="dimmed">No usage in this time.</Text>}
       {data && isUsed && (
         <>
+          {hasUsers && (
+            <SegmentedControl
+              aria-label="Drawn"
+              size="xs"
+              mr="auto"
+              data={[...MEASURES]}
+              value={measure}
+              onChange={(value) => choose(value)}
+            />
+          )}
           <LineChart
-            title={`Actions by ${interval}, and in the previous period. The table has the numbers.`}
-            series={seriesOf(data, interval)}
+            title={`${nameOf(measure)} by ${interval}, and in the previous period. The table has the numbers.`}
+            series={seriesOf(data, interval, measure)}
             height={height}
           />
           <ChartTable>
@@ -175,53 +206,58 @@ export const PeriodChoice = ({ period = DEFAULT, onChange }: ChoiceProps) => {
   );
 };
 
-const sum = (rows: readonly UsagePeriod[], field: 'actions' | 'previous_actions'): number =>
-  rows.reduce((total, row) => total + row[field], 0);
+const nameOf = (measure: Measure): string => (measure === 'actions' ? 'Actions' : 'People');
+
+const sum = (rows: readonly UsagePeriod[], field: Measure | `previous_${Measure}`): number =>
+  rows.reduce((total, row) => total + (row[field] ?? 0), 0);
 
 /** The total number of actions, compared with the period before. */
-const Total = ({ rows, interval }: { rows: readonly UsagePeriod[]; interval: Interval }) => {
-  const [actions, before] = [sum(rows, 'actions'), sum(rows, 'previous_actions')];
+const Total = ({ rows, report }: { rows: readonly UsagePeriod[]; report: Report }) => {
+  const full = ended(rows.toReversed());
+  const compared = { value: sum(full, 'actions'), before: sum(full, 'previous_actions') };
+  const actions = sum(rows, 'actions');
   return (
     <Group gap={6}>
-      <Text size="sm">{actions.toLocaleString()} actions</Text>
+      <Text size="sm">
+        {actions.toLocaleString()} {actions === 1 ? 'action' : 'actions'}
+      </Text>
       <Trend
-        value={actions}
-        before={before}
-        isWhole={isWholePeriod(previousActions(rows), interval)}
-        title={`${before.toLocaleString()} in the previous period`}
+        {...compared}
+        isWhole={isWholePeriod(previousActions(rows), report.interval)}
+        title={comparisonText(report, compared)}
       />
     </Group>
   );
 };
 
-/** People only for one app: the people of several apps cannot be added up. */
-const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ...Series[]] => {
+const seriesOf = (
+  rows: readonly UsagePeriod[],
+  interval: Interval,
+  measure: Measure,
+): [Series, ...Series[]] => {
   const oldestFirst = rows.toReversed();
-  const nameOf = ({ start, end }: UsagePeriod) => namesOf(interval, start, end);
-  const people = oldestFirst.flatMap((row) =>
-    row.users === null ? [] : [{ ...nameOf(row), value: row.users }],
-  );
+  const previous = `previous_${measure}` as const;
   return [
     {
-      name: 'Actions',
+      name: nameOf(measure),
       kind: 'main',
       isUnfinished: true,
-      points: oldestFirst.map((row) => ({ ...nameOf(row), value: row.actions })),
+      points: oldestFirst.map((row) => ({
+        ...namesOf(interval, row.start, row.end),
+        value: row[measure] ?? 0,
+      })),
     },
-    ...(sum(rows, 'previous_actions') > 0
+    ...(sum(rows, previous) > 0
       ? [
           {
             name: 'Previous period',
             kind: 'before' as const,
-            points: oldestFirst.map(({ previous_start, previous_end, previous_actions }) => ({
-              ...namesOf(interval, previous_start, previous_end),
-              value: previous_actions,
+            points: oldestFirst.map((row) => ({
+              ...namesOf(interval, row.previous_start, row.previous_end),
+              value: row[previous] ?? 0,
             })),
           },
         ]
-      : []),
-    ...(people.length > 0
-      ? [{ name: 'People', kind: 'other' as const, points: people, isUnfinished: true }]
       : []),
   ];
 };
@@ -298,6 +334,7 @@ const Note = ({ interval }: { interval: Interval }) => (
     Days are UTC days.{' '}
     {interval === 'day'
       ? 'Today has not ended.'
-      : `A ${interval} that has not ended is compared with as many days.`}
+      : `A ${interval} that has not ended is compared with as many days.`}{' '}
+    Percentages leave it out.
   </Text>
 );

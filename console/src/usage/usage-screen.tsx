@@ -12,7 +12,7 @@ import { nameOf } from '../components/name-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { queryOf } from '../components/search-params.ts';
 import { daysOf, useReport } from './usage-data.ts';
-import { appsIn, MAX_COMPARED, reportOf, type UsageFilter } from './usage-filter.ts';
+import { appsIn, listed, MAX_COMPARED, reportOf, spanOf, type UsageFilter } from './usage-filter.ts';
 import { PeriodChoice, UsageComparison, UsageReport } from './usage-report.tsx';
 import { AppFigures, TopStacks, TopUsers, UsageEntries } from './usage-tables.tsx';
 
@@ -37,7 +37,11 @@ export const UsageScreen = () => {
     <>
       <ScreenHeader
         title="Usage"
-        lead="What people do in apps, compared with the period before."
+        lead={
+          compared.length > 1
+            ? `Actions in ${listed(compared.map(({ label }) => label))}, with a line for each app.`
+            : 'What people do in apps, compared with the period before.'
+        }
         actions={<Downloads filter={filter} apps={compared} days={days} />}
       />
       <UsageFilters filter={filter} apps={apps} onChange={change} />
@@ -50,6 +54,7 @@ export const UsageScreen = () => {
         <AppFigures
           client={client}
           {...(ids.length > 1 && { apps: ids })}
+          time={spanOf(period)}
           days={days}
           onApp={(id) => change({ app: id })}
         />
@@ -121,28 +126,28 @@ type FiltersProps = {
   onChange: (changes: Partial<UsageFilter>) => void;
 };
 
-/** At most as many as a chart shows: another one replaces the last. */
-const toggled = (ids: readonly string[], id: string): string[] =>
-  ids.includes(id) ? ids.filter((one) => one !== id) : [...ids.slice(0, MAX_COMPARED - 1), id];
-
 /** A person and a stack exclude each other: the totals by stack contain no people. Several apps exclude both. */
 const UsageFilters = ({ filter, apps, onChange }: FiltersProps) => {
   const { stack, email } = filter;
   const ids = appsIn(filter);
   const [app] = ids;
+  const labels = ids.map((id) => apps?.find((one) => one.id === id)?.label ?? id);
   const stacks = useQuery(
     trpc.apps.stacks.queryOptions({ app_id: app ?? '' }, { enabled: ids.length === 1 }),
   );
   return (
     <FilterBar>
       <FilterChip
-        label="App"
+        label={ids.length > 1 ? 'Apps' : 'App'}
+        hint={`Up to ${MAX_COMPARED} apps are compared.`}
+        max={MAX_COMPARED}
         choices={apps?.map(({ id, label }) => ({ value: id, label }))}
         value={filter.app}
-        text={ids.map((id) => apps?.find((one) => one.id === id)?.label ?? id).join(', ') || undefined}
+        text={ids.length === 0 ? undefined : listed(labels)}
         chosen={ids}
         onChange={(id) => {
-          const chosen = id === undefined ? [] : toggled(ids, id);
+          const others = ids.filter((one) => one !== id);
+          const chosen = id === undefined ? [] : ids.includes(id) ? others : [...ids, id];
           onChange({
             app: chosen.join(',') || undefined,
             stack: undefined,

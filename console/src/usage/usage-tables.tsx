@@ -9,6 +9,8 @@ import { DateText } from '../components/date-text.tsx';
 import { capitalized } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
+import { peopleWithAccess } from '../views/views.ts';
+import { comparisonText, type Interval } from './usage-filter.ts';
 
 type RankingProps = {
   title: string;
@@ -67,18 +69,19 @@ type AppsProps = {
   client: number | undefined;
   /** The compared apps; undefined: all of the client. */
   apps?: string[];
-  /** 0: not known yet. */
+  time: { interval: Interval; periods: number };
+  /** The number of days in this time; 0: not known yet. */
   days: number;
   onApp: (id: string) => void;
 };
 
-/** Apps with their use, and how many of the people who may open them did so. */
-export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
+/** Apps with their use, and how many of the people with access used them. The numbers of people lead to lists of these people. */
+export const AppFigures = ({ client, apps, time, days, onApp }: AppsProps) => {
   const [sort, setSort] = useState<(typeof SORTS)[number]['value']>('actions');
   const figures = useQuery(
     trpc.usage.byApp.queryOptions(
-      { client, app_ids: apps, window: days, sort },
-      { enabled: days > 0, placeholderData: keepPreviousData },
+      { client, app_ids: apps, ...time, sort },
+      { placeholderData: keepPreviousData },
     ),
   );
   const rows = figures.data?.apps.map((app) => ({
@@ -91,22 +94,29 @@ export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
         {app.actions.toLocaleString()}
         <Box visibleFrom="sm" className="nowrap">
           <Trend
-            value={app.actions}
-            before={app.previous_actions}
-            isWhole={app.previous_actions > 0}
-            title={`${app.previous_actions.toLocaleString()} in the ${days} days before`}
+            value={app.full_actions}
+            before={app.previous_full_actions}
+            isWhole
+            title={comparisonText(time, { value: app.full_actions, before: app.previous_full_actions })}
           />
         </Box>
       </Group>,
       app.users.toLocaleString(),
-      app.seats.toLocaleString(),
+      <Link
+        key="seats"
+        className="action-link"
+        to="/people"
+        search={peopleWithAccess(app)}
+        aria-label={`${app.seats.toLocaleString()} with access to ${app.label}`}
+      >
+        {app.seats.toLocaleString()}
+      </Link>,
       <Link
         key="unused"
-        className="text-link"
-        to="/apps/$id"
-        params={{ id: app.id }}
-        search={{ tab: 'people' }}
-        aria-label={`${app.unused_seats.toLocaleString()} people have ${app.label} and did not use it`}
+        className="action-link"
+        to="/people"
+        search={{ ...peopleWithAccess(app), app_unused_days: days || undefined }}
+        aria-label={`${app.unused_seats.toLocaleString()} with access to ${app.label} did not use it`}
       >
         {app.unused_seats.toLocaleString()}
       </Link>,
@@ -134,7 +144,8 @@ export const AppFigures = ({ client, apps, days, onApp }: AppsProps) => {
         />
       )}
       <Text size="sm" c="dimmed">
-        A seat is a person who has the app. It is unused if they did not open the app in this time.
+        A seat is an active person with access by a grant or a group. It is unused if the app recorded no
+        action of theirs in this time.
       </Text>
     </Stack>
   );

@@ -22,6 +22,12 @@ export const DAYS_WITHOUT_USE = [30, 60, 90, 180, 365] as const;
 export const unusedPeople = (days: number = UNUSED_DAYS.people) =>
   ({ is_active: true, unseen_days: days, sort: 'last_login' }) as const;
 
+/**
+ * The people with access to an app, which are its seats: active people who have it by a grant or a group. Roles that open every app do not
+ * count.
+ */
+export const peopleWithAccess = ({ slug }: { slug: string }) => ({ app: slug, is_active: true }) as const;
+
 export const unusedApps = (days: number = UNUSED_DAYS.apps) => ({ unused_days: days });
 
 type BuiltIn = {

@@ -92,7 +92,7 @@ export type AppFilter = {
   is_unused?: boolean | undefined;
   /** The window of `is_unused` in days, up to today. Without `is_unused`, unused apps are selected. */
   unused_days?: number | undefined;
-  /** Apps without any use, if the viewer may see their usage. */
+  /** Apps that no one has used or opened, if the viewer may see their usage. */
   never_used?: boolean | undefined;
 };
 
@@ -121,9 +121,13 @@ export const appMatches = (viewer: Viewer, filter: AppFilter, now: Date): RawBui
   return sql`(${sql.join(conditions, sql` and `)})`;
 };
 
+const HAS_NO_USAGE = condition`not exists (select from usage_app_days d where d.app_id = apps.id and d.actions > 0)`;
+
+/** SQL: whether a person has opened a row of `apps`, which has recorded no usage. */
+export const isUnrecorded = () => condition`(apps.first_opened_at is not null and ${HAS_NO_USAGE})`;
+
 const isNeverUsedFor = (viewer: Viewer): RawBuilder<boolean> => sql`
-  (${clientVisibleTo(viewer, sql`apps.client_id`)}
-    and not exists (select from usage_app_days d where d.app_id = apps.id and d.actions > 0))`;
+  (${clientVisibleTo(viewer, sql`apps.client_id`)} and apps.first_opened_at is null and ${HAS_NO_USAGE})`;
 
 /** SQL: whether a row of `apps` is older than this day and was not used since. */
 export const isUnusedSince = (day: RawBuilder<unknown>): RawBuilder<boolean> => condition`

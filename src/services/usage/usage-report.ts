@@ -54,7 +54,8 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
   },
 
   /**
-   * Actions, distinct users and used apps of the last `days` days until today, with the figures of as many days before.
+   * Actions, distinct users and used apps of the last `days` days until today, with the figures of as many days before, and `full` ones
+   * of both without what `endedPeriods` leaves out.
    * @throws Problem `not-found`
    */
   summarize: async (actor: Actor, { client, appId }: SummarySubject, days: number) => {
@@ -70,29 +71,41 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
 
 type SummarySubject = Pick<ReportSubject, 'client' | 'appId'>;
 
-type Counted = 'actions' | 'users' | 'used_apps';
-type Summary = Record<Counted | `previous_${Counted}`, number>;
+type Span = '' | 'previous_' | 'full_' | 'previous_full_';
+type Summary = Record<`${Span}${'actions' | 'users' | 'used_apps'}`, number>;
 
 const summaryOf = (isVisible: RawBuilder<boolean>, now: Date, days: number) => {
   const today = dayOf(now);
   const since = sql`${today}::date - ${days}::int`;
   const isCounted = sql`${isVisible} and day <= ${today}::date and day > ${since} - ${days}::int`;
+  const full = endedPeriods('day', days, now);
+  const spans = Object.entries({
+    '': sql`day > ${since}`,
+    previous_: sql`day <= ${since}`,
+    full_: isDayIn(full.current),
+    previous_full_: isDayIn(full.previous),
+  } satisfies Record<Span, RawBuilder<unknown>>);
+  const ofApps = spans.map(
+    ([
+      span,
+      isIn,
+    ]) => sql`coalesce(sum(actions) filter (where ${isIn}), 0)::bigint as ${sql.ref(`${span}actions`)},
+      count(distinct app_id) filter (where ${isIn})::int as ${sql.ref(`${span}used_apps`)}`,
+  );
+  const isSeen = spans.map(([span, isIn]) => sql`bool_or(${isIn}) as ${sql.ref(`${span}users`)}`);
+  const ofUsers = spans.map(([span]) => {
+    const users = sql.ref(`${span}users`);
+    return sql`count(*) filter (where ${users})::int as ${users}`;
+  });
   return sql<Summary>`
-    select actions, previous_actions, users, previous_users, used_apps, previous_used_apps
-    from (
-      select coalesce(sum(actions) filter (where day > ${since}), 0)::bigint as actions,
-        coalesce(sum(actions) filter (where day <= ${since}), 0)::bigint as previous_actions,
-        count(distinct app_id) filter (where day > ${since})::int as used_apps,
-        count(distinct app_id) filter (where day <= ${since})::int as previous_used_apps
-      from usage_app_days where ${isCounted} and actions > 0
-    ) as of_apps, (
-      select count(*) filter (where is_current)::int as users, count(*) filter (where is_previous)::int as previous_users
-      from (
-        select bool_or(day > ${since}) as is_current, bool_or(day <= ${since}) as is_previous
-        from usage_days where ${isCounted} group by user_id, email
-      ) as seen
-    ) as of_users`;
+    select * from (select ${sql.join(ofApps)} from usage_app_days where ${isCounted} and actions > 0) as of_apps,
+      (select ${sql.join(ofUsers)} from (
+        select ${sql.join(isSeen)} from usage_days where ${isCounted} group by user_id, email) as seen) as of_users`;
 };
+
+/** SQL: whether the `day` of a row is in a range of days. */
+export const isDayIn = ({ start, end }: Period) =>
+  sql`(day >= ${dayOf(start)}::date and day < ${dayOf(end)}::date)`;
 
 const requireValid = ({ appId, client, stack, email }: ReportSubject): void => {
   const fields: FieldErrors = {};
@@ -186,5 +199,14 @@ export const comparedPeriods = (interval: UsageInterval, count: number, now: Dat
       previous: { ...previous, end: sameLength < previous.end ? sameLength : previous.end },
     };
   });
+
+/**
+ * What percentages compare: the intervals before the one of today, which has not ended, and their counterparts. Both are empty for one
+ * interval.
+ */
+export const endedPeriods = (interval: UsageInterval, count: number, now: Date) => ({
+  current: { start: startOf(interval, now, 1 - count), end: startOf(interval, now) },
+  previous: { start: startOf(interval, now, 1 - 2 * count), end: startOf(interval, now, -count) },
+});
 
 export const lastDayOf = ({ end }: Period): Date => addDays(end, -1);

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { appAccess, clientVisibleTo, isNotSuspended, userVisibleTo } from '../access/visibility.ts';
+import { appAccess, clientVisibleTo, isPerson, userVisibleTo } from '../access/visibility.ts';
 import { readUserId } from '../accounts/addresses.ts';
 import { fullName } from '../accounts/user-rows.ts';
 import {
@@ -11,6 +12,7 @@ import {
   appMatches,
   appsAfter,
   type ItemPageRequest,
+  isUnrecorded,
   requireViewableApp,
   usageVisibleTo,
 } from '../apps/app-rows.ts';
@@ -18,6 +20,7 @@ import { isInMaintenance } from '../apps/maintenance.ts';
 import { dayOf } from '../apps/usage-windows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { endedPeriods, isDayIn, type UsageInterval } from './usage-report.ts';
 
 type AppFigures = {
   id: string;
@@ -25,16 +28,21 @@ type AppFigures = {
   slug: string;
   label: string;
   actions: number;
-  previous_actions: number;
+  full_actions: number;
+  previous_full_actions: number;
   users: number;
   seats: number;
   unused_seats: number;
+  is_unrecorded: boolean;
 };
 
 /** Which apps to count; without ids, all of a client, or all whose usage the actor may see. */
 type FiguresRequest = {
   client?: number | undefined;
   ids?: readonly string[] | undefined;
+  interval: UsageInterval;
+  /** The number of intervals until today. */
+  periods: number;
   sort: 'actions' | 'unused_seats';
   limit: number;
 };
@@ -45,8 +53,6 @@ type Subject = { appId?: string | undefined; email?: string | undefined };
 export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
   const today = () => dayOf(clock.now());
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
-  const isBefore = (days: number) =>
-    sql`day <= ${today()}::date - ${days}::int and day > ${today()}::date - 2 * ${days}::int`;
 
   const matchingApps = async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
     const rows = (await appsAfter(em, actor, clock.now(), page.cursor))
@@ -94,18 +100,17 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
     },
 
     /**
-     * The apps whose usage the actor may see, with their use in the last days: the most used, or those with the most unused seats, first.
-     * A seat is a person who was given the app and may open it; it is unused if that person did not use it in these days.
+     * The apps whose usage the actor may see, with their use in the last intervals: the most used, or those with the most unused seats,
+     * first. A seat is a person with access; it is unused if the app recorded no action of that person in this time.
      * @throws Problem `not-found`
      */
-    byApp: async (actor: Actor, request: FiguresRequest, windowDays: number) => {
+    byApp: async (actor: Actor, request: FiguresRequest) => {
       if (request.client !== undefined) await readClient(em, actor, request.client);
-      const of = { ...request, isInWindow: inWindow(windowDays), isBefore: isBefore(windowDays) };
-      return (await figuresByApp(actor, clock.now(), of).execute(kysely(em))).rows;
+      return (await figuresByApp(actor, clock.now(), request).execute(kysely(em))).rows;
     },
 
     /**
-     * The apps, oldest first, with the last day on which they were used, and the actions of each of the last days.
+     * The apps, oldest first, with the last day on which they were used, and the distinct users and the actions of the last days.
      * @throws Problem `invalid-input` on `cursor`
      */
     dailyByApp: async (actor: Actor, filter: AppFilter, windowDays: number, page: ItemPageRequest) =>
@@ -119,6 +124,12 @@ export const createUsageStats = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
               .where('d.actions', '>', 0)
               .as('last_used_day'),
         ])
+        .select(isUnrecorded().as('is_unrecorded'))
+        .select(
+          // A user counts on their first day in the window.
+          sql<number>`(select coalesce(sum(d.retention_histogram[${windowDays}::int - (${today()}::date - d.day)]), 0)::int
+            from usage_app_days d where d.app_id = apps.id and ${inWindow(windowDays)})`.as('users'),
+        )
         .select(
           sql<number[]>`array_to_json(array(
             select coalesce(d.actions, 0) from generate_series(${windowDays}::int - 1, 0, -1) as ago
@@ -136,22 +147,25 @@ const ofUser = (actor: Actor, userId: number, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days
   where user_id = ${userId} and ${usageVisibleTo(actor, { appId })}`;
 
-type Windows = { isInWindow: RawBuilder<unknown>; isBefore: RawBuilder<unknown> };
-
 /** Each table is read once and grouped by app, so that the cost grows with the rows and not with rows times apps. */
 const figuresByApp = (
   actor: Actor,
   now: Date,
-  { client, ids, sort, limit, isInWindow, isBefore }: FiguresRequest & Windows,
-) => sql<AppFigures>`
+  { client, ids, sort, limit, interval, periods }: FiguresRequest,
+) => {
+  const full = endedPeriods(interval, periods, now);
+  const isInWindow = isDayIn({ start: full.current.start, end: new Date(now.getTime() + DAY_MS) });
+  const [isFull, isBefore] = [isDayIn(full.current), isDayIn(full.previous)];
+  return sql<AppFigures>`
   with shown as materialized (
-    select id, client_id, slug, label from apps where ${clientVisibleTo(actor, sql`client_id`)}
+    select id, client_id, slug, label, ${isUnrecorded()} as is_unrecorded from apps where ${clientVisibleTo(actor, sql`client_id`)}
       and ${condition`(${client ?? null}::int is null or client_id = ${client ?? null}::int)`}
       and ${condition`(${ids ?? null}::text[] is null or id = any(${ids ?? null}::text[]))`}
   ),
   totals as (
     select app_id, coalesce(sum(actions) filter (where ${isInWindow}), 0)::bigint as actions,
-      coalesce(sum(actions) filter (where ${isBefore}), 0)::bigint as previous_actions
+      coalesce(sum(actions) filter (where ${isFull}), 0)::bigint as full_actions,
+      coalesce(sum(actions) filter (where ${isBefore}), 0)::bigint as previous_full_actions
     from usage_app_days where app_id in (select id from shown) and (${isInWindow} or ${isBefore}) group by app_id
   ),
   seen as materialized (
@@ -161,16 +175,17 @@ const figuresByApp = (
   given as (
     select g.app_id, count(*)::int as seats, count(*) filter (where seen.app_id is null)::int as unused_seats
     from ${appAccess(now)} g join shown on shown.id = g.app_id
-      join users on users.id = g.user_id and users.is_active
+      join users on users.id = g.user_id and users.is_active and ${isPerson}
       left join seen on seen.app_id = g.app_id and seen.user_id = g.user_id
-    where ${isNotSuspended(sql`g.user_id`, sql`shown.client_id`)} group by g.app_id
+    group by g.app_id
   )
   select shown.id, client_id as client, slug, label, coalesce(actions, 0)::bigint as actions,
-    coalesce(previous_actions, 0)::bigint as previous_actions, coalesce(users, 0) as users, coalesce(seats, 0) as seats,
-    coalesce(unused_seats, 0) as unused_seats
+    coalesce(full_actions, 0)::bigint as full_actions, coalesce(previous_full_actions, 0)::bigint as previous_full_actions,
+    coalesce(users, 0) as users, coalesce(seats, 0) as seats, coalesce(unused_seats, 0) as unused_seats, is_unrecorded
   from shown left join totals on totals.app_id = shown.id left join people on people.app_id = shown.id
     left join given on given.app_id = shown.id
   order by ${sql.ref(sort)} desc, label, shown.id limit ${limit}`;
+};
 
 type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 

@@ -171,7 +171,11 @@ async function* readTable(
 }
 
 /** All visible users, users with a grant of an app (by slug), or the members of a client. */
-export type Listing = UserFilter & { app?: string | undefined };
+export type Listing = UserFilter & {
+  app?: string | undefined;
+  /** Users who have not used the app since the start of that UTC day. */
+  last_used_before?: Date | undefined;
+};
 
 type Users = Awaited<ReturnType<typeof usersMatching>>;
 
@@ -184,12 +188,14 @@ type Listed = {
   key: 'users' | 'granted' | 'memberships';
 };
 
-/** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
+/** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `last_used_before` */
 export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: Date): Promise<Listed> => {
-  const { app, client } = filter;
+  const { app, client, last_used_before: since } = filter;
+  if (since !== undefined && app === undefined) throw invalid({ last_used_before: ['Requires app.'] });
   if (client !== undefined) await readClient(em, actor, client);
   const appId = app === undefined ? undefined : await requireViewableAppId(em, actor, now, app);
-  const users = await usersMatching(em, actor, filter, now);
+  const matching = await usersMatching(em, actor, filter, now);
+  const users = since === undefined ? matching : matching.where(isUnusedSince(appId, since));
   if (client !== undefined) {
     const members = users
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
@@ -215,6 +221,11 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
     .where(isPerson);
   return { users: asUsers(granted), key: 'granted' };
 };
+
+/** Whether a row of `users` has not used the app: of each, the primary key of the totals finds the days. */
+const isUnusedSince = (appId: string | undefined, since: Date) => condition`not exists (
+  select from usage_days d where d.app_id = ${appId} and d.user_id = users.id
+    and d.day >= (${since}::timestamptz at time zone 'UTC')::date)`;
 
 /** Callers select no columns of the joined table. */
 const asUsers = (joined: unknown): Users => joined as Users;
