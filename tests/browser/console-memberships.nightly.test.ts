@@ -100,7 +100,7 @@ memberships('have data of their own', async ({ app, page }) => {
   await page.getByText('Saved.').waitFor();
   await showTab(page, 'Access');
   await rowOf(page, 'Acme Analytics')
-    .getByText('For the apps of this client: Demo account: on; Extra data: {"region":"north"}')
+    .getByText('For the apps of this client: Demo account: on; region: north')
     .waitFor();
 
   const [ofAcme, ofGlobex] = [

@@ -1,4 +1,4 @@
-import { Button, Code, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -10,6 +10,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { useDeclared } from '../data-permissions/declared.ts';
 import { PersonDataForm } from '../data-permissions/person-data.tsx';
+import { ValueRows } from '../data-permissions/value-rows.tsx';
 import { WhatAppGets } from '../data-permissions/what-app-gets.tsx';
 import { useAccessRefresh } from '../live/use-access-refresh.ts';
 import { mayDo } from '../session/roles.ts';
@@ -95,7 +96,7 @@ const Given = ({ email, app, explanation }: Question & { explanation: Explanatio
         </Text>
       )}
       {isViewer && (values !== null || hasFaults) && <WhatAppGets email={email} app={app} />}
-      {!isViewer && values !== null && <Code block>{JSON.stringify(values, null, 2)}</Code>}
+      {!isViewer && values !== null && <ValueRows values={values} />}
     </>
   );
 };

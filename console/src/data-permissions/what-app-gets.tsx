@@ -1,9 +1,10 @@
-import { Code, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { textOf } from './declared.ts';
+import { ValueRows } from './value-rows.tsx';
 
 type Given = Outputs['dataPermissions']['ofPerson'];
 type Source = Given['attributes'][number]['sources'][number];
@@ -46,7 +47,7 @@ export const WhatAppGets = ({ email, app, isAlone = false }: Props & { isAlone?:
 };
 
 const Attributes = ({ given: { has_schema, attributes, data_permissions } }: { given: Given }) => {
-  if (!has_schema) return data_permissions && <Code block>{JSON.stringify(data_permissions, null, 2)}</Code>;
+  if (!has_schema) return data_permissions && <ValueRows values={data_permissions} />;
   return (
     <List listStyleType="none" spacing="xs">
       {attributes.map(({ key, title, value, sources, overrides }) => (
@@ -64,9 +65,10 @@ const Attributes = ({ given: { has_schema, attributes, data_permissions } }: { g
 
 /** With the mode `warn`, the app does not get the values by the schema yet. */
 const AsGiven = ({ given: { data_permissions: values }, app }: { given: Given; app: Props['app'] }) => (
-  <Text size="sm" c="dimmed" className="break-words">
+  <Text component="div" size="sm" c="dimmed" className="break-words">
     The client only warns so far: until it enforces its data permissions, {app.label} gets{' '}
-    {values === null ? 'nothing' : <Code>{JSON.stringify(values)}</Code>}.
+    {values === null ? 'nothing.' : 'these values:'}
+    {values !== null && <ValueRows values={values} />}
   </Text>
 );
 

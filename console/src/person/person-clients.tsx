@@ -1,11 +1,11 @@
-import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { Fragment, useState } from 'react';
+import { useState } from 'react';
 import type { Outputs } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
-import { fieldLabel, valueText } from '../components/detail-words.ts';
+import { fieldLabel } from '../components/detail-words.ts';
 import { StatusText } from '../components/status-text.tsx';
-import { useDeclared } from '../data-permissions/declared.ts';
+import { textOf, useDeclared } from '../data-permissions/declared.ts';
 import { PersonDataDialog } from '../data-permissions/person-data.tsx';
 import { RoleBadges } from '../roles/role-badges.tsx';
 import { RolesDialog } from '../roles/roles-dialog.tsx';
@@ -109,24 +109,15 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
   );
 };
 
-const NO_APPS: ReadonlyMap<string, string> = new Map();
-
 /** The data that the apps of the client receive. */
 const Values = ({ membership: { extra, is_demo_user } }: { membership: Membership }) => {
-  const values = Object.entries({
-    ...(is_demo_user && { is_demo_user }),
-    ...(Object.keys(extra).length > 0 && { extra }),
-  });
+  const values = [
+    ...(is_demo_user ? [`${fieldLabel('is_demo_user')}: on`] : []),
+    ...Object.entries(extra).map(([key, value]) => `${key}: ${textOf(value)}`),
+  ];
   return values.length === 0 ? null : (
     <Text size="sm" c="dimmed" lineClamp={3} className="break-words">
-      For the apps of this client:{' '}
-      {values.map(([field, value], index) => (
-        <Fragment key={field}>
-          {index > 0 && '; '}
-          {fieldLabel(field)}:{' '}
-          {typeof value === 'object' ? <Code>{JSON.stringify(value)}</Code> : valueText(value, NO_APPS)}
-        </Fragment>
-      ))}
+      For the apps of this client: {values.join('; ')}
     </Text>
   );
 };
