@@ -1,4 +1,4 @@
-import { Avatar, Button, Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Avatar, Box, Button, Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure, useDocumentTitle } from '@mantine/hooks';
 import { IconEye } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -56,6 +56,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
           {may.can_deactivate && (
             <HomePreview
               email={person.email}
+              firstName={person.first_name}
               name={name}
               label={`See as ${person.first_name || 'them'}`}
               icon={<IconEye size={16} stroke={1.6} aria-hidden />}
@@ -124,10 +125,10 @@ const LockOut = ({ data: { person, may, memberships }, state, name }: LockOutPro
   );
 };
 
-type Props = { email: string; name: string; label: string; icon: ReactNode };
+type Props = { email: string; firstName: string; name: string; label: string; icon: ReactNode };
 
 /** Shows an admin the home page of a person. The audit trail records each look. */
-const HomePreview = ({ email, name, label, icon }: Props) => {
+const HomePreview = ({ email, firstName, name, label, icon }: Props) => {
   const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
@@ -135,19 +136,19 @@ const HomePreview = ({ email, name, label, icon }: Props) => {
         {label}
       </Button>
       <Dialog isOpen={isOpen} onClose={close} size="lg" title={`What ${name} sees after login`}>
-        {isOpen && <Preview email={email} />}
+        {isOpen && <Preview email={email} firstName={firstName} />}
       </Dialog>
     </>
   );
 };
 
-const Preview = ({ email }: { email: string }) => {
+const Preview = ({ email, firstName }: Pick<Props, 'email' | 'firstName'>) => {
   const preview = useQuery(trpc.users.preview.queryOptions({ email }, { gcTime: 0, staleTime: Infinity }));
   return (
     <>
       <ProblemAlert error={preview.error} />
       {preview.isPending && <Skeleton height={160} />}
-      {preview.data && <Home home={preview.data} />}
+      {preview.data && <Home email={email} firstName={firstName} home={preview.data} />}
       <Text size="sm" c="dimmed" mt="md">
         Apps of other clients are not shown. The audit trail records that you looked.
       </Text>
@@ -155,23 +156,34 @@ const Preview = ({ email }: { email: string }) => {
   );
 };
 
-const Home = ({ home: { is_active, apps } }: { home: Outputs['users']['preview'] }) => {
+type HomeProps = Pick<Props, 'email' | 'firstName'> & { home: Outputs['users']['preview'] };
+
+const Home = ({ email, firstName, home: { is_active, apps } }: HomeProps) => {
   if (!is_active) return <Text>The account is inactive: this person cannot log in.</Text>;
-  if (apps.length === 0) return <Text>No apps.</Text>;
   return (
-    <SimpleGrid component="ul" className="plain-list" cols={{ base: 1, xs: 2 }}>
-      {apps.map(({ id, label, description, in_maintenance }) => (
-        <Card key={id} component="li" withBorder>
-          <Group justify="space-between">
-            <Text fw={600}>{label}</Text>
-            {in_maintenance && <StatusText label="In maintenance" color="yellow" />}
-          </Group>
-          <Text c="dimmed" size="sm">
-            {description}
-          </Text>
-        </Card>
-      ))}
-    </SimpleGrid>
+    <Box bg="var(--mantine-color-body)" p="md" bdrs="md" bd="1px solid var(--console-line)">
+      <Title order={3} size="h2">
+        {`Hello ${firstName}`.trim()}
+      </Title>
+      <Text c="dimmed">You are logged in as {email}.</Text>
+      <Title order={4} size="h3" mt="md" mb="sm">
+        Your apps
+      </Title>
+      {apps.length === 0 && <Text>You have no apps yet.</Text>}
+      <SimpleGrid component="ul" className="plain-list" cols={{ base: 1, xs: 2 }}>
+        {apps.map(({ id, label, description, in_maintenance }) => (
+          <Card key={id} component="li" withBorder>
+            <Group justify="space-between">
+              <Text fw={600}>{label}</Text>
+              {in_maintenance && <StatusText label="In maintenance" color="yellow" />}
+            </Group>
+            <Text c="dimmed" size="sm">
+              {description}
+            </Text>
+          </Card>
+        ))}
+      </SimpleGrid>
+    </Box>
   );
 };
 
