@@ -109,7 +109,7 @@ apps('are given to several people until a date, and taken back by an undo', asyn
   await page.getByRole('option', { name: 'In 2 weeks' }).click();
   await assertLooksGood(page, 'console-app-add-people');
   await dialog.getByRole('button', { name: 'Add 2 people' }).click();
-  await page.getByText(/^Granted Churn until .*: 2 changed$/).waitFor();
+  await page.getByText(/^Granted Churn to 2 people until .*\.$/).waitFor();
   assert.equal(await appsOf(), [[CHURN], [CHURN]]);
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 2 changes.').waitFor();

@@ -40,7 +40,7 @@ bulk('an admin grants an app to everyone who matches, and undoes it', async ({ a
   await choose(page, 'Grant apps');
   await page.getByRole('checkbox', { name: 'Sales' }).check();
   await page.getByRole('dialog').getByRole('button', { name: 'Grant apps' }).click();
-  await page.getByText(/^Granted Sales: \d+ changed/).waitFor();
+  await page.getByText(/^Granted Sales to \d+ (person|people)\.$/).waitFor();
   assert.ok((await usersOf(app)).length > before.length);
 
   await resizeTo(page, { width: 1280, height: 360 });
@@ -66,7 +66,7 @@ bulk('an admin gives a team an app for two weeks, and then adds them to a group'
     await dialog.getByRole('combobox', { name: 'Until' }).click();
     await page.getByRole('option', { name: 'In 2 weeks' }).click();
     await dialog.getByRole('button', { name: 'Grant apps' }).click();
-    await page.getByText(/^Granted Churn until \d+ \w+ \d{4}: \d changed/).waitFor();
+    await page.getByText(/^Granted Churn to \d (person|people) until \d+ \w+ \d{4}\.$/).waitFor();
     await sameEnd.waitFor();
   };
   await openPeople(page);
@@ -79,7 +79,7 @@ bulk('an admin gives a team an app for two weeks, and then adds them to a group'
   const expires_at = await endOf(GRACE);
   assert.ok(expires_at && expires_at.getTime() - app.clock.now().getTime() < 15.1 * DAY_MS);
   assert.is(await endOf(ADA), null);
-  await page.getByText(`${ADA}: has it already`).waitFor();
+  await page.getByText('Ada Lovelace had it already.').waitFor();
   await sameEnd.click();
   await page.getByText(/^1 now ends on \d+ \w+ \d{4}, too\.$/).waitFor();
   assert.equal(await endOf(ADA), expires_at);
@@ -93,7 +93,7 @@ bulk('an admin gives a team an app for two weeks, and then adds them to a group'
   await page.getByRole('option', { name: 'Forecasters' }).click();
   await page.keyboard.press('Escape');
   await groups.getByRole('button', { name: 'Add to groups' }).click();
-  await page.getByText('Added to groups: 2 changed').waitFor();
+  await page.getByText('Added 2 people to groups.').waitFor();
   assert.equal(await members(), [ADA, GRACE]);
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 2 changes.').waitFor();
@@ -104,8 +104,9 @@ bulk('refusals are listed, and a change is undone from its entry', async ({ app,
   await openPeople(page);
   await select(page, ACME, GRACE);
   await confirm(page, 'Suspend');
-  await page.getByText('Suspended: 1 changed, 1 refused').waitFor();
-  await page.getByText(`${ACME}: `).waitFor();
+  await page.getByText('Suspended 1 person. Alex Acme was refused.').waitFor();
+  await page.getByRole('button', { name: 'Details' }).click();
+  await page.getByRole('listitem').filter({ hasText: 'Alex Acme: ' }).waitFor();
   assert.equal([await isActive(app, GRACE), await isActive(app, ACME)], [false, true]);
   await page.goto(`/console/audit?target=${GRACE}`);
   await page.getByRole('button', { name: 'suspended Grace Hopper' }).first().click();
@@ -122,7 +123,7 @@ bulk('a repeat after a lost response sends no second mail', async ({ app, page }
   await page.getByText('The service cannot be reached. Check your connection.').waitFor();
   await restore();
   await confirm(page, 'Send a password link');
-  await page.getByText('Sent password links: 1 changed').waitFor();
+  await page.getByText('Sent a password link to 1 person.').waitFor();
   assert.is((await app.as(ROOT).mail.list({ recipient: ADA })).length, 1);
 });
 

@@ -148,7 +148,7 @@ usage('the former screen of what is unused opens views of apps and people', asyn
   await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText('Suspended: 1 changed').waitFor();
+  await page.getByText('Suspended 1 person.').waitFor();
 
   assert.is(unusedApps, 2, 'with the row of headings');
   assert.is((await app.as(ROOT).users.get({ email: EDSGER })).is_active, false);

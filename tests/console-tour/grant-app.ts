@@ -21,7 +21,7 @@ export const grantApp = async (tour: Tour): Promise<string> => {
   await page.getByRole('button', { name: 'Grant apps' }).click();
   await page.getByRole('checkbox', { name: 'Churn' }).check();
   await page.getByRole('dialog').getByRole('button', { name: 'Grant apps' }).click();
-  await page.getByText(`${COUNT} changed`).waitFor();
+  await page.getByText(`to ${COUNT} people.`).waitFor();
   await screenshot('granted');
   assert.is(await countGranted(tour), COUNT);
 

@@ -1,4 +1,4 @@
-import { Menu, VisuallyHidden } from '@mantine/core';
+import { Loader, Menu, VisuallyHidden } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import { useEffect, useEffectEvent } from 'react';
 import { BarButton, FloatingBar } from './floating-bar.tsx';
@@ -15,8 +15,8 @@ type Props = {
   actions: readonly Action[];
   /** Further actions, in the menu. */
   more?: readonly Action[];
-  /** Whether an action is running. */
-  isBusy: boolean;
+  /** The action that is running, such as `Suspend: 3 people…`. */
+  busy: string | null;
   onClear: () => void;
 };
 
@@ -24,24 +24,25 @@ type Props = {
  * The actions for the selected rows: a bar at the bottom of the window while there is a selection. In the order of the Tab key, it comes
  * right after the table. Escape clears the selection.
  */
-export const SelectionBar = ({ label, text, actions, more = [], isBusy, onClear }: Props) => {
+export const SelectionBar = ({ label, text, actions, more = [], busy, onClear }: Props) => {
   useEscape(text !== null, onClear);
   const [first, ...others] = actions;
   return (
     <>
       <VisuallyHidden aria-live="polite">
-        {text === null ? '' : `${text}. Actions follow the table.`}
+        {busy ?? (text === null ? '' : `${text}. Actions follow the table.`)}
       </VisuallyHidden>
       {text !== null && (
         <FloatingBar label={label}>
-          <span>{text}</span>
+          {busy !== null && <Loader size={16} color="currentColor" aria-hidden />}
+          <span>{busy ?? text}</span>
           {first && (
-            <BarButton disabled={isBusy} onClick={first.onClick}>
+            <BarButton disabled={busy !== null} onClick={first.onClick}>
               {first.label}
             </BarButton>
           )}
           {others.map((action) => (
-            <BarButton key={action.label} disabled={isBusy} onClick={action.onClick} visibleFrom="sm">
+            <BarButton key={action.label} disabled={busy !== null} onClick={action.onClick} visibleFrom="sm">
               {action.label}
             </BarButton>
           ))}

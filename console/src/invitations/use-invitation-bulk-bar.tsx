@@ -20,6 +20,9 @@ const CONSEQUENCES = {
   revoke: 'The links that were mailed stop working. You can invite these addresses again.',
 };
 
+const busyText = (action: Action | 'copy' | null, count: string): string | null =>
+  action && `${action === 'copy' ? 'Copy the links' : LABELS[action]}: ${count}…`;
+
 const useBulkUpdate = () => {
   const queryClient = useQueryClient();
   const keys = useIdempotencyKeys();
@@ -60,7 +63,7 @@ export const useInvitationBulkBar = (selection: InvitationSelection) => {
             ]
           : []),
       ]}
-      isBusy={update.isPending || isCopying}
+      busy={busyText(update.isPending ? update.variables.action : isCopying ? 'copy' : null, count)}
       onClear={clear}
     />
   );

@@ -64,7 +64,7 @@ export const PeopleScreen = () => {
     }),
   ).data?.count;
   const rows = people.data?.pages.flat() ?? [];
-  const { bar, panels } = useBulkBar({ selection, filter: conditions, total: total ?? 0 });
+  const { bar, panels } = useBulkBar({ selection, filter: conditions, total: total ?? 0, shown: rows });
   return (
     <>
       <ScreenHeader

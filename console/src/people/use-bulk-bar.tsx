@@ -6,6 +6,7 @@ import { useClients } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
+import { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SelectionBar } from '../components/selection-bar.tsx';
 import { AttributeField } from '../data-permissions/attribute-field.tsx';
@@ -58,16 +59,23 @@ const BUTTONS = 3;
 /** Whether the user may change several people together. */
 export const hasBulkActions = (roles: Roles): boolean => NEEDED.some(([, needed]) => mayDo(roles, needed));
 
-type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; total: number };
+type Props = {
+  selection: Selection;
+  filter: ReturnType<typeof conditionsOf>;
+  total: number;
+  /** The people who are shown. */
+  shown: readonly Parameters<typeof nameOf>[0][];
+};
 
 /** The bar with the actions for the selected people, and the elements above the list: dialogs, and the outcome of the last change. */
-export const useBulkBar = ({ selection, filter, total }: Props) => {
+export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
   const { roles } = useSession();
   const [action, setAction] = useState<BulkChange['action'] | null>(null);
   const [until, setUntil] = useState(NO_END);
   const [reason, setReason] = useState('');
   const end = endOf(until);
   const update = useBulkUpdate();
+  const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   const count = selection.selected === 'all' ? total : selection.selected.size;
   const people = count === 1 ? '1 person' : `${count.toLocaleString()} people`;
   const changesApps = action === 'grant-apps' || action === 'revoke-apps';
@@ -79,6 +87,8 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
   };
   const run = (change: BulkChange): void => {
     close();
+    // The list may no longer have them after the change.
+    setNames(new Map(shown.map((person) => [person.email, nameOf(person)])));
     update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
   };
   const own = useClients().filter(({ id }) => mayDo(roles, 'manage-people', id));
@@ -95,9 +105,9 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
     <SelectionBar
       label="Selected people"
       text={selection.isEmpty ? null : `${count.toLocaleString()} selected`}
+      busy={update.isPending ? `${ACTIONS[update.variables.change.action]}: ${people}…` : null}
       actions={offered.slice(0, BUTTONS)}
       more={offered.slice(BUTTONS)}
-      isBusy={update.isPending}
       onClear={selection.clear}
     />
   );
@@ -156,7 +166,7 @@ export const useBulkBar = ({ selection, filter, total }: Props) => {
       >
         {action && CONSEQUENCES[action]}
       </ConfirmModal>
-      {update.data && <BulkResults outcome={update.data} onClose={update.reset} />}
+      {update.data && <BulkResults outcome={update.data} names={names} onClose={update.reset} />}
     </>
   );
   return { bar, panels };
