@@ -38,7 +38,9 @@ const useLockOut = ({ email, name, client }: Subject, action: Action, onDone?: (
       if (problem) throw new Error(problem.detail);
       return result;
     },
-    onSuccess: ({ operation, results }) => {
+    onSuccess: async ({ operation, results }) => {
+      // First, so that the message agrees with what the screen shows.
+      await refresh();
       onDone?.();
       const where = client ? ` ${action === 'offboard' ? 'from' : 'in'} ${client.name}` : '';
       const title = `${name} ${DONE[action]}${where}`;
@@ -47,7 +49,7 @@ const useLockOut = ({ email, name, client }: Subject, action: Action, onDone?: (
         offerUndo({ title, operation, until: new Date(serverNow() + UNDO_MS) });
       else notify('There was nothing left to change.');
     },
-    onSettled: refresh,
+    onError: refresh,
   });
 };
 
