@@ -43,7 +43,7 @@ home('a line for each kind leads to what needs attention', async ({ app, page })
   await waitForData(page);
   await assertLooksGood(page, 'console-home-attention');
   await page.getByRole('button', { name: 'Send again: expiring invitations' }).click();
-  await page.getByText('1 of 1 sent again.').waitFor();
+  await page.getByText('1 of 1 queued again. Mails wait until a mail server is set up.').waitFor();
   await expiring.waitFor({ state: 'detached' });
   const [invitation] = await app.as(ACME).invitations.search({ search: GUEST });
   const inAWeek = new Date(app.clock.now().getTime() + 7 * DAY_MS);

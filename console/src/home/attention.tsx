@@ -217,7 +217,7 @@ type ResendProps = { invitations: Attention['expiring_invitations']; client: num
 
 /** Resends all of them with one click. If there are more than shown, links to the list. */
 const ResendInvitations = ({ invitations, client }: ResendProps) => {
-  const { roles } = useSession();
+  const { roles, sends_mail } = useSession();
   const queryClient = useQueryClient();
   const { items, count } = invitations;
   const resend = useMutation({
@@ -229,8 +229,9 @@ const ResendInvitations = ({ invitations, client }: ResendProps) => {
     onSuccess: async ({ results }) => {
       const failed = results.find(({ status }) => status === 'failed');
       const sent = results.filter(({ status }) => status !== 'failed').length;
-      notify([`${sent} of ${results.length} sent again.`, failed?.problem?.detail].filter(Boolean).join(' '));
       await queryClient.invalidateQueries();
+      const done = sends_mail ? 'sent again.' : 'queued again. Mails wait until a mail server is set up.';
+      notify([`${sent} of ${results.length} ${done}`, failed?.problem?.detail].filter(Boolean).join(' '));
     },
     onError: (error) => notify(messageOf(error), { isFailure: true }),
   });

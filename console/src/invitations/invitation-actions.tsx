@@ -18,6 +18,7 @@ export type Target = { id: number; email: string; client: number };
 
 /** What the user may do with the invitations of a list: the menu of each row, and dialogs next to the list. */
 export const useInvitationActions = () => {
+  const { roles, sends_mail } = useSession();
   const queryClient = useQueryClient();
   const [toRevoke, setToRevoke] = useState<Target | null>(null);
   const reload = (): void => {
@@ -33,7 +34,9 @@ export const useInvitationActions = () => {
     onSuccess: ({ email }) => {
       keys.forget();
       reload();
-      notify(`The invitation of ${email} is queued again.`);
+      notify(
+        `The invitation of ${email} is queued again.${sends_mail ? '' : ' Mails wait until a mail server is set up.'}`,
+      );
     },
   });
   const revoke = useMutation(
@@ -47,7 +50,6 @@ export const useInvitationActions = () => {
   const copy = useMutation(trpc.invitations.copyLink.mutationOptions({ onSuccess: reload }));
   const [shown, setShown] = useState<Target | null>(null);
 
-  const { roles, sends_mail } = useSession();
   const showLink = (target: Target): void => {
     setShown(target);
     copy.mutate({ id: target.id });
