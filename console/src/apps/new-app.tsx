@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { steward, trpc } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
+import { capitalized } from '../components/detail-words.ts';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
@@ -25,6 +26,13 @@ const slugOf = (label: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
     .slice(0, 64);
+
+/** `Sales reports` for `https://sales-reports.example.com/`. */
+const labelOf = (address: string): string => {
+  if (!URL.canParse(address)) return '';
+  const [word = ''] = new URL(address).hostname.replace(/^www\./, '').split('.');
+  return capitalized(word.replaceAll('-', ' '));
+};
 
 type App = { id: string; label: string };
 type Props = { client: number | undefined; onAdded: (app: App) => unknown; onClose: () => void };
@@ -73,7 +81,17 @@ const LinkForm = (props: Props) => {
     },
     validate: { client: (value) => (value === '' ? 'Choose a client.' : null) },
   });
-  const { label, slug } = form.values;
+  // Name and name in URLs follow the address until they are changed.
+  const changeLabel = (label: string): void => {
+    const { label: before, slug } = form.getValues();
+    if (slug === slugOf(before)) form.setFieldValue('slug', slugOf(label));
+    form.setFieldValue('label', label);
+  };
+  const changeAddress = (address: string): void => {
+    const { launch_url: before, label } = form.getValues();
+    if (label === labelOf(before)) changeLabel(labelOf(address));
+    form.setFieldValue('launch_url', address);
+  };
   const create = useMutation(
     trpc.apps.create.mutationOptions({
       onSuccess: added,
@@ -82,28 +100,32 @@ const LinkForm = (props: Props) => {
   );
   const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
   return (
-    <form
-      onSubmit={form.onSubmit((values) =>
-        create.mutate({ ...values, client: Number(values.client), slug: slug || slugOf(label) }),
-      )}
-    >
+    <form onSubmit={form.onSubmit((values) => create.mutate({ ...values, client: Number(values.client) }))}>
       <Stack>
         {!isFieldError && <ProblemAlert error={create.error} />}
-        <TextInput label="Name" required maxLength={255} data-autofocus {...form.getInputProps('label')} />
         <TextInput
           label="Address"
           description="Where the app opens. It gets a one-time code that says who opens it."
           placeholder="https://sales.example.com/"
           type="url"
           required
+          data-autofocus
           {...form.getInputProps('launch_url')}
+          onChange={({ currentTarget: { value } }) => changeAddress(value)}
+        />
+        <TextInput
+          label="Name"
+          required
+          maxLength={255}
+          {...form.getInputProps('label')}
+          onChange={({ currentTarget: { value } }) => changeLabel(value)}
         />
         <TextInput
           label="Name in URLs"
-          placeholder={slugOf(label) || 'sales'}
+          placeholder="sales"
           pattern="[a-z0-9_\-]{1,64}"
           title="1 to 64 characters from a-z, 0-9, _ and -"
-          required={label !== '' && slugOf(label) === ''}
+          required
           {...form.getInputProps('slug')}
         />
         {clients.length > 1 && (

@@ -3,7 +3,7 @@ import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { IconCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { createLink } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { NewApp } from '../apps/new-app.tsx';
 import { useClients } from '../components/client-select.tsx';
@@ -29,13 +29,14 @@ const StepLink = createLink(
 /** A visit is no event of which the console hears. */
 const REFRESH_MS = 10_000;
 
-/** What a new installation or client still needs until someone opens an app. Ticks itself, and goes when an app was opened. */
+/**
+ * What a new installation or client still needs until someone opens an app, and what can wait. Ticks itself. Who has seen it before
+ * the first visit sees it until they hide it; others do not need it.
+ */
 export const SetupSteps = ({ client }: { client: number | undefined }) => {
   const { roles } = useSession();
-  const [isHidden, setHidden] = useLocalStorage({
-    key: `setup-hidden-${client ?? 'all'}`,
-    defaultValue: false,
-  });
+  const [isHidden, setHidden] = useChoice('hidden', client);
+  const [isBegun, setBegun] = useChoice('begun', client);
   const enabled = mayDo(roles, 'manage-people', client) && !isHidden;
   const setup = useQuery(
     trpc.attention.setup.queryOptions(
@@ -46,9 +47,21 @@ export const SetupSteps = ({ client }: { client: number | undefined }) => {
       },
     ),
   ).data;
-  if (!enabled || !setup || setup.visit) return null;
+  const isRunning = enabled && setup?.visit === false;
+  useEffect(() => {
+    if (isRunning) setBegun(true);
+  }, [isRunning, setBegun]);
+  if (!enabled || !setup || (setup.visit && !isBegun)) return null;
   return <Steps client={client} setup={setup} onHide={() => setHidden(true)} />;
 };
+
+/** What this browser knows about the list of a client, or of all. */
+const useChoice = (name: string, client: number | undefined) =>
+  useLocalStorage({
+    key: `setup-${name}-${client ?? 'all'}`,
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
 
 type Props = { client: number | undefined; setup: Setup; onHide: () => void };
 
@@ -66,12 +79,16 @@ const Steps = ({ client, setup, onHide }: Props) => {
           Hide
         </Button>
       </Group>
-      <Group gap="sm" wrap="nowrap">
-        <Progress value={(100 * done) / steps.length} flex={1} aria-label="Finished steps" />
-        <Text size="sm" c="dimmed" className="nowrap">
-          {done} of {steps.length}
-        </Text>
-      </Group>
+      {next ? (
+        <Group gap="sm" wrap="nowrap">
+          <Progress value={(100 * done) / steps.length} flex={1} aria-label="Finished steps" />
+          <Text size="sm" c="dimmed" className="nowrap">
+            {done} of {steps.length}
+          </Text>
+        </Group>
+      ) : (
+        <Text>All done: the first person has opened an app.</Text>
+      )}
       <Stack component="ol" className="plain-list divided" gap="xs">
         {steps.map((step) => (
           <StepRow key={step.key} step={step} isDone={setup[step.key]} isNext={step === next} />
@@ -164,9 +181,9 @@ const useSteps = (id: number | undefined) => {
     {
       key: 'visit',
       title: 'See them open it',
-      text: 'When the first person opens an app, this list goes.',
+      text: 'The list of invitations shows who has accepted.',
       action: (variant) => (
-        <StepLink to="/invitations" search={{ client: client?.id }} variant={variant}>
+        <StepLink to="/invitations" search={{ client: client?.id, status: 'all' }} variant={variant}>
           Invitations
         </StepLink>
       ),
