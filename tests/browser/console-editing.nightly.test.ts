@@ -1,7 +1,14 @@
 import type { Locator, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, fillLogin, REFUSED, waitForHeading } from '../support/browser.ts';
-import { addAddresses, chooseClient, goTo, hearNothing, openConsole } from '../support/console.ts';
+import {
+  chooseClient,
+  goTo,
+  hearNothing,
+  listAddresses,
+  openConsole,
+  typeAddresses,
+} from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
@@ -97,7 +104,7 @@ editing('what was typed is kept when the session ends before it is saved', async
 
 /** The screens that hold unsaved work, and how a user enters some. */
 const UNSAVED: [path: string, edit: (page: Page) => Promise<unknown>][] = [
-  ['/console/invite', (page) => addAddresses(page, 'a@unsaved.test, b@unsaved.test')],
+  ['/console/invite', (page) => listAddresses(page, 'a@unsaved.test, b@unsaved.test')],
   ['/console/invite', (page) => page.getByLabel('Email addresses').fill('c@unsaved.test')],
   ['/console/access', (page) => page.getByRole('checkbox', { name: `Churn for ${ADA}` }).click()],
   [`/console/people/${ADA}?tab=profile`, (page) => page.getByLabel('First name').fill('Unsaved')],
@@ -137,7 +144,7 @@ editing('Back, a reload and a switch to another client ask, too', async ({ page 
   assert.is(await page.getByText('1 change').count(), 0);
 
   await goTo(page, '/console/invite');
-  await addAddresses(page, 'a@unsaved.test');
+  await typeAddresses(page, 'a@unsaved.test');
   const asked = page.waitForEvent('dialog');
   const reload = page.reload();
   const dialog = await asked;

@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
 import {
-  addAddresses,
   chooseFilter,
+  create,
   goTo,
   mailsTo,
   openConsole,
   pendingOf,
-  send,
+  typeAddresses,
 } from '../support/console.ts';
 import { backendOf, emptyOutbox, invite, openWorker } from '../support/mails.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
@@ -23,8 +23,8 @@ invitations('the delivery of each invitation is shown as it goes on', async ({ a
   smtp.faults.recipient = (address) =>
     address === 'bad@delivery.test' ? { status: 550, text: 'no such mailbox' } : undefined;
   await openConsole(page, '/console/invite');
-  await addAddresses(page, 'good@delivery.test, bad@delivery.test');
-  await send(page, '2 invitations').click();
+  await typeAddresses(page, 'good@delivery.test, bad@delivery.test');
+  await create(page, '2 invitations').click();
   await page.getByText('2 queued').waitFor();
   const worker = openWorker(backendOf(app), { smtpUrl: smtp.url });
   await worker.start();

@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
-import { addAddresses, goTo, mailsTo, openConsole, pendingOf, send } from '../support/console.ts';
+import {
+  create,
+  goTo,
+  listAddresses,
+  mailsTo,
+  openConsole,
+  pendingOf,
+  typeAddresses,
+} from '../support/console.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ROOT } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
@@ -17,6 +25,12 @@ const addFile = (page: Page, content: string) =>
 const fixAddress = async (page: Page, wrong: string, fixed: string): Promise<void> => {
   const row = page.getByRole('row').filter({ has: page.getByRole('button', { name: `Remove ${wrong}` }) });
   await row.getByRole('textbox', { name: /^Email address/ }).fill(fixed);
+};
+/** For all who are invited. */
+const chooseApp = async (page: Page, label: string): Promise<void> => {
+  await page.getByRole('button', { name: /^Apps: / }).click();
+  await page.getByRole('checkbox', { name: label, exact: true }).check();
+  await page.keyboard.press('Escape');
 };
 const canInviteAll = (page: Page): Promise<void> => page.getByText('All of them can be invited.').waitFor();
 const isSent = (page: Page): Promise<void> => waitForHeading(page, 'Invitations created');
@@ -44,7 +58,7 @@ invitations('people of a CSV file are invited after its errors were fixed', asyn
   await assertLooksGood(page, 'console-invite');
   for (const email of ['six@bulk.test', 'seven@bulk.test'])
     await page.getByRole('button', { name: `Remove ${email}` }).click();
-  assert.ok(await page.getByRole('button', { name: 'Send 1, keep 4' }).isEnabled());
+  assert.ok(await page.getByRole('button', { name: 'Create 1, keep 4' }).isEnabled());
 
   await page.getByRole('button', { name: 'Apps of fine@bulk.test: unknown-app' }).click();
   const checked = page.waitForResponse(/invitations\.create/);
@@ -62,7 +76,7 @@ invitations('people of a CSV file are invited after its errors were fixed', asyn
   await canInviteAll(page);
 
   assert.is((await pendingOf(app, 'bulk.test')).length, 0);
-  await send(page, '5 invitations').click();
+  await create(page, '5 invitations').click();
   await isSent(page);
   await page.getByText('5 queued').waitFor();
   await assertLooksGood(page, 'console-invite-sent');
@@ -79,7 +93,7 @@ invitations('people without errors are sent, and the others are kept', async ({ 
   await openConsole(page, '/console/invite');
   await addFile(page, 'email,name\na@part.test,Ann Part\nno-address,Bo\nc@part.test,\n');
   await page.getByText('1 row has errors and stays in the list').waitFor();
-  await page.getByRole('button', { name: 'Send 2, keep 1' }).click();
+  await page.getByRole('button', { name: 'Create 2, keep 1' }).click();
   await isSent(page);
   await page.getByText('2 queued').waitFor();
   await page.getByText('1 person was not sent').waitFor();
@@ -88,7 +102,7 @@ invitations('people without errors are sent, and the others are kept', async ({ 
   await fixAddress(page, 'no-address', 'b@part.test');
   await browser.advance(1_000);
   await canInviteAll(page);
-  await send(page, '1 invitation').click();
+  await create(page, '1 invitation').click();
   await page.getByText('1 queued').waitFor();
   const invited = await pendingOf(app, 'part.test');
   assert.equal(invited.map(({ email, first_name, last_name }) => [email, first_name, last_name]).toSorted(), [
@@ -129,43 +143,40 @@ invitations('a corrected file replaces the first one unless its rows are kept', 
   await page.getByText('Acme Analytics · Sales, Churn').waitFor();
   assert.is(await page.getByLabel('Email addresses').isVisible(), false, 'the form is folded');
   await page.getByRole('button', { name: 'Change', exact: true }).click();
-  await addAddresses(page, 'a@csv.test');
-  await page.getByText('0 added. Left out, because they are in the list already: a@csv.test.').waitFor();
+  await listAddresses(page, 'a@csv.test d@csv.test');
+  await page.getByText('1 added. Left out, because they are in the list already: a@csv.test.').waitFor();
 
-  await page.getByRole('button', { name: 'Apply to everyone in the list' }).click();
-  const apply = page.getByRole('dialog', { name: 'Apply to 3 people?' });
-  await apply.getByText('this removes the apps of everyone in the list').waitFor();
-  await apply.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByRole('button', { name: 'Apps of c@csv.test: Sales' }).waitFor({ state: 'detached' });
+  await page.getByText('2 of 4 get no apps. Choose apps above, or grant them later.').waitFor();
+  await chooseApp(page, 'Churn');
+  await page.getByRole('button', { name: 'Apps of a@csv.test: Sales, Churn' }).waitFor();
+  await page.getByRole('button', { name: 'Apps of c@csv.test: Sales' }).waitFor();
+  await page.getByRole('button', { name: 'Apps of d@csv.test: Churn' }).waitFor();
   await addFile(page, 'name\nnobody\n');
   await page.getByText('The first line must name the columns').waitFor();
   await page.getByRole('button', { name: 'Remove all' }).click();
-  const remove = page.getByRole('dialog', { name: 'Remove 3 people from the list?' });
+  const remove = page.getByRole('dialog', { name: 'Remove 4 people from the list?' });
   await remove.getByRole('button', { name: 'Remove all' }).click();
-  await page.getByText('The list is empty').waitFor();
+  await page.getByRole('heading', { name: '4 people' }).waitFor({ state: 'detached' });
   assert.is(await page.getByText('The first line must name the columns').count(), 0);
   assert.is((await pendingOf(app, 'csv.test')).length, 0);
 });
 
-invitations('pasted addresses are checked, and invited with apps', async ({ app, page }) => {
+invitations('pasted addresses are invited with apps', async ({ app, page }) => {
   // A list is what was invited at one time.
   app.clock.advance(1_000);
   await openConsole(page, '/console/invite');
-  await page.getByRole('button', { name: 'How to set it up' }).click();
-  await page.getByText('Ask the operator of this service to set up a mail server.').waitFor();
-  await page.keyboard.press('Escape');
-
-  await page.getByRole('button', { name: 'Apps of everyone you add' }).click();
-  await page.getByRole('checkbox', { name: 'Churn' }).click();
-  await page.keyboard.press('Escape');
+  await typeAddresses(page, '"Doe, Jane" <jane@paste.test>; joe@paste.test,\nJANE@paste.test kim@paste.test');
+  await page.getByText('They get no apps. Choose apps above, or grant them later.').waitFor();
+  await chooseApp(page, 'Churn');
+  await page.getByRole('button', { name: 'More options' }).click();
   await page.getByLabel('Demo accounts').click();
-  await addAddresses(page, '"Doe, Jane" <jane@paste.test>; joe@paste.test,\nJANE@paste.test kim@paste.test');
-  await page.getByRole('button', { name: 'Check only' }).click();
-  await canInviteAll(page);
-  assert.is((await pendingOf(app, 'paste.test')).length, 0);
-  await send(page, '3 invitations').click();
+  await create(page, '3 invitations').click();
   await isSent(page);
+  await page.getByRole('row').filter({ hasText: 'jane@paste.test' }).getByText('Churn').waitFor();
   await page.getByText('Mails wait: no mail server is set up.').filter({ visible: true }).waitFor();
+  await page.getByRole('button', { name: 'What you can do' }).click();
+  await page.getByText('Pass the links of invitations on yourself').waitFor();
+  await page.keyboard.press('Escape');
   assert.is(await page.getByText('SMTP_URL').count(), 0);
   await page.evaluate('navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }');
   await page.getByRole('button', { name: 'Copy all links' }).click();
@@ -183,6 +194,18 @@ invitations('pasted addresses are checked, and invited with apps', async ({ app,
   const rows = app.db().selectFrom('invitations').selectAll().where('email', 'like', '%@paste.test');
   for (const row of await rows.execute()) assert.ok(row.is_demo_user);
   assert.equal((await pendingOf(app, 'kim'))[0]?.initial_apps, [CHURN]);
+});
+
+invitations('addresses that are refused become a list, and nothing is sent', async ({ app, page }) => {
+  await openConsole(page, '/console/invite');
+  await typeAddresses(page, 'ada@acme.test');
+  await create(page, '1 invitation').click();
+  await page.getByText('1 row has errors').waitFor();
+  await typeAddresses(page, 'new@typed.test');
+  await page.getByRole('button', { name: 'Create 1, keep 1' }).click();
+  await page.getByText('1 person was not sent').waitFor();
+  assert.is((await pendingOf(app, 'typed.test')).length, 1);
+  assert.is((await pendingOf(app, 'ada@acme.test')).length, 0);
 });
 
 invitations.run();

@@ -91,13 +91,18 @@ export const loseResponses = async (page: Page, app: TestApp, procedure: string)
 };
 
 /** In the form of Invite. */
-export const addAddresses = async (page: Page, text: string): Promise<void> => {
-  await page.getByLabel('Email addresses').fill(text);
-  await page.getByRole('button', { name: 'Add to the list' }).click();
+export const typeAddresses = (page: Page, text: string): Promise<void> =>
+  page.getByLabel('Email addresses').fill(text);
+
+/** Types several, and puts them into the list. */
+export const listAddresses = async (page: Page, text: string): Promise<void> => {
+  await typeAddresses(page, text);
+  await page.getByRole('button', { name: 'Edit as a list' }).click();
 };
 
-/** The button that sends `2 invitations`. */
-export const send = (page: Page, count: string) => page.getByRole('button', { name: `Send ${count}` });
+/** The button that creates `2 invitations`; with a mail server, it sends them. */
+export const create = (page: Page, count: string) =>
+  page.getByRole('button', { name: `Create ${count}`, exact: true });
 
 /** Pending invitations whose address or name has these words. */
 export const pendingOf = async (app: TestApp, search: string) =>

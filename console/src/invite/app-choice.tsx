@@ -1,4 +1,5 @@
 import { Button, Checkbox, Popover, Stack, Text } from '@mantine/core';
+import { IconSelector } from '@tabler/icons-react';
 
 export type AppOption = { id: string; slug: string; label: string };
 
@@ -9,10 +10,19 @@ type Props = {
   value: string[];
   onChange: (apps: string[]) => void;
   isInvalid?: boolean;
+  /** Whether the value was chosen elsewhere. */
+  isInherited?: boolean;
 };
 
 /** Chooses apps in little space: a button that names them, and a list with boxes. Also lists names that match no app. */
-export const AppChoice = ({ label, options, value, onChange, isInvalid = false }: Props) => {
+export const AppChoice = ({
+  label,
+  options,
+  value,
+  onChange,
+  isInvalid = false,
+  isInherited = false,
+}: Props) => {
   const labels = new Map(options.map((option) => [option.id, option.label]));
   const unknown = value.filter((id) => !labels.has(id));
   const names = value.map((id) => labels.get(id) ?? id).join(', ');
@@ -24,11 +34,12 @@ export const AppChoice = ({ label, options, value, onChange, isInvalid = false }
           fullWidth
           fw={400}
           px="sm"
-          justify="flex-start"
+          justify="space-between"
+          rightSection={<IconSelector size={16} stroke={1.6} aria-hidden />}
           aria-label={`${label}: ${names || 'No apps'}`}
-          {...(isInvalid && { bd: '1px solid var(--mantine-color-error)' })}
+          bd={`1px solid var(${isInvalid ? '--mantine-color-error' : '--console-field-line'})`}
         >
-          <Text span size="sm" truncate {...(value.length === 0 && { c: 'dimmed' })}>
+          <Text span size="sm" truncate {...((isInherited || value.length === 0) && { c: 'dimmed' })}>
             {names || 'No apps'}
           </Text>
         </Button>

@@ -4,17 +4,19 @@ import { REMOVE_COLUMN, RemoveButton } from '../components/remove-button.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import { changeRow, hasErrors, type InviteRow } from './invite-rows.ts';
+import { appsOf, type SharedAccess } from './use-invite-list.ts';
 
 type Change = (rows: (rows: InviteRow[]) => InviteRow[]) => void;
-type Props = { rows: InviteRow[]; apps: readonly AppOption[]; onChange: Change };
+type Shown = { apps: readonly AppOption[]; access: SharedAccess; onChange: Change };
+type Props = Shown & { rows: InviteRow[] };
 
 const noMore = (): void => {};
 
-/** The people to invite; every cell can be edited. */
-export const InviteGrid = ({ rows, apps, onChange }: Props) => (
+/** The people to invite; every cell can be edited. Apps that the form gives to all are dimmed. */
+export const InviteGrid = ({ rows, ...shown }: Props) => (
   <VirtualTable
     label="People to invite"
-    columns={columnsOf(apps, onChange)}
+    columns={columnsOf(shown)}
     rows={rows}
     rowHeight={56}
     keyOf={({ key }) => key}
@@ -23,7 +25,7 @@ export const InviteGrid = ({ rows, apps, onChange }: Props) => (
   />
 );
 
-const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteRow>[] => [
+const columnsOf = ({ apps, access, onChange }: Shown): Column<InviteRow>[] => [
   {
     heading: 'Email address',
     width: '2fr',
@@ -44,13 +46,14 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
     heading: 'Apps',
     width: '2fr',
     onPhone: 'plain-half',
-    cell: ({ key, email, apps: chosen, errors }) => (
+    cell: (row) => (
       <AppChoice
-        label={`Apps of ${email}`}
+        label={`Apps of ${row.email}`}
         options={apps}
-        value={chosen}
-        isInvalid={errors.initial_apps !== undefined}
-        onChange={(value) => onChange((rows) => changeRow(rows, key, { apps: value }))}
+        value={appsOf(row, access)}
+        isInherited={row.apps === null}
+        isInvalid={row.errors.initial_apps !== undefined}
+        onChange={(value) => onChange((rows) => changeRow(rows, row.key, { apps: value }))}
       />
     ),
   },
@@ -61,7 +64,7 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
     cell: ({ key, email, isDemo }) => (
       <Checkbox
         aria-label={`${email} is a demo user`}
-        checked={isDemo}
+        checked={isDemo ?? access.isDemo}
         onChange={({ currentTarget: { checked } }) =>
           onChange((rows) => changeRow(rows, key, { isDemo: checked }))
         }

@@ -6,9 +6,10 @@ export type InviteRow = {
   email: string;
   firstName: string;
   lastName: string;
-  /** Ids of apps. Names that match no app of the client stay as entered. */
-  apps: string[];
-  isDemo: boolean;
+  /** Ids of apps. Names that match no app of the client stay as entered. Null: the apps that the form gives to all. */
+  apps: string[] | null;
+  /** Null: as the form says for all. */
+  isDemo: boolean | null;
   /** Messages by field of the API. */
   errors: Partial<Record<string, string>>;
   /** The line of the file. */
@@ -47,7 +48,7 @@ export type Added = {
 
 /**
  * Adds people. A file replaces the rows of the previous file, so that a corrected file can be added again. A typed address does not replace
- * the row with the same address: that would replace its apps by the ones chosen for new people.
+ * the row with the same address: that would lose its own apps.
  */
 export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): Added => {
   const byAddress = new Map(rows.map((row) => [addressOf(row), row.key]));
@@ -82,7 +83,7 @@ export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): A
 };
 
 const isSameExceptLine = (row: NewRow, other: NewRow): boolean =>
-  row.isDemo === other.isDemo && row.apps.join() === other.apps.join();
+  row.isDemo === other.isDemo && row.apps?.join() === other.apps?.join();
 
 type Change = Partial<Pick<InviteRow, 'email' | 'firstName' | 'lastName' | 'apps' | 'isDemo'>>;
 
@@ -107,7 +108,7 @@ export const changeRow = (rows: readonly InviteRow[], key: number, change: Chang
 const APP_ID = /^[a-z\d]{8}$/i;
 
 const appErrors = ({ apps }: InviteRow): NewRow['errors'] => {
-  const unknown = apps.filter((app) => !APP_ID.test(app));
+  const unknown = apps?.filter((app) => !APP_ID.test(app)) ?? [];
   return unknown.length > 0 ? { initial_apps: `This client has no app ${unknown.join(', ')}.` } : {};
 };
 

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, List, Select, Text } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouterState } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { type Outputs, trpc } from '../api.ts';
@@ -9,15 +9,17 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { Tags } from '../components/tags.tsx';
 import { useCopyLinks } from '../invitations/copy-links.tsx';
 import { useInvitationActions } from '../invitations/invitation-actions.tsx';
 import { InvitationStatus } from '../invitations/invitation-status.tsx';
 import { MailLink } from '../mails/mail-link.tsx';
-import { MailHint, MailNotice } from '../mails/mail-notice.tsx';
+import { MailHelp, MailHint, MailNotice } from '../mails/mail-notice.tsx';
 import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
 import { STATUS_LABELS } from '../mails/mail-status.tsx';
 import { isWaiting, MAIL_STATUSES } from '../mails/mails-filter.ts';
 import { useOneClient } from '../session/client-choice.ts';
+import { useSession } from '../session/use-session.ts';
 import { InviteForm } from './invite-form.tsx';
 import type { InviteRow } from './invite-rows.ts';
 import { peopleOf } from './use-invite-list.ts';
@@ -55,7 +57,7 @@ export const InviteScreen = () => {
       ) : (
         <ScreenHeader
           title="Invite people"
-          lead="Each person gets a mail with a link to create their account."
+          lead={<Lead />}
           actions={
             clients.length > 1 && (
               <Select
@@ -72,7 +74,6 @@ export const InviteScreen = () => {
       )}
       {/* Stays mounted, because it keeps the rows that were not sent. */}
       <div hidden={sent !== undefined}>
-        <MailNotice />
         <InviteForm
           key={clientId}
           client={clientId}
@@ -85,6 +86,18 @@ export const InviteScreen = () => {
           }}
         />
       </div>
+    </>
+  );
+};
+
+/** What the invited get. */
+const Lead = () => {
+  const { sends_mail, roles } = useSession();
+  if (sends_mail) return 'Each person gets a mail with a link to create their account.';
+  return (
+    <>
+      You get a link for each person, to copy and send: no mail server is set up.{' '}
+      {roles.is_superuser && <MailHelp />}
     </>
   );
 };
@@ -109,6 +122,8 @@ const SentInvitations = ({ client, at, kept }: Props) => {
   const { copy, isPending, panel } = useCopyLinks();
   const invitations = sent.data?.pages.flat() ?? [];
   const pending = invitations.filter(({ status }) => status === 'pending').map(({ id }) => id);
+  const apps = useQuery(trpc.clients.apps.queryOptions({ id: client })).data ?? [];
+  const nameOfApp = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const hasReasons = invitations.some(({ mail }) => reasonOf(mail) !== '');
   return (
     <>
@@ -131,11 +146,14 @@ const SentInvitations = ({ client, at, kept }: Props) => {
         actions={
           <>
             {copy && pending.length > 0 && (
-              <Button variant="default" loading={isPending} onClick={() => copy(pending)}>
+              <Button loading={isPending} onClick={() => copy(pending)}>
                 {pending.length === 1 ? 'Copy the link' : 'Copy all links'}
               </Button>
             )}
-            <Button renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}>
+            <Button
+              variant={copy && pending.length > 0 ? 'default' : 'filled'}
+              renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}
+            >
               {kept.length === 0 ? 'Invite more people' : `Back to the other ${kept.length}`}
             </Button>
           </>
@@ -146,7 +164,7 @@ const SentInvitations = ({ client, at, kept }: Props) => {
       {kept.length > 0 ? <Kept rows={kept} /> : <MailNotice />}
       <PagedTable
         label="Invitations created"
-        columns={columnsOf(hasReasons, menuOf)}
+        columns={columnsOf(hasReasons, menuOf, nameOfApp)}
         pages={sent}
         keyOf={({ id }) => id}
         empty={
@@ -197,6 +215,7 @@ const countsOf = (invitations: readonly Invitation[]): string =>
 const columnsOf = (
   hasReasons: boolean,
   menuOf: ReturnType<typeof useInvitationActions>['menuOf'],
+  nameOfApp: (id: string) => string,
 ): Column<Invitation>[] => [
   { heading: 'Email address', width: 'minmax(11rem, 2fr)', cell: ({ email }) => email },
   {
@@ -204,6 +223,12 @@ const columnsOf = (
     width: '1fr',
     onPhone: 'plain',
     cell: ({ first_name: first, last_name: last }) => `${first} ${last}`.trim() || '–',
+  },
+  {
+    heading: 'Apps',
+    width: '1fr',
+    onPhone: 'half',
+    cell: ({ initial_apps: ids }) => (ids.length === 0 ? '–' : <Tags names={ids.map(nameOfApp)} shown={2} />),
   },
   { heading: 'Mail', width: '8rem', onPhone: 'half', cell: ({ mail }) => <MailLink mail={mail} /> },
   {

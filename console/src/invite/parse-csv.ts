@@ -8,7 +8,6 @@ const DELIMITERS = [',', ';', '\t'];
 
 type Known = { id: string; slug: string; label: string };
 export type ImportedCsv = { rows: NewRow[]; ignored: string[] };
-type Defaults = Pick<NewRow, 'apps' | 'isDemo'>;
 
 /** A file that cannot be read, with advice. */
 export class UnreadableCsv extends Error {
@@ -33,10 +32,10 @@ export const decodeCsv = (bytes: ArrayBuffer): string => {
 
 /**
  * Reads people from CSV with commas, semicolons or tabs, whichever is most frequent in the header. Apps are given by label, slug or id,
- * separated by commas, semicolons or spaces. Empty cells get the defaults.
+ * separated by commas, semicolons or spaces. Empty cells leave to the form what people get.
  * @throws UnreadableCsv
  */
-export const parseCsv = (text: string, apps: readonly Known[], defaults: Defaults): ImportedCsv => {
+export const parseCsv = (text: string, apps: readonly Known[]): ImportedCsv => {
   const [header, ...records] = readRecords(text);
   const columns = header?.record.map((name) => name.toLowerCase().replaceAll(/[\s-]+/g, '_')) ?? [];
   if (!columns.includes('email'))
@@ -51,8 +50,8 @@ export const parseCsv = (text: string, apps: readonly Known[], defaults: Default
     return {
       email: cell('email'),
       ...namesOf(cell),
-      apps: names.length === 0 ? defaults.apps : names.map((name) => appOf(name) ?? name),
-      isDemo: flag === '' ? defaults.isDemo : flag === 'true',
+      apps: names.length === 0 ? null : names.map((name) => appOf(name) ?? name),
+      isDemo: flag === '' ? null : flag === 'true',
       errors: {
         ...appErrors(
           names.filter((name) => appOf(name) === undefined),
