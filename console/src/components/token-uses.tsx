@@ -89,7 +89,12 @@ const UseTable = ({ uses }: { uses: Outputs['tokens']['uses'] }) =>
   uses.length === 0 ? (
     <Text c="dimmed">Nothing in the last 90 days.</Text>
   ) : (
-    <Table.ScrollContainer minWidth="24rem" maxHeight="24rem">
+    <Table.ScrollContainer
+      minWidth="24rem"
+      maxHeight="24rem"
+      // Scrolled by the keyboard, too.
+      scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}
+    >
       <Table stickyHeader>
         <Table.Thead>
           <Table.Tr>
