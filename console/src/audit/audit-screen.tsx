@@ -14,6 +14,7 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
 import { nameOf } from '../components/name-of.ts';
 import { PagedTable } from '../components/paged-table.tsx';
+import { useIsPhone } from '../components/row-card.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf, queryOf } from '../components/search-params.ts';
 import { useFound } from '../components/use-found.ts';
@@ -129,10 +130,11 @@ const ClientNames = ({ ids }: { ids: readonly number[] }) => {
 /** The sentence of an entry and its changes, which open it. */
 const WhatButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
   const linesOf = useLinesOf();
+  const isPhone = useIsPhone();
   const more = actionsText(entry) || linesOf(changesOf(entry)).join(', ');
   return (
     <UnstyledButton display="block" w="100%" aria-haspopup="dialog" onClick={onOpen}>
-      <Text span display="block" size="sm" truncate>
+      <Text span display="block" size="sm" truncate={!isPhone}>
         <Sentence entry={entry} />
         {more !== '' && (
           <Text span size="sm" c="dimmed" title={more}>
