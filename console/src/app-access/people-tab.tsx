@@ -215,7 +215,7 @@ const CheckPerson = ({ client, onCheck }: CheckProps) => {
       <Group gap="xs">
         <PersonInput
           aria-label="Check a person"
-          placeholder="Can someone open it? Name or email address"
+          placeholder="Can this person open it?"
           flex="1 1 14rem"
           maw={400}
           among={{ client }}
