@@ -1,7 +1,7 @@
-import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, LOST, REFUSED, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
+import { tabTo } from '../support/keyboard.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE } from '../support/test-app.ts';
 
@@ -23,17 +23,6 @@ shared('an error has the ID of its request, to copy', async ({ page }) => {
   await page.getByRole('alert').getByText('This screen is for').waitFor();
   await assertLooksGood(page, 'console-refused');
 });
-
-/** Moves the focus forward until it is on the control. */
-const tabTo = async (page: Page, name: string): Promise<void> => {
-  const focused = page
-    .locator(':focus')
-    .and(page.getByLabel(name).or(page.getByRole('button', { name })).or(page.getByRole('tab', { name })));
-  for (let steps = 0; (await focused.count()) === 0; steps += 1) {
-    assert.ok(steps < 80, `Tab does not reach ${name}`);
-    await page.keyboard.press('Tab');
-  }
-};
 
 shared('a person is found, changed and saved with the keyboard alone', async ({ app, page }) => {
   await openConsole(page, '/console/');

@@ -11,23 +11,23 @@ import type { TestApp } from './test-app.ts';
 const { SCREENSHOTS } = process.env;
 const DESKTOP = { width: 1280, height: 844 };
 const PHONE = { width: 390, height: 844 };
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+export const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+export const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 /** Colors change at once, not in a transition that axe would see half done. */
-const STILL = `{
+export const STILL = `{
   const still = new CSSStyleSheet();
   still.replaceSync('*, ::before, ::after { transition: none !important; }');
   document.adoptedStyleSheets.push(still);
 }`;
 /** Resolves once scripts have seen the size and the colors of the window. */
-const SETTLED = `(async () => {
+export const SETTLED = `(async () => {
   const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   do await frame();
   while ((document.documentElement.dataset.mantineColorScheme ?? scheme) !== scheme);
   await frame();
 })()`;
-const AXE = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+export const AXE = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** The steps that open a page. */
 export type Steps = (page: Page, app: TestApp) => Promise<unknown>;
@@ -83,10 +83,16 @@ export const assertLooksGood = async (page: Page, name: string): Promise<void> =
   await page.setViewportSize(viewport);
 };
 
-/** The violations that axe finds, with their elements. Axe was injected, because the page itself allows no scripts. */
-const axeViolations = async (page: Page, runOnly: string[]): Promise<string[]> => {
+/** The violations of rules with these tags that axe finds, with their elements. Axe was injected, because the page itself allows no scripts. */
+export const axeViolations = async (
+  page: Page,
+  runOnly: string[],
+  without: string[] = [],
+): Promise<string[]> => {
   // Previews are sandboxed frames, which axe cannot examine: it would wait for an answer from each.
-  const options = JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false, iframes: false });
+  const rules = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]));
+  const common = { resultTypes: ['violations'], preload: false, iframes: false };
+  const options = JSON.stringify({ ...common, runOnly, rules });
   const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 };
