@@ -31,7 +31,9 @@ shared('a person is found, changed and saved with the keyboard alone', async ({ 
   await page.getByRole('combobox', { name: 'Find people' }).waitFor();
   await page.keyboard.type('gra');
   await page.getByRole('option', { name: 'Grace Hopper' }).waitFor();
+  // To the second result, and back to the best one.
   await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   await waitForHeading(page, 'Grace Hopper');
   await page.locator('h1:focus').waitFor();
