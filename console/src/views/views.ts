@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
-import { useClients } from '../components/client-select.tsx';
 import { canView, type Roles, whoMay } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
 
@@ -102,7 +101,10 @@ const byName = (views: View[] = []): View[] => views.toSorted((a, b) => a.name.l
 
 /** The search of a list that opens a view: with its own client, or with the chosen one. */
 export const useSearchOf = (): ((view: View, chosen: number | undefined) => ListSearch) => {
-  const hasSeveralClients = useClients().length > 1;
+  // Without a wait: the search over everything must get the first key.
+  const enabled = canView(useSession().roles);
+  const clients = useQuery(trpc.clients.list.queryOptions({}, { enabled })).data ?? [];
+  const hasSeveralClients = clients.length > 1;
   return ({ id, client, search }, chosen) => ({
     ...search,
     view: id,
