@@ -3,7 +3,7 @@ import { accessFilter, prefetchAccess } from './access/access-query.ts';
 import { queryClient, sessionQuery, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
-import { auditFilter } from './audit/audit-filter.ts';
+import { auditFilter } from './audit/audit-search.ts';
 import { clientSearch, clientsSearch } from './clients/client-search.ts';
 import { compareSearch } from './compare/compare-search.ts';
 import { ScreenError } from './components/screen-error.tsx';

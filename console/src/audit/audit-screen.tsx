@@ -22,9 +22,6 @@ import { useClientChoice } from '../session/client-choice.ts';
 import { ViewsMenu } from '../views/views-menu.tsx';
 import { ACTION_OPTIONS, labelOf } from './audit-actions.ts';
 import {
-  AUDIT_KINDS,
-  type AuditFilter,
-  type AuditKind,
   actionsOf,
   apiFilterOf,
   daysOf,
@@ -33,6 +30,7 @@ import {
   PERIOD_LABELS,
   periodOf,
 } from './audit-filter.ts';
+import { AUDIT_KINDS, type AuditFilter, type AuditKind } from './audit-search.ts';
 import { EntryDialog } from './entry-dialog.tsx';
 import { actionsText, changesOf, type Entry, Sentence } from './entry-sentence.tsx';
 

@@ -3,13 +3,16 @@ import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { IconCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { createLink } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { type Outputs, trpc } from '../api.ts';
-import { NewApp } from '../apps/new-app.tsx';
 import { useClients } from '../components/client-select.tsx';
-import { GiveRolesDialog } from '../roles/give-roles-dialog.tsx';
 import { CLIENT_ADMIN, isSuperuser, mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
+
+const NewApp = lazy(async () => ({ default: (await import('../apps/new-app.tsx')).NewApp }));
+const GiveRolesDialog = lazy(async () => ({
+  default: (await import('../roles/give-roles-dialog.tsx')).GiveRolesDialog,
+}));
 
 type Setup = Outputs['attention']['setup'];
 type Step = {
@@ -224,16 +227,12 @@ const useSteps = (id: number | undefined) => {
     },
   ];
   const dialogs = (
-    <>
-      <NewApp isOpen={isAddingApp} client={client?.id} onAdded={() => {}} onClose={addingApp.close} />
-      {client && (
-        <GiveRolesDialog
-          client={client}
-          roles={isAddingAdmin ? [CLIENT_ADMIN] : undefined}
-          onClose={addingAdmin.close}
-        />
+    <Suspense>
+      {isAddingApp && <NewApp isOpen client={client?.id} onAdded={() => {}} onClose={addingApp.close} />}
+      {isAddingAdmin && client && (
+        <GiveRolesDialog client={client} roles={[CLIENT_ADMIN]} onClose={addingAdmin.close} />
       )}
-    </>
+    </Suspense>
   );
   return { steps, others: others.filter(({ key }) => may[key]), dialogs };
 };
