@@ -20,6 +20,7 @@ steps('lead from no app to the first visit, and stay until they are hidden', asy
   await assertLooksGood(page, 'console-first-steps');
 
   await card.getByRole('button', { name: 'Add an app' }).click();
+  await page.getByRole('textbox', { name: 'Address' }).waitFor();
   await page.keyboard.type('https://wiki.example.com/');
   await page.keyboard.press('Enter');
   await card.getByText('1 of 3').waitFor();
