@@ -11,7 +11,7 @@ type Path = (typeof SCREENS)[number]['to'];
 
 const screens = browserSuite('the screens of the console', REFUSED);
 
-/** Buttons that open a dialog without saying so by `…`: their names up to ` for`, ` of` or a colon. */
+/** Buttons that open a dialog, but whose labels have no `…`: their names up to ` for`, ` of` or a colon. */
 const DIALOGS = [
   ...['New app', 'New client', 'New group', 'New service account', 'New share link', 'New webhook'],
   ...['Add an admin', 'Deny Churn', 'Details of', 'Edit', 'Give a role'],

@@ -91,7 +91,7 @@ views('is pinned by each user for themselves', async ({ app }) => {
   assert.is(entries.length, 2, 'pinning it again changes nothing');
 });
 
-views('records a pin once, and does not fail if the view is deleted meanwhile', async ({ app }) => {
+views('records a pin once, and does not fail if the view is deleted at the same time', async ({ app }) => {
   const { id } = await app.as(ADA).listViews.create(SHARED);
   const pins = async () =>
     (await rowsOf(app, 'audit_entries', { action: 'list-view.pin' })).filter(

@@ -38,7 +38,7 @@ setup('ticks the steps of a new client as they happen', async ({ app }) => {
   assert.equal(await undone(app, id), []);
 });
 
-setup('counts an invitation to an app, by itself or by a group', async ({ app }) => {
+setup('counts an invitation to an app or to a group that has one', async ({ app }) => {
   const root = app.as(ROOT);
   for (const domain of ['direct.test', 'group.test']) {
     const site = await root.sites.create({ domain, name: domain });

@@ -15,7 +15,7 @@ const LAYER = '[role=menu]:visible, [role=dialog]:visible';
 
 export type Screen = {
   place: string;
-  /** Names of buttons that open a dialog without saying so, without what follows ` for`, ` of` or a colon. */
+  /** Names of buttons that open a dialog, but have no `…`, without what follows ` for`, ` of` or a colon. */
   dialogs: readonly string[];
   /** The kinds of buttons that need not be pressed again. */
   known: Set<string>;

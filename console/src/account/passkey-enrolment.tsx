@@ -42,7 +42,7 @@ export const PasskeyEnrolment = ({ onClose }: { onClose: () => void }) => {
         <ProblemAlert error={withoutConfirmation(add.error)} />
         <TextInput
           label="Name"
-          description="To tell your passkeys apart."
+          description="A name by which you recognize this passkey."
           ref={field}
           maxLength={100}
           value={name}

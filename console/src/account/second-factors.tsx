@@ -211,7 +211,7 @@ const RenameFactor = ({ factor, onClose }: Props) => {
     >
       <TextInput
         label="Name"
-        description="To tell your passkeys and apps apart."
+        description="A name by which you recognize this passkey or app."
         maxLength={100}
         data-autofocus
         value={name}

@@ -9,7 +9,7 @@ import { appsOf, isComplete, MAX_ROWS, peopleOf, type useInviteList } from './us
 type List = ReturnType<typeof useInviteList>;
 type Props = { ref: Ref<HTMLDivElement>; list: List; onClear: () => void };
 
-/** Who is sent an invitation and what is in the way, and the actions for all of them. */
+/** How many people are invited, what prevents it, and the actions for all of them. */
 export const SendBar = ({ ref, list, onClear }: Props) => {
   const { rows, people } = list;
   const { sends_mail } = useSession();

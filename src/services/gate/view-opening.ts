@@ -119,7 +119,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
 
   /**
    * After two clicks, a browser follows only the second response, so the use of the first click is started again, unless what it had opened
-   * was ended meanwhile: this waits for the lock of `revokeTickets`.
+   * was ended in between: this waits for the lock of `revokeTickets`.
    */
   const repeat = async (tx: Em, { id }: KnownView, { key, userAgent, visitor }: Visit) => {
     const now = clock.now();
