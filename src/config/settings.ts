@@ -102,7 +102,7 @@ export const Settings = z.object({
     .string()
     .min(8, 'must have at least 8 characters')
     .default(PUBLISHED_DEMO_PASSWORD)
-    .meta({ description: 'Password of all demo users', valueType: 'string of 8 characters or more' }),
+    .meta({ description: 'Password of all demo accounts', valueType: 'string of 8 characters or more' }),
   TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90).describe(
     'Days without use after which an API token expires; `0` means never',
   ),
