@@ -36,14 +36,18 @@ export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky
       >
         <Modal.Overlay />
         <Modal.Content bg="var(--console-card)" bd="1px solid var(--console-line)">
-          <Modal.Body pt="md">
-            <Group justify="space-between" wrap="nowrap" mb="sm">
-              <Modal.Title fz="lg" fw={650} lh={1.4}>
-                {title}
-              </Modal.Title>
-              <Modal.CloseButton aria-label="Close" />
-            </Group>
+          <Modal.Body pt="md" pos="relative">
+            <Modal.Title fz="lg" fw={650} lh={1.4} mb="sm" pr="xl">
+              {title}
+            </Modal.Title>
             {children}
+            {/* After the content, so that the first field has the focus. */}
+            <Modal.CloseButton
+              aria-label="Close"
+              pos="absolute"
+              top="var(--mantine-spacing-md)"
+              right="var(--mantine-spacing-md)"
+            />
           </Modal.Body>
         </Modal.Content>
       </Modal.Root>

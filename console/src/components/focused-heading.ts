@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 
 /**
  * Focuses the heading of a screen after a navigation within the console: otherwise, screen readers would start at the top, silently. After
- * a reload, the browser announces the title.
+ * a reload, the browser announces the title. The focus stays in a dialog that was opened before the screen arrived.
  */
 export const useFocusedHeading = () => {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -11,7 +11,8 @@ export const useFocusedHeading = () => {
   const isFirst = useRouterState({ select: ({ location }) => location.state.__TSR_index === 0 });
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each screen
   useEffect(() => {
-    if (!isFirst) heading.current?.focus({ preventScroll: true });
+    const isInDialog = document.activeElement?.closest('[role="dialog"]') != null;
+    if (!isFirst && !isInDialog) heading.current?.focus({ preventScroll: true });
   }, [pathname]);
   return heading;
 };
