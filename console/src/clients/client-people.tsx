@@ -1,11 +1,10 @@
 import { Button, Group, Menu, Stack } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
+import { capitalized } from '../components/capitalized.ts';
 import type { Column } from '../components/column.ts';
-import { capitalized } from '../components/detail-words.ts';
 import { EmptyState } from '../components/empty-state.tsx';
-import { Notice } from '../components/notice.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { PersonCell } from '../components/person-link.tsx';
 import { ROW_MENU_COLUMN, RowMenu } from '../components/row-menu.tsx';
@@ -65,43 +64,6 @@ export const ClientPeople = ({ client: { id, name } }: { client: Client }) => {
         onClose={() => setOpened(undefined)}
       />
     </Stack>
-  );
-};
-
-/** Says that the client has no admin, with the way to the first. Nothing while it has one. */
-export const NoAdminNotice = ({ client: { id, name } }: { client: Client }) => {
-  const { roles } = useSession();
-  const [isAdding, setAdding] = useState(false);
-  const [overview] = useQuery(trpc.clients.overview.queryOptions({ client: id })).data ?? [];
-  const invited = useQuery(
-    trpc.invitations.search.queryOptions({ client: id }, { enabled: overview?.admins === 0 }),
-  );
-  const waiting = [invited.data ?? []].flat().find((one) => one.roles.includes(CLIENT_ADMIN));
-  return (
-    <>
-      {overview?.admins === 0 && (
-        <Notice>
-          <Group justify="space-between" gap="xs">
-            <span>
-              <strong>{name} has no admin yet.</strong>{' '}
-              {waiting
-                ? `${waiting.email} is invited as an admin, and has not accepted yet.`
-                : 'An admin invites people and gives them apps.'}
-            </span>
-            {isSuperuser(roles) && (
-              <Button size="xs" {...(waiting && { variant: 'default' })} onClick={() => setAdding(true)}>
-                {waiting ? 'Add another admin' : 'Add an admin'}
-              </Button>
-            )}
-          </Group>
-        </Notice>
-      )}
-      <GiveRolesDialog
-        client={{ id, name }}
-        roles={isAdding ? [CLIENT_ADMIN] : undefined}
-        onClose={() => setAdding(false)}
-      />
-    </>
   );
 };
 

@@ -1,26 +1,34 @@
-import { Group, Menu, Text, Title } from '@mantine/core';
+import { Group, Menu, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { trpc } from '../api.ts';
 import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
-import { DirectoryTab } from '../directory/directory-tab.tsx';
-import { ServiceAccounts } from '../service-accounts/service-accounts-screen.tsx';
+import { lazyPart } from '../lazy-part.ts';
 import { mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
-import { SignInTab } from '../sso/sign-in-tab.tsx';
-import { WebhooksTab } from '../webhooks/webhooks-tab.tsx';
-import { ClientApps } from './client-apps.tsx';
-import { ClientAttributes } from './client-attributes.tsx';
-import { ClientEnd } from './client-end.tsx';
-import { ClientPeople, NoAdminNotice } from './client-people.tsx';
+import { ClientGeneral } from './client-general.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
-import { ClientGeneral, ClientTexts } from './client-texts.tsx';
-import { PasswordPolicy } from './password-policy.tsx';
-import { Reminders } from './reminders.tsx';
+import { NoAdminNotice } from './no-admin-notice.tsx';
+
+// Each section but the first is loaded when it is shown.
+const ClientApps = lazyPart(() => import('./client-apps.tsx'), 'ClientApps');
+const ClientAttributes = lazyPart(() => import('./client-attributes.tsx'), 'ClientAttributes');
+const ClientEnd = lazyPart(() => import('./client-end.tsx'), 'ClientEnd');
+const ClientPeople = lazyPart(() => import('./client-people.tsx'), 'ClientPeople');
+const ClientTexts = lazyPart(() => import('./client-texts.tsx'), 'ClientTexts');
+const DirectoryTab = lazyPart(() => import('../directory/directory-tab.tsx'), 'DirectoryTab');
+const PasswordPolicy = lazyPart(() => import('./password-policy.tsx'), 'PasswordPolicy');
+const Reminders = lazyPart(() => import('./reminders.tsx'), 'Reminders');
+const ServiceAccounts = lazyPart(
+  () => import('../service-accounts/service-accounts-screen.tsx'),
+  'ServiceAccounts',
+);
+const SignInTab = lazyPart(() => import('../sso/sign-in-tab.tsx'), 'SignInTab');
+const WebhooksTab = lazyPart(() => import('../webhooks/webhooks-tab.tsx'), 'WebhooksTab');
 
 const route = getRouteApi('/clients/$id');
 
@@ -134,7 +142,7 @@ export const ClientScreen = () => {
           <Text c="dimmed" mb="md">
             {lead}
           </Text>
-          {content}
+          <Suspense fallback={<Skeleton height={240} />}>{content}</Suspense>
         </>
       ),
     }));

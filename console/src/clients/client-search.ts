@@ -17,7 +17,7 @@ const TABS = [
 export type Tab = (typeof TABS)[number];
 
 /** Names in links of earlier versions. */
-const FORMER: Record<string, Tab> = { texts: 'general', roles: 'people', gate: 'apps' };
+const FORMER: Record<string, Tab> = { roles: 'people', gate: 'apps' };
 
 /** Reads the section of a client from the address. */
 export const clientSearch = ({ tab }: Record<string, unknown>): { tab?: Tab | undefined } => ({
