@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, notFound, redirect } from '@tanstack/react-router';
 import { accessFilter, prefetchAccess } from './access/access-query.ts';
 import { queryClient, sessionQuery, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
@@ -11,7 +11,7 @@ import { clientFilter, idOf } from './components/search-params.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { inviteSearch } from './invite/invite-search.ts';
 import { Shell } from './layout/shell.tsx';
-import { lazyScreen } from './lazy-screen.ts';
+import { lazyPart } from './lazy-part.ts';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
 import { prefetchPeople } from './people/people-query.ts';
@@ -64,6 +64,11 @@ const redirectIdle = ({ kind, days, client }: Record<string, unknown>) =>
         replace: true,
       });
 
+/** For addresses with a number. */
+const requireNumber = ({ params: { id } }: { params: { id: string } }): void => {
+  if (!/^\d+$/.test(id)) throw notFound();
+};
+
 const root = createRootRoute({
   component: Shell,
   notFoundComponent: () => <ScreenError error={null} />,
@@ -79,7 +84,7 @@ const screens = [
     path: '/',
     // Requested together with the session instead of after it.
     loader: () => void queryClient.prefetchQuery(trpc.apps.list.queryOptions({})),
-    component: lazyScreen(() => import('./home/home-screen.tsx'), 'HomeScreen'),
+    component: lazyPart(() => import('./home/home-screen.tsx'), 'HomeScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
@@ -87,26 +92,26 @@ const screens = [
     validateSearch: peopleFilter,
     loaderDeps: ({ search }) => search,
     loader: ({ deps }) => prefetchPeople(deps),
-    component: lazyScreen(() => import('./people/people-screen.tsx'), 'PeopleScreen'),
+    component: lazyPart(() => import('./people/people-screen.tsx'), 'PeopleScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/people/$email',
     validateSearch: personSearch,
     loader: ({ params }) => prefetchPerson(params.email),
-    component: lazyScreen(() => import('./person/person-screen.tsx'), 'PersonScreen'),
+    component: lazyPart(() => import('./person/person-screen.tsx'), 'PersonScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/apps',
     validateSearch: appsFilter,
-    component: lazyScreen(() => import('./apps/apps-screen.tsx'), 'AppsScreen'),
+    component: lazyPart(() => import('./apps/apps-screen.tsx'), 'AppsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/apps/$id',
     validateSearch: appSearch,
-    component: lazyScreen(() => import('./app/app-screen.tsx'), 'AppScreen'),
+    component: lazyPart(() => import('./app/app-screen.tsx'), 'AppScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
@@ -119,7 +124,7 @@ const screens = [
     getParentRoute: () => root,
     path: '/apps/$id/compare',
     validateSearch: compareSearch,
-    component: lazyScreen(() => import('./compare/compare-screen.tsx'), 'CompareScreen'),
+    component: lazyPart(() => import('./compare/compare-screen.tsx'), 'CompareScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
@@ -131,7 +136,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/keys',
-    component: lazyScreen(() => import('./keys/signing-keys-screen.tsx'), 'SigningKeysScreen'),
+    component: lazyPart(() => import('./keys/signing-keys-screen.tsx'), 'SigningKeysScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
@@ -143,74 +148,77 @@ const screens = [
       const loaded = prefetchUsage(deps);
       return cause === 'stay' ? undefined : loaded;
     },
-    component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
+    component: lazyPart(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/clients',
     validateSearch: clientsSearch,
     loader: prefetchClientList,
-    component: lazyScreen(() => import('./clients/clients-screen.tsx'), 'ClientsScreen'),
+    component: lazyPart(() => import('./clients/clients-screen.tsx'), 'ClientsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/clients/$id',
+    beforeLoad: requireNumber,
     validateSearch: clientSearch,
     loader: ({ params }) => prefetchClient(Number(params.id)),
-    component: lazyScreen(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
+    component: lazyPart(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/groups',
     validateSearch: clientFilter,
     loader: prefetchClients,
-    component: lazyScreen(() => import('./groups/groups-screen.tsx'), 'GroupsScreen'),
+    component: lazyPart(() => import('./groups/groups-screen.tsx'), 'GroupsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/groups/$client/$group',
-    component: lazyScreen(() => import('./groups/group-screen.tsx'), 'GroupScreen'),
+    component: lazyPart(() => import('./groups/group-screen.tsx'), 'GroupScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/invite',
     validateSearch: inviteSearch,
-    component: lazyScreen(() => import('./invite/invite-screen.tsx'), 'InviteScreen'),
+    component: lazyPart(() => import('./invite/invite-screen.tsx'), 'InviteScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/invitations',
     validateSearch: invitationsFilter,
-    component: lazyScreen(() => import('./invitations/invitations-screen.tsx'), 'InvitationsScreen'),
+    component: lazyPart(() => import('./invitations/invitations-screen.tsx'), 'InvitationsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/mails',
     validateSearch: mailsFilter,
-    component: lazyScreen(() => import('./mails/mails-screen.tsx'), 'MailsScreen'),
+    component: lazyPart(() => import('./mails/mails-screen.tsx'), 'MailsScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/mails/$id',
-    component: lazyScreen(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
+    beforeLoad: requireNumber,
+    component: lazyPart(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/webhooks',
     validateSearch: clientFilter,
-    component: lazyScreen(() => import('./webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
+    component: lazyPart(() => import('./webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/webhooks/$id',
+    beforeLoad: requireNumber,
     validateSearch: deliveriesFilter,
-    component: lazyScreen(() => import('./webhooks/webhook-screen.tsx'), 'WebhookScreen'),
+    component: lazyPart(() => import('./webhooks/webhook-screen.tsx'), 'WebhookScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/service-accounts',
     validateSearch: clientFilter,
-    component: lazyScreen(
+    component: lazyPart(
       () => import('./service-accounts/service-accounts-screen.tsx'),
       'ServiceAccountsScreen',
     ),
@@ -218,7 +226,8 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/service-accounts/$id',
-    component: lazyScreen(
+    beforeLoad: requireNumber,
+    component: lazyPart(
       () => import('./service-accounts/service-account-screen.tsx'),
       'ServiceAccountScreen',
     ),
@@ -227,12 +236,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/audit',
     validateSearch: auditFilter,
-    component: lazyScreen(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
+    component: lazyPart(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/account',
-    component: lazyScreen(() => import('./account/account-screen.tsx'), 'AccountScreen'),
+    component: lazyPart(() => import('./account/account-screen.tsx'), 'AccountScreen'),
   }),
   createRoute({
     getParentRoute: () => root,
@@ -244,7 +253,7 @@ const screens = [
       const loaded = prefetchAccess(deps);
       return cause === 'stay' ? undefined : loaded;
     },
-    component: lazyScreen(() => import('./access/access-screen.tsx'), 'AccessScreen'),
+    component: lazyPart(() => import('./access/access-screen.tsx'), 'AccessScreen'),
   }),
 ] as const;
 

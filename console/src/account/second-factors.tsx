@@ -1,7 +1,7 @@
 import { Button, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { trpc } from '../api.ts';
 import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
@@ -12,15 +12,14 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { type SecondFactor, SecondFactorList } from '../components/second-factor-list.tsx';
 import { notify } from '../components/toasts.ts';
 import { factorNoticeOf } from '../layout/factor-banner.tsx';
+import { lazyPart } from '../lazy-part.ts';
 import { useSession } from '../session/use-session.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
 
 /** Loaded when it opens, together with the code that draws the QR code. */
-const Enrolment = lazy(async () => ({ default: (await import('./enrolment.tsx')).Enrolment }));
+const Enrolment = lazyPart(() => import('./enrolment.tsx'), 'Enrolment');
 
-const PasskeyEnrolment = lazy(async () => ({
-  default: (await import('./passkey-enrolment.tsx')).PasskeyEnrolment,
-}));
+const PasskeyEnrolment = lazyPart(() => import('./passkey-enrolment.tsx'), 'PasskeyEnrolment');
 
 /** The user's passkeys, authenticator apps and recovery codes. */
 export const SecondFactors = () => {

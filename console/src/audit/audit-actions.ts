@@ -1,5 +1,5 @@
 import type { Inputs } from '../api.ts';
-import { capitalized } from '../components/detail-words.ts';
+import { capitalized } from '../components/capitalized.ts';
 import type { EventType } from '../live/what-changes.ts';
 
 export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action']>;

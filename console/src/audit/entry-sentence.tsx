@@ -1,8 +1,9 @@
 import { Fragment } from 'react';
 import type { Outputs } from '../api.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { useAppLabels, withNames } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
-import { capitalized, valueText } from '../components/detail-words.ts';
+import { valueText } from '../components/detail-words.ts';
 import { labelOf, sentenceOf } from './audit-actions.ts';
 
 /** An entry, or an operation: its newest entry with a summary of all of them. */

@@ -1,3 +1,4 @@
+import { capitalized } from './capitalized.ts';
 import { timeText } from './time-text.ts';
 
 /** The words of each field that the audit trail records; a test compares them with what the service records. */
@@ -159,8 +160,6 @@ export const hasWords = (field: string): boolean => field in FIELDS;
 /** A newer service may record further fields: `new_field` is `New field`. */
 export const fieldLabel = (field: string): string =>
   FIELDS[field] ?? capitalized(field.replaceAll('_', ' ').toLowerCase());
-
-export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** The words of nothing, where that is a choice. */
 const NONE: Record<string, readonly [value: unknown, words: string]> = {

@@ -1,23 +1,26 @@
 import { Card, Group, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Suspense } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { CHART_DAYS } from '../charts/chart-days.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { lazyPart } from '../lazy-part.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
-import { OwnRequests } from '../requests/own-requests.tsx';
 import { PendingRequests } from '../requests/pending-requests.tsx';
 import { useClientChoice } from '../session/client-choice.ts';
 import { canOperate, canView, mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
-import { UsageReport } from '../usage/usage-report.tsx';
+import { UsageChart } from '../usage/usage-chart.tsx';
 import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
 import { Figures, lastDaysOf } from './figures.tsx';
 import classes from './home.module.css';
 import { SetupSteps } from './setup.tsx';
+
+const OwnRequests = lazyPart(() => import('../requests/own-requests.tsx'), 'OwnRequests');
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
@@ -31,7 +34,11 @@ export const HomeScreen = () => {
       <ScreenHeader title={`Hello ${user.first_name}`.trim()} lead={`You are logged in as ${user.email}.`} />
       {canView(roles) && <Overview />}
       {(own.length > 0 || !canView(roles)) && <OwnApps apps={own} />}
-      {!canView(roles) && <OwnRequests />}
+      {!canView(roles) && (
+        <Suspense>
+          <OwnRequests />
+        </Suspense>
+      )}
     </>
   );
 };
@@ -58,7 +65,7 @@ const Overview = () => {
         Last {CHART_DAYS} days
       </Title>
       <Figures client={id} />
-      <UsageReport
+      <UsageChart
         title="Actions by day"
         order={3}
         report={lastDaysOf(id)}

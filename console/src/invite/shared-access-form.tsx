@@ -2,8 +2,8 @@ import { MultiSelect, Select, SimpleGrid, Stack, Switch, Text } from '@mantine/c
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { dateOf } from '../components/date-text.tsx';
-import { capitalized } from '../components/detail-words.ts';
 import { DisclosureButton } from '../components/disclosure-button.tsx';
 import { EndChoice, endOf } from '../components/end-choice.tsx';
 import { AttributeFields } from '../data-permissions/attribute-fields.tsx';

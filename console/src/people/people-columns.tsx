@@ -1,9 +1,9 @@
 import type { Outputs } from '../api.ts';
 import { avatarOf } from '../components/avatar-of.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { useClientName } from '../components/client-select.tsx';
 import type { Column } from '../components/column.ts';
 import { agoOf, DateText, dayAgoOf, dayText, exactTimeOf } from '../components/date-text.tsx';
-import { capitalized } from '../components/detail-words.ts';
 import { nameOf } from '../components/name-of.ts';
 import { PersonLink } from '../components/person-link.tsx';
 import { StatusText } from '../components/status-text.tsx';

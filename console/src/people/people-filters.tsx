@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import { trpc } from '../api.ts';
 import { CHART_DAYS } from '../charts/chart-days.ts';
-import { capitalized } from '../components/detail-words.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
 import { mayDo, ROLES } from '../session/roles.ts';

@@ -1,16 +1,17 @@
 import { Button, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { lazyPart } from '../lazy-part.ts';
 import { type AccessRequest, daysText, useOwnRequests } from './use-requests.ts';
 
 type RequestableApp = Outputs['requests']['requestable'][number];
 
 /** Loaded on demand: no other part of Home needs its fields. */
-const AskDialog = lazy(async () => ({ default: (await import('./ask-dialog.tsx')).AskDialog }));
+const AskDialog = lazyPart(() => import('./ask-dialog.tsx'), 'AskDialog');
 
 const MAX_READ = 50;
 const DECISION_SHOWN_MS = 30 * 86_400_000;

@@ -1,12 +1,13 @@
 import { Alert, Button, Group, Kbd, Stack, Text, Title } from '@mantine/core';
 import { isProblem } from '@steward/client';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, Suspense, useEffect, useRef, useState } from 'react';
 import { DateText } from '../components/date-text.tsx';
 import { focusNear } from '../components/focus-return.tsx';
 import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
+import { lazyPart } from '../lazy-part.ts';
 import type { Question } from './decision-dialog.tsx';
 import {
   type AccessRequest,
@@ -19,9 +20,7 @@ import {
 } from './use-requests.ts';
 
 /** Loaded on demand: no other part of Home needs its fields. */
-const DecisionDialog = lazy(async () => ({
-  default: (await import('./decision-dialog.tsx')).DecisionDialog,
-}));
+const DecisionDialog = lazyPart(() => import('./decision-dialog.tsx'), 'DecisionDialog');
 
 type Props = { subject?: Subject };
 

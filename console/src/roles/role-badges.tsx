@@ -1,5 +1,5 @@
 import { Badge } from '@mantine/core';
-import { capitalized } from '../components/detail-words.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { type Role, roleLabel } from '../session/roles.ts';
 
 export const RoleBadges = ({ roles }: { roles: readonly Role[] }) =>

@@ -1,5 +1,5 @@
 import { Checkbox, List, Stack, Text } from '@mantine/core';
-import { capitalized } from '../components/detail-words.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { type Role, roleLabel } from '../session/roles.ts';
 import { allowedBy, roleSentence } from './role-words.ts';
 

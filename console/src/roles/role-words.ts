@@ -1,4 +1,4 @@
-import { capitalized } from '../components/detail-words.ts';
+import { capitalized } from '../components/capitalized.ts';
 import { type Action, ROLES, type Role } from '../session/roles.ts';
 
 /** What each action allows, after “can”. */

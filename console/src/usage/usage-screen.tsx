@@ -11,9 +11,10 @@ import { FilterChip } from '../components/filter-chip.tsx';
 import { nameOf } from '../components/name-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { queryOf } from '../components/search-params.ts';
+import { UsageComparison } from './usage-comparison.tsx';
 import { daysOf, useReport } from './usage-data.ts';
 import { appsIn, listed, MAX_COMPARED, reportOf, spanOf, type UsageFilter } from './usage-filter.ts';
-import { PeriodChoice, UsageComparison, UsageReport } from './usage-report.tsx';
+import { PeriodChoice, UsageReport } from './usage-report.tsx';
 import { AppFigures, TopStacks, TopUsers, UsageEntries } from './usage-tables.tsx';
 
 const route = getRouteApi('/usage');

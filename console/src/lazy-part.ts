@@ -2,11 +2,11 @@ import { lazyRouteComponent } from '@tanstack/react-router';
 import { queryClient, sessionQuery } from './api.ts';
 
 /**
- * A screen that is loaded on its first visit. If that fails although the service answers, the service has a newer console, and the router
+ * A screen, or a part of one, that is loaded when it is first shown. If that fails although the service answers, the service has a newer console, and the router
  * reloads the page. If the service does not answer, a reload would replace the console by an error page of the browser, so the failed call
  * is reported instead.
  */
-export const lazyScreen = <Module extends Record<string, unknown>, Name extends keyof Module & string>(
+export const lazyPart = <Module extends Record<string, unknown>, Name extends keyof Module & string>(
   load: () => Promise<Module>,
   name: Name,
 ) =>
