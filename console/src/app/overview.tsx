@@ -8,10 +8,10 @@ import { CHART_DAYS } from '../charts/chart-days.ts';
 import { Trend } from '../charts/trend.tsx';
 import type { PeopleFilter } from '../people/people-filter.ts';
 import { PendingRequests } from '../requests/pending-requests.tsx';
+import { TopStacks, TopUsers } from '../usage/rankings.tsx';
 import { previousActions, useReport } from '../usage/usage-data.ts';
 import { comparisonText, isWholePeriod, reportOf } from '../usage/usage-filter.ts';
 import { UsageReport } from '../usage/usage-report.tsx';
-import { TopStacks, TopUsers } from '../usage/usage-tables.tsx';
 import { peopleWithAccess } from '../views/views.ts';
 
 /** How the app is used, and who asks for it. */

@@ -1,9 +1,9 @@
-import { Button, Menu, SimpleGrid } from '@mantine/core';
+import { Button, Menu, SimpleGrid, Skeleton } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconDownload } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Suspense, useState } from 'react';
 import { trpc } from '../api.ts';
 import { showsUsage } from '../apps/app-of.ts';
 import { FilterBar } from '../components/filter-bar.tsx';
@@ -11,11 +11,17 @@ import { FilterChip } from '../components/filter-chip.tsx';
 import { nameOf } from '../components/name-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { queryOf } from '../components/search-params.ts';
-import { UsageComparison } from './usage-comparison.tsx';
+import { lazyPart } from '../lazy-part.ts';
 import { daysOf, useReport } from './usage-data.ts';
 import { appsIn, listed, MAX_COMPARED, reportOf, spanOf, type UsageFilter } from './usage-filter.ts';
 import { PeriodChoice, UsageReport } from './usage-report.tsx';
-import { AppFigures, TopStacks, TopUsers, UsageEntries } from './usage-tables.tsx';
+
+// Below the chart, or in its place.
+const UsageComparison = lazyPart(() => import('./usage-comparison.tsx'), 'UsageComparison');
+const AppFigures = lazyPart(() => import('./app-figures.tsx'), 'AppFigures');
+const TopUsers = lazyPart(() => import('./rankings.tsx'), 'TopUsers');
+const TopStacks = lazyPart(() => import('./rankings.tsx'), 'TopStacks');
+const UsageEntries = lazyPart(() => import('./usage-entries.tsx'), 'UsageEntries');
 
 const route = getRouteApi('/usage');
 
@@ -47,28 +53,32 @@ export const UsageScreen = () => {
       />
       <UsageFilters filter={filter} apps={apps} onChange={change} />
       {compared.length > 1 ? (
-        <UsageComparison apps={compared} period={period} actions={choice} />
+        <Suspense fallback={<Skeleton height={320} mt="md" />}>
+          <UsageComparison apps={compared} period={period} actions={choice} />
+        </Suspense>
       ) : (
         <UsageReport title={`Usage by ${report.interval}`} report={report} hasTotal actions={choice} />
       )}
-      {ids.length !== 1 && email === undefined && (
-        <AppFigures
-          client={client}
-          {...(ids.length > 1 && { apps: ids })}
-          time={spanOf(period)}
-          days={days}
-          onApp={(id) => change({ app: id })}
-        />
-      )}
-      {ids.length === 1 && app !== undefined && (
-        <>
-          <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
-            <TopUsers appId={app} days={days} />
-            <TopStacks appId={app} days={days} />
-          </SimpleGrid>
-          <UsageEntries appId={app} email={email} />
-        </>
-      )}
+      <Suspense fallback={<Skeleton height={240} mt="md" />}>
+        {ids.length !== 1 && email === undefined && (
+          <AppFigures
+            client={client}
+            {...(ids.length > 1 && { apps: ids })}
+            time={spanOf(period)}
+            days={days}
+            onApp={(id) => change({ app: id })}
+          />
+        )}
+        {ids.length === 1 && app !== undefined && (
+          <>
+            <SimpleGrid cols={{ base: 1, md: 2 }} mt="md">
+              <TopUsers appId={app} days={days} />
+              <TopStacks appId={app} days={days} />
+            </SimpleGrid>
+            <UsageEntries appId={app} email={email} />
+          </>
+        )}
+      </Suspense>
     </>
   );
 };
