@@ -1,4 +1,5 @@
 import { useSuspenseQueries, useSuspenseQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { trpc } from '../api.ts';
 import { canView, mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
@@ -12,8 +13,11 @@ const LIST = trpc.clients.list.queryOptions({});
 export const useClientName = (): ((id: number | null) => string) => {
   const { roles } = useSession();
   const lists = useSuspenseQueries({ queries: [LIST].filter(() => canView(roles)) });
-  const names = new Map(lists.flatMap(({ data }) => data).map(({ id, name }) => [id, name]));
-  return (id) => (id === null ? '' : (names.get(id) ?? `#${id}`));
+  const clients = lists[0]?.data;
+  return useMemo(() => {
+    const names = new Map(clients?.map(({ id, name }) => [id, name]));
+    return (id) => (id === null ? '' : (names.get(id) ?? `#${id}`));
+  }, [clients]);
 };
 
 const INSTALLATION = 'installation';

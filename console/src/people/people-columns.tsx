@@ -1,7 +1,6 @@
 import type { Outputs } from '../api.ts';
 import { avatarOf } from '../components/avatar-of.ts';
 import { capitalized } from '../components/capitalized.ts';
-import { useClientName } from '../components/client-select.tsx';
 import type { Column } from '../components/column.ts';
 import { agoOf, DateText, dayAgoOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { nameOf } from '../components/name-of.ts';
@@ -27,69 +26,74 @@ type Choice = Column<Person, Sort> & { field?: string; isDefault?: (roles: Roles
 
 const always = (): boolean => true;
 
-/** The columns that a user may choose. */
-export const CHOICES = {
-  email: {
-    heading: 'Email address',
-    width: '2fr',
-    sort: 'email',
-    cell: ({ email }) => <span title={email}>{email}</span>,
-  },
-  handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
-  clients: {
-    heading: 'Clients',
-    width: 'minmax(7rem, 1fr)',
-    isDefault: canViewAll,
-    cell: (person) => <ClientsCell person={person} />,
-  },
-  roles: {
-    field: 'clientadmin_of',
-    heading: 'Roles',
-    width: 'minmax(8rem, 1.2fr)',
-    isDefault: canViewAll,
-    cell: (person) => <RolesCell person={person} />,
-  },
-  apps: {
-    field: 'apps',
-    heading: 'Apps',
-    width: 'minmax(9rem, 1.7fr)',
-    isDefault: always,
-    cell: (person) => <AppsCell person={person} />,
-  },
-  groups: {
-    heading: 'Groups',
-    width: 'minmax(6rem, 1fr)',
-    isDefault: (roles) => !canViewAll(roles),
-    cell: ({ groups }) => <FirstName names={groups} />,
-  },
-  status: {
-    heading: 'Status',
-    width: '7rem',
-    isDefault: always,
-    cell: (person) => <PersonStatus person={person} />,
-  },
-  last_seen: {
-    heading: 'Last seen',
-    width: '6.5rem',
-    isDefault: always,
-    cell: (person) => <LastSeen person={person} />,
-  },
-  last_login: {
-    field: 'last_login',
-    heading: 'Last login',
-    width: '9.5rem',
-    sort: 'last_login',
-    cell: ({ last_login }) => <DateText date={last_login} />,
-  },
-  date_joined: {
-    field: 'date_joined',
-    heading: 'Joined',
-    width: '9.5rem',
-    sort: 'date_joined',
-    cell: ({ date_joined }) => <DateText date={date_joined} />,
-  },
-} satisfies Record<string, Choice>;
+/** By its id. A row does not look it up: each would subscribe to the list of clients. */
+type ClientName = (id: number) => string;
 
+/** The columns that a user may choose. */
+const choicesOf = (clientName: ClientName) =>
+  ({
+    email: {
+      heading: 'Email address',
+      width: '2fr',
+      sort: 'email',
+      cell: ({ email }) => <span title={email}>{email}</span>,
+    },
+    handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
+    clients: {
+      heading: 'Clients',
+      width: 'minmax(7rem, 1fr)',
+      isDefault: canViewAll,
+      cell: ({ clients }: Person) => <FirstName names={clients.map(clientName)} />,
+    },
+    roles: {
+      field: 'clientadmin_of',
+      heading: 'Roles',
+      width: 'minmax(8rem, 1.2fr)',
+      isDefault: canViewAll,
+      cell: (person: Person) => <FirstName names={rolesOf(person, clientName)} />,
+    },
+    apps: {
+      field: 'apps',
+      heading: 'Apps',
+      width: 'minmax(9rem, 1.7fr)',
+      isDefault: always,
+      cell: (person) => <AppsCell person={person} />,
+    },
+    groups: {
+      heading: 'Groups',
+      width: 'minmax(6rem, 1fr)',
+      isDefault: (roles) => !canViewAll(roles),
+      cell: ({ groups }) => <FirstName names={groups} />,
+    },
+    status: {
+      heading: 'Status',
+      width: '7rem',
+      isDefault: always,
+      cell: (person) => <PersonStatus person={person} />,
+    },
+    last_seen: {
+      heading: 'Last seen',
+      width: '6.5rem',
+      isDefault: always,
+      cell: (person) => <LastSeen person={person} />,
+    },
+    last_login: {
+      field: 'last_login',
+      heading: 'Last login',
+      width: '9.5rem',
+      sort: 'last_login',
+      cell: ({ last_login }) => <DateText date={last_login} />,
+    },
+    date_joined: {
+      field: 'date_joined',
+      heading: 'Joined',
+      width: '9.5rem',
+      sort: 'date_joined',
+      cell: ({ date_joined }) => <DateText date={date_joined} />,
+    },
+  }) satisfies Record<string, Choice>;
+
+const CHOICES = choicesOf(String);
 export type ColumnName = keyof typeof CHOICES;
 
 export const isColumnName = (name: string): name is ColumnName => name in CHOICES;
@@ -123,11 +127,11 @@ export const COLUMN_NAMES = Object.fromEntries(
 export const columnsOf = (
   shown: readonly ColumnName[],
   selecting: Selecting | null,
-): Column<Person, Sort>[] => [
-  ...(selecting ? [selectColumn(selecting)] : []),
-  NAME,
-  ...shown.map((name) => CHOICES[name]),
-];
+  clientName: ClientName = String,
+): Column<Person, Sort>[] => {
+  const choices = choicesOf(clientName);
+  return [...(selecting ? [selectColumn(selecting)] : []), NAME, ...shown.map((name) => choices[name])];
+};
 
 type Props = { person: Person };
 
@@ -185,21 +189,15 @@ export const LastSeen = ({ person: { last_login: login, last_used_day: day } }: 
   );
 };
 
-const ClientsCell = ({ person: { clients } }: Props) => {
-  const nameOfClient = useClientName();
-  return <FirstName names={clients.map(nameOfClient)} />;
-};
-
 /** Strongest first. The client is named if the person has roles in one of several clients. */
-const RolesCell = ({ person: { role, clients, client_roles } }: Props) => {
-  const nameOfClient = useClientName();
+const rolesOf = ({ role, clients, client_roles }: Person, clientName: ClientName): string[] => {
   const inAll = ROLES.filter(({ name }) => name === role).map(labelOf);
   const inClients = client_roles.flatMap(({ client, roles }) =>
     ROLES.filter(({ name }) => roles.includes(name)).map(
-      (one) => labelOf(one) + (clients.length > 1 ? ` of ${nameOfClient(client)}` : ''),
+      (one) => labelOf(one) + (clients.length > 1 ? ` of ${clientName(client)}` : ''),
     ),
   );
-  return <FirstName names={[...inAll, ...inClients]} />;
+  return [...inAll, ...inClients];
 };
 
 const labelOf = (role: (typeof ROLES)[number]): string => capitalized(roleLabel(role));

@@ -5,6 +5,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PersonLink } from '../components/person-link.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -219,7 +220,8 @@ type Props = {
 
 const PeopleTable = ({ people, shown, selection, isComplete, total, ...table }: Props) => {
   const selecting = useSelecting(people, selection, isComplete);
-  const columns = useMemo(() => columnsOf(shown, selecting), [shown, selecting]);
+  const clientName = useClientName();
+  const columns = useMemo(() => columnsOf(shown, selecting, clientName), [shown, selecting, clientName]);
   const card = useMemo(() => cardOf(selecting), [selecting]);
   return (
     <VirtualTable
