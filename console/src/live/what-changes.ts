@@ -19,8 +19,9 @@ const PEOPLE = [
 ] as const;
 /** Sessions, and the permissions of the user. */
 const SESSIONS = ['sessions.current', 'sessions.list', 'sessions.listByUser'] as const;
+const ATTENTION = ['attention.get', 'attention.setup'] as const;
 /** Queries that show who has joined or left. */
-const MEMBERS = [...PEOPLE, ...SESSIONS, 'roles', 'tokens', 'requests', 'attention'] as const;
+const MEMBERS = [...PEOPLE, ...SESSIONS, 'roles', 'tokens', 'requests', ...ATTENTION] as const;
 const APPS = [
   'apps',
   'access',
@@ -29,9 +30,9 @@ const APPS = [
   'groups',
   'requests',
   'accessViews',
-  'attention',
+  ...ATTENTION,
 ] as const;
-const INVITATIONS = ['invitations', 'mail.list', 'mail.timeline', 'attention', 'directory'] as const;
+const INVITATIONS = ['invitations', 'mail.list', 'mail.timeline', ...ATTENTION, 'directory'] as const;
 const ADDRESSES = ['users', 'profile', 'mail.list', 'mail.timeline'] as const;
 const FACTORS = [...SESSIONS, 'mfa', 'users'] as const;
 
@@ -39,9 +40,9 @@ const FACTORS = [...SESSIONS, 'mfa', 'users'] as const;
 const BY_NOUN: Record<string, readonly Refreshed[]> = {
   access_request: ['requests'],
   access_view: ['accessViews'],
-  app: ['apps', 'attention'],
+  app: ['apps', ...ATTENTION],
   client: ['clients', 'sites', 'apps', 'access', 'dataPermissions'],
-  connection: ['sso', 'users', 'attention'],
+  connection: ['sso', 'users', ...ATTENTION],
   directory: ['directory'],
   domain: ['domains', 'directory'],
   grant: PEOPLE,
@@ -50,7 +51,7 @@ const BY_NOUN: Record<string, readonly Refreshed[]> = {
   invitation: INVITATIONS,
   list_view: ['listViews'],
   login: ['sessions.list', 'sessions.listByUser', 'tokens'],
-  mail: ['mail.list', 'mail.timeline', 'invitations', 'attention'],
+  mail: ['mail.list', 'mail.timeline', 'invitations', ...ATTENTION],
   membership: MEMBERS,
   mfa: FACTORS,
   password: ['users', ...SESSIONS, 'tokens'],
@@ -73,7 +74,7 @@ const OTHERS: Partial<Record<EventType, readonly Refreshed[]>> = {
   'app.removed': [...APPS, 'users'],
   'app.updated': APPS,
   'membership.roles_changed': [...MEMBERS, 'clients', 'roles'],
-  'client.factor_policy_changed': ['clients', 'mfa', 'users', 'sessions.current', 'attention'],
+  'client.factor_policy_changed': ['clients', 'mfa', 'users', 'sessions.current', ...ATTENTION],
   'client.reminders_changed': ['reminders'],
   'client.removed': [...MEMBERS, 'clients', 'sites', 'apps', 'invitations', 'webhooks'],
   'directory.held': ['directory', 'mail.list', 'mail.timeline'],
@@ -115,4 +116,4 @@ export const REFRESHABLE = new Set<Refreshed>([
 export const READ_ONCE: readonly Refreshed[] = ['mail.get', 'users.preview'];
 
 /** Counts over much data are refreshed less often. */
-export const PACES_MS: Partial<Record<Refreshed, number>> = { attention: 30_000, directory: 5_000 };
+export const PACES_MS: Partial<Record<Refreshed, number>> = { 'attention.get': 30_000, directory: 5_000 };
