@@ -236,6 +236,8 @@ const screens = [
     getParentRoute: () => root,
     path: '/audit',
     validateSearch: auditFilter,
+    // Sentences name apps.
+    loader: () => queryClient.prefetchQuery({ ...trpc.apps.list.queryOptions({}), retry: false }),
     component: lazyPart(() => import('./audit/audit-screen.tsx'), 'AuditScreen'),
   }),
   createRoute({

@@ -67,7 +67,9 @@ export const PeopleTab = ({ app }: { app: App }) => {
         All who can open it: by a grant or a group, which makes a seat, or by a role that opens every app.
       </Text>
       <ProblemAlert error={add.error} />
-      {add.data && <BulkResults outcome={add.data} onClose={add.reset} />}
+      {add.data && (
+        <BulkResults outcome={add.data} people={people.data?.pages.flat() ?? []} onClose={add.reset} />
+      )}
       <PagedTable
         label="People who can open it"
         columns={accessColumns((person) => setAsked({ email: person.email, name: nameOf(person) }))}

@@ -60,7 +60,7 @@ export const GroupScreen = () => {
         }
       />
       <ProblemAlert error={bulk.error ?? remove.error} />
-      {bulk.data && <BulkResults outcome={bulk.data} onClose={bulk.reset} />}
+      {bulk.data && <BulkResults outcome={bulk.data} people={group.members} onClose={bulk.reset} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
         <Stack>
           <GroupForm key={`form of ${group.id}`} group={group} isReadOnly={!mayChange} />

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { DisclosureButton } from '../components/disclosure-button.tsx';
+import { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useIsOver } from '../server-clock.ts';
 import { isHarmless, reasonOf, sentencesOf } from './bulk-words.ts';
@@ -17,16 +18,15 @@ const MAX_SHOWN = 20;
 type Names = ReadonlyMap<string, string>;
 type Props = {
   outcome: BulkOutcome;
-  /** By address; people without an entry are named by their address. */
-  names?: Names;
+  /** The people who were shown. Others are named by their address. */
+  people: readonly Parameters<typeof nameOf>[0][];
   onClose: () => void;
 };
 
-const NO_NAMES: Names = new Map();
-
 /** How many people were changed, and on request, who was not and why. With the undo. */
-export const BulkResults = ({ outcome, names = NO_NAMES, onClose }: Props) => {
+export const BulkResults = ({ outcome, people, onClose }: Props) => {
   const { change, operation, undoUntil, results } = outcome;
+  const names = new Map(people.map((person) => [person.email, nameOf(person)]));
   const undo = useUndo();
   const [isOpen, details] = useDisclosure();
   const apps = useQuery(trpc.apps.list.queryOptions({})).data ?? [];
@@ -79,7 +79,7 @@ type LinesProps<Row> = {
 };
 
 /** The first people, with a text about each. */
-const Lines = <Row extends { email: string }>({ rows, names = NO_NAMES, textOf }: LinesProps<Row>) => (
+const Lines = <Row extends { email: string }>({ rows, names = new Map(), textOf }: LinesProps<Row>) => (
   <>
     <List size="sm">
       {rows.slice(0, MAX_SHOWN).map((row, index) => (

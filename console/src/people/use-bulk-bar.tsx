@@ -6,7 +6,7 @@ import { useClients } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
-import { nameOf } from '../components/name-of.ts';
+import type { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SelectionBar } from '../components/selection-bar.tsx';
 import { AttributeField } from '../data-permissions/attribute-field.tsx';
@@ -75,7 +75,7 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
   const [reason, setReason] = useState('');
   const end = endOf(until);
   const update = useBulkUpdate();
-  const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
+  const [changed, setChanged] = useState(shown);
   const count = selection.selected === 'all' ? total : selection.selected.size;
   const people = count === 1 ? '1 person' : `${count.toLocaleString()} people`;
   const changesApps = action === 'grant-apps' || action === 'revoke-apps';
@@ -88,7 +88,7 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
   const run = (change: BulkChange): void => {
     close();
     // The list may no longer have them after the change.
-    setNames(new Map(shown.map((person) => [person.email, nameOf(person)])));
+    setChanged(shown);
     update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
   };
   const own = useClients().filter(({ id }) => mayDo(roles, 'manage-people', id));
@@ -166,7 +166,7 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
       >
         {action && CONSEQUENCES[action]}
       </ConfirmModal>
-      {update.data && <BulkResults outcome={update.data} names={names} onClose={update.reset} />}
+      {update.data && <BulkResults outcome={update.data} people={changed} onClose={update.reset} />}
     </>
   );
   return { bar, panels };
