@@ -37,7 +37,7 @@ export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky
         <Modal.Overlay />
         <Modal.Content bg="var(--console-card)" bd="1px solid var(--console-line)">
           <Modal.Body pt="md" pos="relative">
-            <Modal.Title fz="lg" fw={650} lh={1.4} mb="sm" pr="xl">
+            <Modal.Title fz="lg" fw={650} lh={1.4} mb="md" pr="xl">
               {title}
             </Modal.Title>
             {children}

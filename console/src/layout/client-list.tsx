@@ -1,5 +1,5 @@
-import { Avatar, Combobox, TextInput, useCombobox } from '@mantine/core';
-import { IconSearch } from '@tabler/icons-react';
+import { Avatar, Combobox, Text, TextInput, useCombobox } from '@mantine/core';
+import { IconCheck, IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import classes from './client-list.module.css';
 
@@ -46,26 +46,24 @@ export const ClientList = ({ label, clients, chosen, onAll, onChoose, isFocused 
         />
       </Combobox.EventsTarget>
       <Combobox.Options aria-label={label} mah="24rem" className="scrolls">
-        {offersAll && (
-          <Combobox.Option value={ALL} active={chosen === undefined}>
-            {ALL_CLIENTS}
-          </Combobox.Option>
-        )}
+        {offersAll && <Option value={ALL} name={ALL_CLIENTS} isChosen={chosen === undefined} />}
         {found.map(({ id, name }) => (
-          <Combobox.Option
-            key={id}
-            value={String(id)}
-            active={id === chosen}
-            className={classes.option ?? ''}
-          >
-            <Avatar size={24} color="green" aria-hidden>
-              {name.charAt(0)}
-            </Avatar>
-            <span>{name}</span>
-          </Combobox.Option>
+          <Option key={id} value={String(id)} name={name} isChosen={id === chosen} />
         ))}
         {found.length === 0 && !offersAll && <Combobox.Empty>No client matches.</Combobox.Empty>}
       </Combobox.Options>
     </Combobox>
   );
 };
+
+const Option = ({ value, name, isChosen }: { value: string; name: string; isChosen: boolean }) => (
+  <Combobox.Option value={value} active={isChosen} className={classes.option ?? ''}>
+    <Avatar size={24} color={value === ALL ? 'gray' : 'green'} aria-hidden>
+      {value === ALL ? '∗' : name.charAt(0)}
+    </Avatar>
+    <Text span size="sm" flex={1}>
+      {name}
+    </Text>
+    {isChosen && <IconCheck size={16} stroke={1.75} aria-hidden />}
+  </Combobox.Option>
+);
