@@ -17,7 +17,7 @@ keyboard('two people are invited with an app each', async ({ app, page }) => {
   await waitForHeading(page, 'Invite people');
   await tabTo(page, 'Email addresses');
   await page.keyboard.type('one@keys.test two@keys.test');
-  await pressOn(page, 'Add to the list');
+  await pressOn(page, 'Edit as a list');
   for (const [person, name] of [
     ['one', 'Sales'],
     ['two', 'Churn'],
@@ -27,7 +27,7 @@ keyboard('two people are invited with an app each', async ({ app, page }) => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: `Apps of ${person}@keys.test: ${name}` }).waitFor();
   }
-  await pressOn(page, 'Send 2 invitations');
+  await pressOn(page, 'Create 2 invitations');
   await waitForHeading(page, 'Invitations created');
   const invited = (await pendingOf(app, 'keys.test')).map(({ email, initial_apps }) => [
     email,
@@ -57,7 +57,7 @@ keyboard(
     await page.getByRole('dialog', { name: 'Grant apps: 10 people' }).waitFor();
     await pressOn(page, 'Churn', 'Space');
     await pressOn(page, 'Grant apps');
-    await page.getByText(/^Granted Churn: 10 changed/).waitFor();
+    await page.getByText(/^Granted Churn to 10 people/).waitFor();
     assert.is(await having(), 10);
     await pressOn(page, 'Undo');
     await page.getByText(/^Undone: 10 changes\./).waitFor();

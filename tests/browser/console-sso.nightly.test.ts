@@ -27,8 +27,12 @@ sso('an admin sets a provider up, corrects what the checks find, and turns it on
   await page.getByRole('button', { name: 'Connect a provider' }).click();
   await page.getByRole('button', { name: 'Other provider' }).click();
   const uri = page.getByLabel('Redirect URI', { exact: true });
-  assert.match(await uri.inputValue(), /\/sso\/\d+\/callback\/$/);
-  await page.getByRole('button', { name: 'Next' }).click();
+  const address = await uri.inputValue();
+  assert.match(address, /\/sso\/\d+\/callback\/$/);
+  await page.getByRole('button', { name: 'Continue later' }).click();
+  await page.getByRole('button', { name: 'Connect a provider' }).click();
+  await page.getByRole('button', { name: 'Other provider' }).click();
+  assert.is(await uri.inputValue(), address, 'the same connection is taken up');
   await page.getByLabel('Issuer').fill(`${provider.issuer}/wrong`);
   await page.getByLabel('Client ID').fill(provider.clientId);
   await page.getByLabel('Client secret').fill('wrong');
@@ -144,7 +148,7 @@ testAppearance(sso, {
     await page.getByRole('combobox', { name: 'Group 1 here' }).waitFor();
   },
   'console-set-up-provider': showing(`${TAB}#set-up`, 'Acme Analytics', ACME),
-  'console-set-up-addresses': async (page, app) => {
+  'console-set-up-values': async (page, app) => {
     const { id } = await app.as(ACME).sso.create({ id: ACME_ID, name: 'Microsoft Entra ID' });
     await showing(`${TAB}#set-up-${id}`, 'Acme Analytics', ACME)(page, app);
     await page.getByLabel('Redirect URI', { exact: true }).waitFor();

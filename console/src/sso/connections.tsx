@@ -11,8 +11,8 @@ import { RowMenu } from '../components/row-menu.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import { ConnectionDialog } from './connection-dialog.tsx';
-import { type Connection, providerOf, unfinishedOf } from './providers.ts';
-import { useSetUp } from './set-up.tsx';
+import { type Connection, unfinishedOf } from './providers.ts';
+import { useSetUp } from './use-set-up.ts';
 
 type Props = { client: number; isReadOnly: boolean };
 
@@ -101,7 +101,7 @@ const ConnectionRow = ({ client, connection, isReadOnly }: Props & { connection:
             <StatusText label={stateOf(connection)} color={isActive ? 'green' : 'gray'} />
           </Group>
           <Text size="sm" c="dimmed" className="break-words">
-            {connection.issuer || providerOf(connection).name}
+            {connection.issuer}
           </Text>
           <Text size="sm" c="dimmed">
             {left && LEFT[left]}

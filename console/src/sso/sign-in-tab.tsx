@@ -2,7 +2,8 @@ import { Stack } from '@mantine/core';
 import { Connections } from './connections.tsx';
 import { Domains } from './domains.tsx';
 import { FactorPolicy } from './factor-policy.tsx';
-import { SetUp, useSetUp } from './set-up.tsx';
+import { SetUp } from './set-up.tsx';
+import { useSetUp } from './use-set-up.ts';
 
 type Props = { client: number; isReadOnly: boolean };
 
