@@ -62,7 +62,9 @@ export const extractPreviousVersion = async () => {
   execFileSync('tar', ['-x', '-C', folder.path], { input });
   const install = ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
   execFileSync('npm', install, { cwd: folder.path, stdio: ['ignore', 'ignore', 'inherit'] });
-  return { ...folder, program: { cli: folder.join('src/cli.js') } };
+  // Its prepared statements read all columns of clients, and end with a new one.
+  const settings = { PREPARED_STATEMENTS: '0' };
+  return { ...folder, program: { cli: folder.join('src/cli.js'), settings } };
 };
 
 const IN_MEMORY = '/dev/shm';

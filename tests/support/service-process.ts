@@ -13,8 +13,8 @@ export type Settings = Record<string, string>;
 /** How a command ended. */
 export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
-/** What runs a command. Default: this Node and the CLI of this checkout. */
-export type Program = { launcher?: string[]; cli?: string };
+/** What runs a command. Default: this Node and the CLI of this checkout. It may need settings of its own. */
+export type Program = { launcher?: string[]; cli?: string; settings?: Settings };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');
 /** The log is JSON, because standard output is not a terminal, unless LOG_FORMAT says otherwise. */
@@ -41,11 +41,11 @@ const spawnCommand = (
   settings: Settings,
   cwd: string | undefined,
   nodeOptions: string[] = [],
-  { launcher = [process.execPath], cli = CLI }: Program = {},
+  { launcher = [process.execPath], cli = CLI, settings: own = {} }: Program = {},
 ) => {
   const [command = '', ...options] = launcher;
   const child = spawn(command, [...options, ...nodeOptions, cli, ...args], {
-    env: environment(settings),
+    env: environment({ ...settings, ...own }),
     ...(cwd !== undefined && { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -26,10 +26,9 @@ export const defaultBranding = (name: string) => ({
 
 /** Columns that an admin may change, named as in the database and the API. */
 type ClientUpdate = {
-  [K in keyof Omit<
-    ClientRow,
-    'id' | 'site_id' | 'site' | 'upload_bucket_name' | keyof GateChanges | `factor_${string}`
-  >]?: ClientRow[K] | undefined;
+  [K in keyof Omit<ClientRow, 'id' | 'site' | keyof GateChanges | `factor_${string}`>]?:
+    | ClientRow[K]
+    | undefined;
 };
 
 /** The longest minimum that a client admin may require: it also applies to people who belong to other clients. */
@@ -111,7 +110,14 @@ const visibleClients = (em: Em, actor: Actor) =>
   kysely(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
-    .selectAll('clients')
+    .select(['clients.id', 'clients.name', 'default_from_email', 'invitation_subject', 'invitation_body'])
+    .select(['login_title', 'login_subtitle', 'support_email', 'home_location'])
+    .select(['subtitle_404', 'message_404', 'subtitle_500', 'message_500'])
+    .select(['password_min_length', 'password_allow_common', 'password_require_numeric'])
+    .select(['password_require_upper', 'password_require_lower', 'password_require_special'])
+    .select(['password_expiration_days', 'help_desk_may_view_as', 'mail_view_as'])
+    .select(['factor_policy', 'factor_grace_days', 'factor_mails', 'factor_policy_since'])
+    .select(['is_open', 'embed_origins'])
     .select(
       sql<{ domain: string; formatted_name: string }>`json_build_object('domain', sites.domain,
         'formatted_name', regexp_replace(sites.domain, ':[0-9]+$', ''))`.as('site'),
