@@ -34,8 +34,6 @@ export const PersonInput = ({ among, without = NONE, value = '', ...props }: Pro
       {...props}
       value={value}
       data-autofocus
-      // Before something is typed, there is no list, which Escape would close instead of the dialog.
-      openOnFocus={false}
       data={[...names.keys()]}
       // The service has already filtered.
       filter={({ options }) => options}

@@ -7,6 +7,7 @@ import {
   defaultVariantColorsResolver,
   type MantineColorsTuple,
   type MenuProps,
+  type SelectProps,
 } from '@mantine/core';
 
 /** The deep green of the service's pages, from tint to shade; 7 is the accent in light mode, 3 in dark mode. */
@@ -86,6 +87,8 @@ const SMALL_BUTTON = {
 };
 const SMALL_SIZES: unknown[] = ['xs', 'compact-sm', 'compact-xs'];
 
+const CLOSED_UNTIL_ASKED = { defaultProps: { openOnFocus: false } satisfies SelectProps };
+
 export const theme = createTheme({
   colors: { green: GREEN, gray: GRAY, dark: DARK },
   primaryColor: 'green',
@@ -129,6 +132,11 @@ export const theme = createTheme({
     }),
     // The focus starts on the first item: the placeholder is no item, which a menu must not contain.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } satisfies Partial<MenuProps> },
+    // A list that opens by itself covers the dialog whose first field it is, and Escape would close it instead.
+    Autocomplete: CLOSED_UNTIL_ASKED,
+    MultiSelect: CLOSED_UNTIL_ASKED,
+    Select: CLOSED_UNTIL_ASKED,
+    TagsInput: CLOSED_UNTIL_ASKED,
     // Dark on mint in dark mode.
     Checkbox: {
       defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } satisfies CheckboxProps,
