@@ -54,7 +54,7 @@ export const PeopleTab = ({ app }: { app: App }) => {
             Compare two people
           </HeaderLink>
           <HeaderLink to="/people" search={peopleWithAccess(app)}>
-            People with access
+            Open in People
           </HeaderLink>
           {mayDo(roles, 'manage-grants', client) && (
             <Button variant="light" loading={add.isPending} onClick={adding.open}>
