@@ -5,8 +5,9 @@ import type { AuditFilter, AuditKind } from './audit-search.ts';
 /** The chosen actions, of those that this console knows. */
 export const actionsOf = ({ action = '' }: AuditFilter) => action.split(',').filter(isAction);
 
+/** Logins are most of the trail, so they are listed only if they are asked for, or belong to what a person did. */
 export const kindOf = (filter: AuditFilter): AuditKind =>
-  filter.kind ?? (actionsOf(filter).length > 0 ? 'all' : 'changes');
+  filter.kind ?? (filter.actor !== undefined || actionsOf(filter).length > 0 ? 'all' : 'changes');
 
 type Days = Pick<AuditFilter, 'from' | 'to'>;
 

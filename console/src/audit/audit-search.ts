@@ -5,7 +5,7 @@ export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 /** The filter of the audit trail, from the address. `from` and `to` are days, both inclusive. */
 export type AuditFilter = {
-  /** Default: changes, or with chosen actions all entries. */
+  /** Default: changes, or with an actor or chosen actions all entries. */
   kind?: AuditKind | undefined;
   /** The names of actions, separated by commas. The list of actions is loaded with the screen. */
   action?: string | undefined;
