@@ -64,9 +64,17 @@ const OperationOutput = Output('AuditOperation', {
       /** How many people or things they changed. */
       targets: z.int(),
       target_types: z.array(z.string()),
+      people: z.int(),
+      /** The person, if there is only one, with the address at that time. */
+      person: z.object({ id: z.int().nullable(), email: z.string() }).nullable(),
       actions: z.array(z.string()),
       /** Whether all of them have the same action and details. */
       is_same: z.boolean(),
+      /** The `action` of `POST /jb/users/bulk/`; null for other operations. */
+      change: z
+        .string()
+        .nullable()
+        .meta({ examples: ['offboard'] }),
     })
     .nullable(),
 });

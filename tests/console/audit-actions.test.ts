@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ACTION_OPTIONS, sentenceOf } from '../../console/src/audit/audit-actions.ts';
+import { ACTION_OPTIONS, operationSentenceOf, sentenceOf } from '../../console/src/audit/audit-actions.ts';
 
 const actions = suite('choosing an action of the audit trail');
 
@@ -34,6 +34,15 @@ sentences('says how a person logged in, and who joined or left a group', () => {
   assert.is(sentenceOf('login.session', {}), 'logged in with a password');
   assert.is(sentenceOf('group.update', { members: { added: [1] } }), 'added {added} to the group {target}');
   assert.is(sentenceOf('newer.action', {}), 'newer.action: {target}');
+});
+
+sentences('says what was done to people by several changes, and what was undone', () => {
+  const offboarding = { change: 'offboard', people: 1 };
+
+  assert.is(operationSentenceOf(offboarding, false), 'offboarded {target}');
+  assert.is(operationSentenceOf(offboarding, true), 'undid the offboarding of {target}');
+  assert.is(operationSentenceOf({ change: null, people: 1 }, false), undefined);
+  assert.is(operationSentenceOf({ change: 'offboard', people: 0 }, false), undefined, 'only of a group');
 });
 
 actions.run();

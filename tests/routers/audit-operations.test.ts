@@ -38,8 +38,11 @@ operations(
       count: 3,
       targets: 3,
       target_types: ['user'],
+      people: 3,
+      person: null,
       actions: ['user.change-apps'],
       is_same: true,
+      change: 'revoke-apps',
     });
     const opened = await app.as(ACME).audit.listOperations({ entry: revoked?.id });
     assert.equal(fieldOf(opened, 'target').toSorted(), [ADA, GRACE, IDLE].toSorted());
@@ -61,6 +64,24 @@ operations('has the undo of an operation as a row of its own', async ({ app }) =
     ],
   );
   assert.is((await app.as(ACME).audit.list({ operation })).length, 6);
+});
+
+operations('says of an offboarding that it was one, and of whom', async ({ app }) => {
+  const groups = app.as(ACME).groups;
+  for (const name of ['Leavers', 'Movers']) await groups.create({ id: 1, name, members: [IDLE] });
+  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [IDLE], action: 'offboard' });
+  await app.as(ACME).operations.undo({ id: operation });
+
+  const rows = await app.as(ACME).audit.listOperations({ operation });
+
+  assert.equal(
+    rows.map(({ summary }) => [summary?.change, summary?.people, summary?.person?.email]),
+    [
+      ['offboard', 1, IDLE],
+      ['offboard', 1, IDLE],
+    ],
+  );
+  for (const { people, summary } of rows) assert.ok(people.some(({ id }) => id === summary?.person?.id));
 });
 
 operations(

@@ -387,6 +387,25 @@ export const sentenceOf = (action: string, details: Details): string => {
   return sentences.get(action) ?? `${labelOf(action)}: {target}`;
 };
 
+/** Changes of many people that have entries of several actions: what was done, and what their undo undid. */
+const OPERATIONS: Partial<Record<string, readonly [sentence: string, undone: string]>> = {
+  'grant-apps': ['granted apps to {target}', 'the grant of apps to {target}'],
+  'revoke-apps': ['took apps from {target}', 'the removal of apps from {target}'],
+  'add-to-groups': ['added {target} to groups', 'the addition of {target} to groups'],
+  deactivate: ['suspended {target}', 'the suspension of {target}'],
+  reactivate: ['reactivated {target}', 'the reactivation of {target}'],
+  offboard: ['offboarded {target}', 'the offboarding of {target}'],
+};
+
+/** The sentence of such an operation after its subject; undefined if it is not known. */
+export const operationSentenceOf = (
+  { change, people }: { change: string | null; people: number },
+  isUndo: boolean,
+): string | undefined => {
+  const known = people > 0 ? OPERATIONS[change ?? ''] : undefined;
+  return known && (isUndo ? `undid ${known[1]}` : known[0]);
+};
+
 const membersSentence = ({ members }: Details): string => {
   const { added = [], removed = [] } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as recorded
   if (added.length > 0 && removed.length === 0) return 'added {added} to the group {target}';

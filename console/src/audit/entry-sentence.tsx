@@ -1,10 +1,10 @@
 import { Fragment } from 'react';
 import type { Outputs } from '../api.ts';
 import { capitalized } from '../components/capitalized.ts';
-import { useAppLabels, withNames } from '../components/changes.tsx';
+import { operationOf, useAppLabels, withNames } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { valueText } from '../components/detail-words.ts';
-import { labelOf, sentenceOf } from './audit-actions.ts';
+import { labelOf, operationSentenceOf, sentenceOf } from './audit-actions.ts';
 
 /** An entry, or an operation: its newest entry with a summary of all of them. */
 export type Entry = Outputs['audit']['listOperations'][number];
@@ -71,6 +71,20 @@ export const countText = (count: number): string =>
 const targetsText = ({ targets, target_types: types }: Summary): string =>
   `${countText(targets)} ${(types.length === 1 && NOUNS[types[0] ?? '']) || 'things'}`;
 
+const hasSeveralActions = (summary: Entry['summary']): summary is Summary =>
+  summary !== null && summary.actions.length > 1;
+
+/** A change of many people, without their groups and links, which were changed with them. */
+const aboutPeople = (entry: Entry, summary: Summary): Entry => {
+  const { person, people } = summary;
+  const id = person?.id ?? null;
+  return {
+    ...entry,
+    ...(person && { target: person.email, target_type: 'user', target_id: id === null ? null : String(id) }),
+    summary: { ...summary, targets: people, target_types: ['user'] },
+  };
+};
+
 /** Longer lists of people are only counted. */
 const MAX_LISTED = 3;
 
@@ -84,7 +98,11 @@ const membersText = (entry: Entry, change: 'added' | 'removed'): string => {
 const usePartsOf = () => {
   const appLabels = useAppLabels();
   const nameOfClient = useClientName();
-  return (entry: Entry): (string | Name)[] => {
+  return (listed: Entry): (string | Name)[] => {
+    const { isUndo } = operationOf(listed.details);
+    const several = hasSeveralActions(listed.summary) ? listed.summary : undefined;
+    const operation = several && operationSentenceOf(several, isUndo);
+    const entry = several && operation ? aboutPeople(listed, several) : listed;
     const { summary, details, clients, action } = entry;
     const actor = actorOf(entry);
     const isOne = !summary || summary.targets === 1;
@@ -101,9 +119,8 @@ const usePartsOf = () => {
       return { text: value === undefined ? 'an app' : valueText(value, appLabels) };
     };
     const sentence =
-      summary && !summary.is_same && summary.actions.length > 1
-        ? `made ${countText(summary.count)} changes to {target}`
-        : sentenceOf(action, details);
+      operation ??
+      (several ? `made ${countText(several.count)} changes to {target}` : sentenceOf(action, details));
     const parts = sentence.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : nameOf(part)));
     return [
       actor,
@@ -152,6 +169,6 @@ const isOfMembers = (sentence: string): boolean => /\{(added|removed)\}/.test(se
 
 /** What an operation of several actions consists of. */
 export const actionsText = ({ summary }: Entry): string =>
-  summary && !summary.is_same && summary.actions.length > 1
+  hasSeveralActions(summary)
     ? capitalized(summary.actions.map((action) => labelOf(action).toLowerCase()).join(', '))
     : '';

@@ -102,7 +102,10 @@ export const createAuditTrail = ({ em }: { em: Em }) => {
       const { wanted, rows } = await operationRows(em, actor, filter);
       const found = await read(actor, rows, filter.cursor, page);
       const summaries = await summarize(em, found, wanted);
-      const named = await withPeople(em, actor, found, namedIn);
+      const named = await withPeople(em, actor, found, (row) => [
+        ...namedIn(row),
+        summaries.get(row.id)?.person?.id,
+      ]);
       return named.map((row) => ({ ...row, summary: summaries.get(row.id) ?? null }));
     },
 
@@ -151,38 +154,55 @@ export type OperationSummary = {
   count: number;
   targets: number;
   target_types: string[];
+  people: number;
+  /** The person, if there is only one, with the address at that time. */
+  person: { id: number | null; email: string } | null;
   actions: string[];
   /** Whether all entries have the same action and details. */
   is_same: boolean;
+  /** What was done to many people, such as `offboard`; null for other operations. */
+  change: string | null;
 };
+
+/** SQL over `operations`: only changes of many people are JSON. */
+const CHANGE = sql`case when change like '{%' then change::json ->> 'action' end`;
 
 /** By the newest entry of each operation with several entries. */
 const summarize = async (em: Em, rows: readonly AuditRow[], wanted: Condition) => {
   const ids = rows.map(({ id }) => id);
   const { rows: found } = await sql<OperationSummary & { row_id: number }>`
-    select row_id, counted.*
-    from (select id as row_id, ${KEY} as row_key from audit_entries where ${isAnyOf('id', ids, 'bigint')}) as listed
+    select row_id, counted.*, ${CHANGE} as change
+    from (select id as row_id, ${KEY} as row_key, details ->> 'operation' as operation
+      from audit_entries where ${isAnyOf('id', ids, 'bigint')}) as listed
+    left join operations on operations.id = operation::uuid
     cross join lateral (
       select count(*)::int as count,
-        count(distinct (coalesce(target_type, ''), coalesce(target_id, target_label)))::int as targets,
+        count(distinct (coalesce(target_type, ''), target))::int as targets,
         array_remove(array_agg(distinct target_type), null) as target_types,
+        count(distinct target) filter (where is_person)::int as people,
+        case when count(distinct target) filter (where is_person) = 1 then json_build_object(
+          'id', max(target_id) filter (where is_person)::int,
+          'email', max(target_label) filter (where is_person)) end as person,
         array_agg(distinct action::text) as actions,
         count(distinct (action, details::text)) = 1 as is_same
       from (
-        select action, target_type, target_id, target_label, details from audit_entries
+        select action, target_type, target_id, target_label, details,
+          coalesce(target_id, target_label) as target, target_type = 'user' as is_person
+        from audit_entries
         where ${KEY} = row_key and ${wanted}
         order by occurred_at desc, id desc limit ${sql.lit(MAX_COUNTED + 1)}) as entries) as counted
     where counted.count > 1`.execute(kysely(em));
   return new Map(found.map(({ row_id, ...summary }) => [row_id, summary]));
 };
 
-/** Adds the people whom these ids name, with their present addresses and names. Only those whom the actor sees. */
+/** Adds the people with these ids, with their present addresses and names. Only those whom the actor sees. */
 const withPeople = async (
   em: Em,
   actor: Actor,
   rows: readonly AuditRow[],
-  idsOf: (row: AuditRow) => number[],
+  idsIn: (row: AuditRow) => unknown[],
 ): Promise<ListedEntry[]> => {
+  const idsOf = (row: AuditRow) => idsIn(row).filter((id) => typeof id === 'number');
   const ids = new Set(rows.flatMap(idsOf));
   const known = ids.size === 0 ? [] : await peopleSeenBy(em, actor, ids).execute();
   return rows.map((row) => {
@@ -211,18 +231,16 @@ const peopleSeenBy = (em: Em, actor: Actor, ids: Iterable<number>) =>
     );
 
 /** The ids of the actor, of the target if it is a person, and of the people in the details. */
-const namedIn = (row: AuditRow): number[] => [
-  ...[
-    row.actor_id,
-    row.target_type === 'user' && row.target_id !== null ? Number(row.target_id) : null,
-  ].filter((id) => id !== null),
+const namedIn = (row: AuditRow): unknown[] => [
+  row.actor_id,
+  row.target_type === 'user' && row.target_id !== null ? Number(row.target_id) : null,
   ...namedInDetails(row),
 ];
 
 /** The ids of people in the details of an entry, which `EVENTS` describes. */
-const namedInDetails = ({ details: { user, viewer, members } }: AuditRow): number[] => {
+const namedInDetails = ({ details: { user, viewer, members } }: AuditRow): unknown[] => {
   const { added = [], removed = [] } = Object(members) as { added?: unknown[]; removed?: unknown[] }; // as recorded
-  return [user, viewer, ...added, ...removed].filter((id) => typeof id === 'number');
+  return [user, viewer, ...added, ...removed];
 };
 
 /** Whether the actor may learn that an entry concerns this client. */
