@@ -72,7 +72,8 @@ audit('an entry shows what was changed, and leads to the person', async ({ app, 
 });
 
 audit('a change of many users is one row, which opens to its entries', async ({ app, page }) => {
-  await app.as(ACME).users.bulkUpdate({ emails: [ADA, GRACE], action: 'revoke-apps', apps: [SALES] });
+  const change = { emails: [ADA, GRACE], action: 'revoke-apps' as const, apps: [SALES] };
+  const { operation } = await app.as(ACME).users.bulkUpdate(change);
   await openConsole(page, '/console/audit');
   await page.getByRole('button', { name: 'Alex Acme took Sales from 2 people' }).click();
   await page.getByRole('table', { name: 'Entries of this operation' }).waitFor();
@@ -81,6 +82,9 @@ audit('a change of many users is one row, which opens to its entries', async ({ 
   await page.getByRole('button', { name: 'Copy as JSON' }).waitFor();
   await page.getByRole('button', { name: 'All 2 entries' }).click();
   await page.keyboard.press('Escape');
+  await app.as(ACME).operations.undo({ id: operation });
+  await page.reload();
+  await page.getByText('granted Sales to 2 people, to undo a change').waitFor();
 
   await page.getByText('Logins and failures').click();
   await page.waitForURL('**kind=logins**');

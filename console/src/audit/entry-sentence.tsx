@@ -127,6 +127,7 @@ const usePartsOf = () => {
       ' ',
       ...parts,
       ...(summary && isOne && summary.actions.length === 1 ? [`, ${countText(summary.count)} times`] : []),
+      ...(isUndo && !operation ? [', to undo a change'] : []),
     ];
   };
 };

@@ -41,12 +41,10 @@ export const operationOf = ({ operation, is_undo, ...fields }: Details) => ({
 export const useLinesOf = (): ((details: Details, omitted?: readonly string[]) => string[]) => {
   const appLabels = useAppLabels();
   return (details, omitted = []) => {
-    const { fields, operation, isUndo } = operationOf(details);
-    const lines = Object.entries(fields)
+    const { fields } = operationOf(details);
+    return Object.entries(fields)
       .filter(([field, value]) => field !== 'id' && !omitted.includes(field) && !isEmptyList(value))
       .map(([field, value]) => `${fieldLabel(field)}: ${detailText(field, value, appLabels)}`);
-    if (operation !== null && isUndo) lines.push('Undo');
-    return lines;
   };
 };
 
