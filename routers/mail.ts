@@ -56,7 +56,7 @@ const mailDetailsOutput = ({ row, mail }: ReadableMail): z.input<typeof MailDeta
   ...mailOutput(row),
   ...mail,
   is_as_sent: row.is_as_sent,
-  can_retry: row.is_own && row.sent_at === null,
+  can_retry: row.is_own && row.sent_at === null && row.obsolete === null,
 });
 
 const TimelineKey = Text(32);

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { setClient, userId } from '../support/access-views.ts';
 import { fieldOf, fieldsOf } from '../support/lists.ts';
+import { outboxOf } from '../support/mails.ts';
 import { addMember, opens } from '../support/members.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { addRows, rowOf, rowsOf, setRows } from '../support/rows.ts';
@@ -274,6 +275,8 @@ requests('mail the admins of the client, once for an app within ten minutes', as
   await setRows(app, 'access_requests', { status: 'pending' }, { status: 'closed' });
   const refused = await rejectsWith(retry(), 'invalid-input');
   assert.equal(refused.fields, { id: ['There is no longer a pending request for this app.'] });
+  await outboxOf(app).claim(20);
+  assert.equal(await app.as(ACME).mail.list({ status: 'failed', recipient: ACME }), []);
 
   app.clock.advance(11 * MINUTE_MS);
   assert.is((await mailsAbout(app, (await ask(app, one)).id)).length, 1);

@@ -67,6 +67,20 @@ mails('that failed are left out of the failed ones when the invitation was maile
   assert.is((await app.as(ACME).mail.list({ recipient: email })).length, 2, 'both are in the list of all');
 });
 
+mails('that are no longer needed are not among the failed ones, nor retried', async ({ app }) => {
+  const [revoked = '', expired = ''] = await invite(app, 2);
+  await setRows(app, 'invitations', { email: revoked }, { status: 'revoked' });
+  await setRows(app, 'invitations', { email: expired }, { status: 'expired' });
+  const { id } = await mailTo(app, revoked);
+
+  assert.equal((await outboxOf(app).claim(5)).mails, []);
+
+  assert.equal(await recipientsFor(app, ACME, { status: 'failed' }), [expired], 'came too late');
+  assert.is((await app.as(ACME).attention.get()).failed_mails.count, 1);
+  const { can_retry, last_error } = await app.as(ACME).mail.get({ id });
+  assert.equal([can_retry, last_error], [false, 'The invitation has been revoked.']);
+});
+
 mails('have a status', async ({ app }) => {
   const emails = await invite(app, 4);
   const outbox = outboxOf(app);

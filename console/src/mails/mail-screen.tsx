@@ -98,7 +98,7 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
 const Reason = ({ mail: { status, last_error: reason } }: { mail: Mail }) => {
   if (reason === null || status === 'sent') return null;
   const words = wordsOf(reason);
-  const what = status === 'failed' ? 'This mail failed' : 'The last attempt failed';
+  const what = status === 'failed' ? 'This mail was not sent' : 'The last attempt failed';
   return (
     <Alert
       mb="md"

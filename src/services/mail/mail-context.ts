@@ -140,6 +140,17 @@ const OBSOLETE_HOLD = sql`case
     then 'Nothing is on hold any more.'
 end`;
 
+const EXPIRED_INVITATION = 'The invitation has expired.';
+const EXPIRED_LINK = 'The link has expired.';
+export const UNMAILABLE = 'Mail cannot be sent to this address.';
+
+/**
+ * SQL over the alias `mail`: whether a failed mail was still needed. Obsolete mails have no last attempt. Those with these reasons have none
+ * either, but their recipients are waiting for them.
+ */
+export const wasNeeded = condition`(mail.last_attempt_at is not null
+  or mail.last_error = any(${[EXPIRED_INVITATION, EXPIRED_LINK, UNMAILABLE]}::text[]))`;
+
 /** Why a reminder must not be sent any more; null if it may be. */
 const obsoleteReminder = (now: Date) => sql`case
   ${HAS_LEFT}
@@ -165,14 +176,14 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
     when mail.kind = 'invitation-reminder' and coalesce(reminders.invitation_days, 0) = 0
       then 'This reminder is no longer needed.'
     when invitation.status = 'pending' and invitation.expires_at > ${now} then null
-    else 'The invitation has expired.'
+    else ${sql.lit(EXPIRED_INVITATION)}
   end
   when mail.kind = 'password-expiry' then ${obsoleteExpiry}
   when mail.kind in ('second-factor-required', 'second-factor-reminder') then ${obsoleteFactor}
   when mail.kind = 'email-confirmation' then case
     when change.id is null or change.changed_at is not null then 'The link has been used or replaced.'
     when not person.is_active then 'The account has been deactivated.'
-    when ${confirmationEnds} <= ${now} then 'The link has expired.'
+    when ${confirmationEnds} <= ${now} then ${sql.lit(EXPIRED_LINK)}
   end
   when mail.kind in ('access-requested', 'access-decided') then ${obsoleteRequest}
   when mail.kind = 'webhook-disabled' then ${obsoleteWebhook}
@@ -183,7 +194,7 @@ const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`c
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'
-  when ${passwordLinkExpiry(invitationMs)} <= ${now} then 'The link has expired.'
+  when ${passwordLinkExpiry(invitationMs)} <= ${now} then ${sql.lit(EXPIRED_LINK)}
   when link.id is null and (mail.kind = 'password-reset' or person.password_hash is not null)
     then 'The link has been used or replaced.'
 end`;

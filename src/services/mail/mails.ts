@@ -14,7 +14,7 @@ import { invitationEnd, showsInvitationLink, withInviters } from '../invitations
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import { isAboutAccount, type MailRoute, type MailStatus, mailStatus } from '../outbox/mail-status.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type MailContext, type MailRow, mailContexts, mailRows } from './mail-context.ts';
+import { type MailContext, type MailRow, mailContexts, mailRows, wasNeeded } from './mail-context.ts';
 import type { MailOptions } from './mail-variables.ts';
 
 /** SQL over the alias `mail`: whether it is the latest mail of its invitation. Failures of earlier mails no longer count. */
@@ -85,9 +85,9 @@ export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRo
       if (filter.recipient !== undefined) rows = rows.where(await isRecipient(actor, filter.recipient));
       if (filter.search !== undefined) rows = rows.where(hasWords(sql`mail.recipient`, filter.search));
       if (filter.created_at !== undefined) rows = rows.where('mail.created_at', '=', filter.created_at);
-      // Implied by the status, and the condition of an index.
+      // The first is implied by the status, and the condition of an index.
       if (filter.status === 'failed')
-        rows = rows.where('mail.failed_at', 'is not', null).where(isNotSuperseded);
+        rows = rows.where('mail.failed_at', 'is not', null).where(isNotSuperseded).where(wasNeeded);
       // A mail about a user concerns all clients of the user, some of which the actor may not see.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);

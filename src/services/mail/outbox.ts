@@ -7,7 +7,7 @@ import { deleteInBatches } from '../../db/deletion.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
-import { type MailContext, mailContexts, mailRows, needsLink } from './mail-context.ts';
+import { type MailContext, mailContexts, mailRows, needsLink, UNMAILABLE } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import { type MailOptions, passwordLinkLifetime } from './mail-variables.ts';
 import type { MailWriter } from './mail-writer.ts';
@@ -132,7 +132,7 @@ export const createOutbox = (deps: Deps) => {
 };
 
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
-  obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
+  obsolete ?? (isMailAddress(recipient) ? null : UNMAILABLE);
 
 /** Deletes mails that were sent or failed before the retention period, and expired links. */
 const pruneOutbox = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
