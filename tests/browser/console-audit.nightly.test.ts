@@ -59,9 +59,12 @@ audit('filters and periods are part of the address, and of the CSV file', async 
 
 audit('an entry shows what was changed, and leads to the person', async ({ app, page }) => {
   await rename(app, IDLE, 'Idris');
+  app.clock.advance(MINUTE_MS);
+  await app.as(ACME).groups.create({ id: 1, name: 'Idlers', members: [IDLE] });
   await openConsole(page, `/console/people/${IDLE}?tab=history`);
   await page.getByRole('link', { name: 'Open in the audit trail' }).click();
-  await page.waitForURL('**/console/audit?target=idle*');
+  await page.waitForURL('**/console/audit?*person=idle*');
+  await page.getByRole('button', { name: 'created the group Idlers' }).waitFor();
   await page.getByRole('button', { name: 'Alex Acme changed Idris Idle' }).first().click();
   const row = page.getByRole('table', { name: 'Before and after' }).getByRole('row', { name: 'First name' });
   await row.waitFor();

@@ -7,6 +7,7 @@ const filters = suite('the filter of the audit trail');
 filters('selects changes, but all that a person did, and all entries of chosen actions', () => {
   assert.is(kindOf({}), 'changes');
   assert.is(kindOf({ target: 'ada@acme.test' }), 'changes');
+  assert.is(kindOf({ person: 'ada@acme.test' }), 'changes');
   assert.is(kindOf({ actor: 'ada@acme.test' }), 'all');
   assert.is(kindOf({ action: 'user.update' }), 'all');
   assert.is(kindOf({ action: 'newer.action' }), 'changes');

@@ -43,11 +43,12 @@ export const periodOf = ({ from, to }: Days): string | undefined => {
 
 /** Converts to the filter of the API: times instead of days in the user's time zone, and only known actions. */
 export const apiFilterOf = (filter: AuditFilter) => {
-  const { from, to, actor, target, client } = filter;
+  const { from, to, actor, target, person, client } = filter;
   const [kind, actions] = [kindOf(filter), actionsOf(filter)];
   return {
     actor,
     target,
+    person,
     client,
     kind: kind === 'all' ? undefined : kind,
     actions: actions.length > 0 ? actions.join(',') : undefined,

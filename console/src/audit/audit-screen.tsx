@@ -172,6 +172,9 @@ const AuditFilters = ({ filter, onChange }: Props) => (
     <SubjectChip label="Actor" isPerson value={filter.actor} onChange={(actor) => onChange({ actor })} />
     <ActionChip filter={filter} onChange={onChange} />
     <SubjectChip label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
+    {filter.person !== undefined && (
+      <SubjectChip label="About" isPerson value={filter.person} onChange={(person) => onChange({ person })} />
+    )}
     <PeriodChip filter={filter} onChange={onChange} />
   </FilterBar>
 );

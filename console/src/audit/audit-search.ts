@@ -11,6 +11,8 @@ export type AuditFilter = {
   action?: string | undefined;
   actor?: string | undefined;
   target?: string | undefined;
+  /** A person: also changes of groups that name the person as a member. */
+  person?: string | undefined;
   client?: number | undefined;
   from?: string | undefined;
   to?: string | undefined;
@@ -23,6 +25,7 @@ export const auditFilter = ({
   action,
   actor,
   target,
+  person,
   client,
   from,
   to,
@@ -32,6 +35,7 @@ export const auditFilter = ({
   action: textOf(action),
   actor: textOf(actor),
   target: textOf(target),
+  person: textOf(person),
   client: idOf(client),
   from: dayOf(from),
   to: dayOf(to),

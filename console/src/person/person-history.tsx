@@ -18,7 +18,7 @@ export const PersonHistory = ({ email }: { email: string }) => {
         <Title order={2} size="h3">
           History
         </Title>
-        <Link className="action-link" to="/audit" search={{ target: email }}>
+        <Link className="action-link" to="/audit" search={{ person: email, kind: 'all' }}>
           Open in the audit trail
         </Link>
       </Group>
