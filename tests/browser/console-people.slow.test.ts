@@ -79,6 +79,17 @@ people(
     await option('Suspend Grace Hopper').waitFor();
     await page.keyboard.press('Enter');
     await waitForHeading(page, 'Grace Hopper');
+    const dialog = (name: string) => page.getByRole('dialog', { name });
+    await dialog('Suspend Grace Hopper?').locator(':focus', { hasText: 'Cancel' }).waitFor();
+    assert.is(new URL(page.url()).search, '');
+    await page.keyboard.press('Escape');
+    await page.locator('h1:focus').waitFor();
+    // From the screen that is shown already, and from a tab.
+    await search('log out grace');
+    await option('End sessions of Grace Hopper').click();
+    await dialog('Log out grace@acme.test everywhere?').waitFor();
+    await page.waitForURL('**/people/*?tab=security');
+    await page.keyboard.press('Escape');
 
     await page.keyboard.press('Control+K');
     const recent = page.getByRole('group', { name: 'Recent' }).getByRole('option');

@@ -120,7 +120,7 @@ export const usePaletteFound = (search: string) => {
       description: person.email,
       onClick: () => void navigate({ to: '/people/$email', params: { email: person.email } }),
     })),
-    personActions: actions.flatMap(({ label, words: others, tab }): Action[] =>
+    personActions: actions.flatMap(({ label, words: others, search: place = {} }): Action[] =>
       name === ''
         ? [
             {
@@ -140,7 +140,7 @@ export const usePaletteFound = (search: string) => {
             description: person.email,
             words: `${others} ${first}`,
             onClick: () =>
-              void navigate({ to: '/people/$email', params: { email: person.email }, search: { tab } }),
+              void navigate({ to: '/people/$email', params: { email: person.email }, search: place }),
           })),
     ),
     invitations: invitations.map(({ id, email }) => ({

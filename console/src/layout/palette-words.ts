@@ -1,6 +1,6 @@
 import type { AppSearch } from '../app/app-search.ts';
 import type { Tab as ClientTab } from '../clients/client-search.ts';
-import type { Tab as PersonTab } from '../person/person-search.ts';
+import type { PersonSearch } from '../person/person-search.ts';
 import { canReadAudit, canViewLinks, isSuperuser, mayDo, type Roles, whoMay } from '../session/roles.ts';
 import type { screensFor } from '../session/screens.ts';
 
@@ -59,35 +59,50 @@ export const APP_PARTS: Record<AppTab, Part> = {
   settings: { label: 'Settings', words: 'name description texts help footer requests remove delete' },
 };
 
-/** `Suspend Grace Hopper` leads to the part of the screen with the action. */
+/** `Suspend Grace Hopper` opens the dialog of the action, or leads to the part of the screen with it. */
 type PersonAction = {
   /** Before the name. */
   label: string;
   words: string;
-  tab?: PersonTab;
+  search?: PersonSearch;
   isFor: (roles: Roles) => boolean;
 };
 
 export const PERSON_ACTIONS: readonly PersonAction[] = [
-  { label: 'Suspend', words: 'deactivate lock block disable', isFor: whoMay('manage-people') },
+  {
+    label: 'Suspend',
+    words: 'deactivate lock block disable',
+    search: { do: 'suspend' },
+    isFor: whoMay('manage-people'),
+  },
   { label: 'Reactivate', words: 'activate unlock unblock enable restore', isFor: whoMay('manage-people') },
-  { label: 'Offboard', words: 'remove leave terminate', isFor: whoMay('manage-people') },
-  { label: 'Erase', words: 'delete gdpr forget', isFor: isSuperuser },
-  { label: 'Rename', words: 'edit profile', tab: 'profile', isFor: whoMay('manage-people') },
-  { label: 'Reset the password of', words: 'forgot', tab: 'security', isFor: whoMay('manage-credentials') },
+  {
+    label: 'Offboard',
+    words: 'remove leave terminate',
+    search: { do: 'offboard' },
+    isFor: whoMay('manage-people'),
+  },
+  { label: 'Erase', words: 'delete gdpr forget', search: { do: 'erase' }, isFor: isSuperuser },
+  { label: 'Rename', words: 'edit profile', search: { tab: 'profile' }, isFor: whoMay('manage-people') },
+  {
+    label: 'Reset the password of',
+    words: 'forgot',
+    search: { do: 'password-link' },
+    isFor: whoMay('manage-credentials'),
+  },
   {
     label: 'Reset the second factor of',
     words: 'mfa 2fa totp passkey',
-    tab: 'security',
+    search: { tab: 'security', do: 'reset-factors' },
     isFor: whoMay('manage-credentials'),
   },
   {
     label: 'End sessions of',
     words: 'log out logout sign tokens revoke',
-    tab: 'security',
+    search: { tab: 'security', do: 'log-out' },
     isFor: whoMay('manage-credentials'),
   },
-  { label: 'Mails to', words: 'email invitation', tab: 'mails', isFor: whoMay('view') },
-  { label: 'Activity of', words: 'usage logins', tab: 'activity', isFor: whoMay('view') },
-  { label: 'History of', words: 'audit changes log', tab: 'history', isFor: canReadAudit },
+  { label: 'Mails to', words: 'email invitation', search: { tab: 'mails' }, isFor: whoMay('view') },
+  { label: 'Activity of', words: 'usage logins', search: { tab: 'activity' }, isFor: whoMay('view') },
+  { label: 'History of', words: 'audit changes log', search: { tab: 'history' }, isFor: canReadAudit },
 ];

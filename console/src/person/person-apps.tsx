@@ -9,6 +9,7 @@ import { EndBadge } from '../components/end-badge.tsx';
 import { nameOf } from '../components/name-of.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { RowMenu } from '../components/row-menu.tsx';
+import { useAskedDialog } from '../components/use-asked-dialog.ts';
 import { useDeclared } from '../data-permissions/declared.ts';
 import { WhatAppGetsDialog } from '../data-permissions/what-app-gets.tsx';
 import { offerUndo } from '../people/undo-offer.ts';
@@ -59,6 +60,8 @@ export const PersonApps = ({ person, access: { apps, groups }, suspendedIn, isRe
     const title = `${name} no longer has ${label}`;
     offerUndo({ title, operation, until: new Date(serverNow() + UNDO_SHOWN_MS) });
   });
+  const grant = (): void => setOpen({ kind: 'grant', app: null });
+  useAskedDialog({ grant: !isReadOnly && grant });
   const explain = (app: PersonApp): void => setOpen({ kind: 'explain', app });
   const namesOf = (some: readonly PersonApp[]) =>
     suspendedIn.filter(({ id }) => some.some(({ client }) => client === id)).map((client) => client.name);
@@ -107,7 +110,7 @@ export const PersonApps = ({ person, access: { apps, groups }, suspendedIn, isRe
             variant="default"
             size="xs"
             leftSection={<IconPlus size={14} stroke={1.8} aria-hidden />}
-            onClick={() => setOpen({ kind: 'grant', app: null })}
+            onClick={grant}
           >
             Grant an app
           </Button>

@@ -8,6 +8,7 @@ import { shortDateOf } from '../components/date-text.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { SecondFactorList } from '../components/second-factor-list.tsx';
 import { notify } from '../components/toasts.ts';
+import { useAskedDialog } from '../components/use-asked-dialog.ts';
 import { useSession } from '../session/use-session.ts';
 import type { PersonData } from './use-person.ts';
 
@@ -18,6 +19,8 @@ export const PersonFactors = ({ email, account }: { email: string; account: Acco
   const [isOpen, { open, close }] = useDisclosure();
   const isSelf = useSession().user.email === email;
   const { second_factors: factors, recovery_codes: codesLeft, factor_required_from: from } = account;
+  const mayReset = factors.length > 0 && !isSelf;
+  useAskedDialog({ 'reset-factors': mayReset && open });
   return (
     <Stack className="card" component="section" aria-labelledby="second-factor" align="flex-start">
       <Title order={2} size="h3" id="second-factor">
@@ -29,7 +32,7 @@ export const PersonFactors = ({ email, account }: { email: string; account: Acco
         <SecondFactorList factors={factors} codesLeft={codesLeft} />
       )}
       {factors.length > 0 && from && <Text>A passkey is required from {shortDateOf(from)} on.</Text>}
-      {factors.length > 0 && !isSelf && (
+      {mayReset && (
         <Button variant="default" onClick={open}>
           Reset second factor
         </Button>

@@ -15,6 +15,7 @@ import { nameOf } from '../components/name-of.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
+import { useAskedDialog } from '../components/use-asked-dialog.ts';
 import { canView, canViewAll, mayDo, membershipRoles, roleLabel } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
 import { OffboardDialog, ReactivateButton, SuspendDialog } from './lock-out.tsx';
@@ -102,6 +103,7 @@ const LockOut = ({ data: { person, may, memberships }, state, name }: LockOutPro
   // The account is active, but not the membership. Several are reactivated one by one.
   const client = state === 'suspended' && only ? { id: only.client, name: only.client_name } : undefined;
   const mayReactivate = state === 'suspended' ? client !== undefined || may.is_shared : !may.is_shared;
+  useAskedDialog({ suspend: state === 'active' && suspending.open, offboard: offboarding.open });
   return (
     <>
       {state === 'active' ? (

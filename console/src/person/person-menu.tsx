@@ -11,6 +11,7 @@ import { nameOf } from '../components/name-of.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
+import { useAskedDialog } from '../components/use-asked-dialog.ts';
 import { useForget } from '../components/use-forget.ts';
 import { mailMessage } from '../mails/mail-message.ts';
 import { canView, mayDo } from '../session/roles.ts';
@@ -45,13 +46,19 @@ export const PersonMenu = ({ person, may, isSelf, mayChangeAddress, isActive }: 
   const close = (): void => setOpened(null);
   const isOpen = (one: Opened) => ({ email, isOpen: opened === one, onClose: close });
   const mayErase = roles.is_superuser && !isSelf;
+  const mayMailLink = may.can_revoke && isActive;
+  useAskedDialog({
+    'password-link': mayMailLink && (() => setOpened('password-link')),
+    'log-out': may.can_revoke && (() => setOpened('log-out')),
+    erase: mayErase && (() => setOpened('erase')),
+  });
   return (
     <>
       <MoreMenu>
         {apps.length > 0 && (
           <Menu.Item onClick={() => setOpened('view-as')}>View an app as {nameOf(person)}…</Menu.Item>
         )}
-        {may.can_revoke && isActive && (
+        {mayMailLink && (
           <Menu.Item onClick={() => setOpened('password-link')}>Mail a password link…</Menu.Item>
         )}
         {invitation && <Menu.Item onClick={() => setOpened('resend')}>Resend the invitation…</Menu.Item>}
