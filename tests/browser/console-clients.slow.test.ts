@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { browserSuite, REFUSED, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';
+import { openByPalette } from '../support/keyboard.ts';
 import { mailTo } from '../support/mails.ts';
 import { assertLooksGood } from '../support/screenshots.ts';
 import { setFactorPolicy } from '../support/second-factors.ts';
@@ -66,7 +67,7 @@ clients('a superuser creates a client and invites its first admin', async ({ app
   await openConsole(page, '/console/clients', ROOT);
   await page.getByRole('link', { name: 'Globex Data' }).waitFor();
   await assertLooksGood(page, 'console-clients');
-  await page.getByRole('button', { name: 'New client' }).click();
+  await openByPalette(page, 'new client');
   await page.getByRole('textbox', { name: 'Name' }).fill('Initech');
   await page.getByRole('textbox', { name: 'Domain' }).fill('initech.example.com');
   await page.getByRole('button', { name: 'Create' }).click();

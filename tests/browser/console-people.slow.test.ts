@@ -90,11 +90,35 @@ people(
     await dialog('Log out grace@acme.test everywhere?').waitFor();
     await page.waitForURL('**/people/*?tab=security');
     await page.keyboard.press('Escape');
+    await search('grant grace');
+    await option('Grant an app to Grace Hopper').click();
+    await dialog('Grant apps to Grace Hopper').waitFor();
+    await page.keyboard.press('Escape');
+    await search('password link grace');
+    await option('Reset the password of Grace Hopper').click();
+    await dialog('Mail a password link to grace@acme.test?').waitFor();
+    await page.keyboard.press('Escape');
+    await search('maintenance sales');
+    await option('Maintenance of Sales').click();
+    await dialog('Maintenance').waitFor();
+    await page.keyboard.press('Escape');
+    await search('new share link sales');
+    await option('Share links of Sales').waitFor();
+    await page.keyboard.press('Escape');
+    await search('usage sales');
+    await option('Usage of Sales').click();
+    await page.waitForURL('**/usage?app=*');
 
     await page.keyboard.press('Control+K');
     const recent = page.getByRole('group', { name: 'Recent' }).getByRole('option');
     await recent.first().waitFor();
-    assert.equal(await recent.allInnerTexts(), ['Night shift', 'Acme Analytics', 'Hello Alex']);
+    assert.equal(await recent.allInnerTexts(), [
+      'Sales',
+      'Grace Hopper\ngrace@acme.test',
+      'Night shift',
+      'Acme Analytics',
+      'Hello Alex',
+    ]);
     await assertLooksGood(page, 'console-palette-start');
   },
 );

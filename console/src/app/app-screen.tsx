@@ -18,6 +18,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { Tags } from '../components/tags.tsx';
+import { useAskedDialog } from '../components/use-asked-dialog.ts';
 import { type AppRole, declaredIn } from '../data-permissions/declared.ts';
 import { OpenidTab } from '../openid/openid-tab.tsx';
 import { canOperate, canViewLinks, mayDo } from '../session/roles.ts';
@@ -78,6 +79,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   const client = useClients().find((one) => one.id === clientId);
   const maintenance = useMaintenance(app);
   const [isMaintaining, maintaining] = useDisclosure();
+  useAskedDialog({ maintenance: !isReadOnly && maintaining.open });
   // Its settings are not read before it is opened.
   const [hasOpenedOpenid, setHasOpenedOpenid] = useState(tab === 'openid');
   if (tab === 'openid' && !hasOpenedOpenid) setHasOpenedOpenid(true);

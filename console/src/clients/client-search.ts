@@ -29,8 +29,16 @@ export type Sort = (typeof SORTS)[number];
 export type Order = Sort | `-${Sort}`;
 const ORDERS: readonly Order[] = SORTS.flatMap((sort) => [sort, `-${sort}`] as const);
 
-/** Reads the search and the order of the list of clients from the address. */
-export const clientsSearch = ({ search, sort }: Record<string, unknown>) => ({
+type ClientsSearch = {
+  search?: string | undefined;
+  sort?: Order | undefined;
+  /** The dialog to open. */
+  do?: 'new' | undefined;
+};
+
+/** Reads the search and the order of the list of clients, and the dialog to open, from the address. */
+export const clientsSearch = ({ search, sort, do: dialog }: Record<string, unknown>): ClientsSearch => ({
   search: textOf(search),
   sort: oneOf(sort, ORDERS),
+  do: oneOf(dialog, ['new']),
 });

@@ -15,6 +15,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
+import { useAskedDialog } from '../components/use-asked-dialog.ts';
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { soleClientOf } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
@@ -37,6 +38,7 @@ const ClientList = () => {
   const { search, sort = 'name' } = route.useSearch();
   const navigate = route.useNavigate();
   const [isCreating, { open, close }] = useDisclosure();
+  useAskedDialog({ new: is_superuser && open });
   const change = (changes: { search?: string | undefined; sort?: Order }): void =>
     void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true });
   const rows = ordered(clients.filter(matches(search)), sort);

@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { useClientChoice } from '../session/client-choice.ts';
-import { canReadAudit, canView, mayDo } from '../session/roles.ts';
+import { canReadAudit, canView, isSuperuser, mayDo } from '../session/roles.ts';
 import { screensFor } from '../session/screens.ts';
 import { useSession } from '../session/use-session.ts';
 import { PATHS, useOfferedViews } from '../views/views.ts';
@@ -112,6 +112,15 @@ const useOwnActions = () => {
             label: 'Export the audit trail as CSV',
             words: 'download log history',
             onClick: () => void navigate({ to: '/audit', search: { client: remembered } }),
+          },
+        ]
+      : []),
+    ...(isSuperuser(roles)
+      ? [
+          {
+            label: 'New client',
+            words: 'add create tenant organization customer',
+            onClick: () => void navigate({ to: '/clients', search: { do: 'new' } }),
           },
         ]
       : []),

@@ -104,11 +104,13 @@ export const usePaletteFound = (search: string) => {
         label: `${part.label} of ${label}`,
         words: part.words,
         onClick: () =>
-          void navigate({
-            to: '/apps/$id',
-            params: { id },
-            search: { tab: tab as AppTab },
-          }),
+          void (tab === 'usage'
+            ? navigate({ to: '/usage', search: { app: id } })
+            : navigate({
+                to: '/apps/$id',
+                params: { id },
+                search: tab === 'maintenance' ? { do: tab } : { tab: tab as AppTab },
+              })),
       })),
     ),
   ];

@@ -1,7 +1,15 @@
 import type { AppSearch } from '../app/app-search.ts';
 import type { Tab as ClientTab } from '../clients/client-search.ts';
 import type { PersonSearch } from '../person/person-search.ts';
-import { canReadAudit, canViewLinks, isSuperuser, mayDo, type Roles, whoMay } from '../session/roles.ts';
+import {
+  canReadAudit,
+  canView,
+  canViewLinks,
+  isSuperuser,
+  mayDo,
+  type Roles,
+  whoMay,
+} from '../session/roles.ts';
 import type { screensFor } from '../session/screens.ts';
 
 /** What the palette knows beside names: other words for screens, for parts of screens, and for actions. */
@@ -50,13 +58,15 @@ export const CLIENT_PARTS: Record<ClientTab, Part> = {
   close: { label: 'Close or remove', words: 'delete archive', isFor: isSuperuser },
 };
 
-export const APP_PARTS: Record<AppTab, Part> = {
+export const APP_PARTS: Record<AppTab | 'maintenance' | 'usage', Part> = {
   people: { label: 'People', words: 'who can open grants' },
-  links: { label: 'Share links', words: 'public link embed anonymous', isFor: canViewLinks },
+  links: { label: 'Share links', words: 'new create public embed anonymous', isFor: canViewLinks },
   data: { label: 'Who sees what', words: 'data permissions attributes' },
   versions: { label: 'Versions', words: 'packages releases deploy rollback upload' },
   openid: { label: 'OpenID', words: 'oidc sso oauth client secret login', isFor: whoMay('manage-apps') },
   settings: { label: 'Settings', words: 'name description texts help footer requests remove delete' },
+  maintenance: { label: 'Maintenance', words: 'close plan downtime', isFor: whoMay('manage-apps') },
+  usage: { label: 'Usage', words: 'analytics statistics report', isFor: canView },
 };
 
 /** `Suspend Grace Hopper` opens the dialog of the action, or leads to the part of the screen with it. */
@@ -83,10 +93,16 @@ export const PERSON_ACTIONS: readonly PersonAction[] = [
     isFor: whoMay('manage-people'),
   },
   { label: 'Erase', words: 'delete gdpr forget', search: { do: 'erase' }, isFor: isSuperuser },
+  {
+    label: 'Grant an app to',
+    words: 'give access permission',
+    search: { do: 'grant' },
+    isFor: whoMay('manage-grants'),
+  },
   { label: 'Rename', words: 'edit profile', search: { tab: 'profile' }, isFor: whoMay('manage-people') },
   {
     label: 'Reset the password of',
-    words: 'forgot',
+    words: 'forgot mail link',
     search: { do: 'password-link' },
     isFor: whoMay('manage-credentials'),
   },
