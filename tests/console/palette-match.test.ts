@@ -13,6 +13,19 @@ palette('rank a whole word before the beginning of one, and that before a part i
   assert.equal(best('mail', ['Email', 'Mails', 'Mail', 'Usage']), ['Mail', 'Mails', 'Email']);
 });
 
+palette('rank an exact name first, and a name before the domain of an address', () => {
+  assert.equal(best('umbrella', ['boss@umbrella.test', 'Umbrella shift', 'Umbrella']), [
+    'Umbrella',
+    'Umbrella shift',
+    'boss@umbrella.test',
+  ]);
+  const scoreOfPerson = (search: string) => scoreOf(wordsOf(search), 'Ada Lovelace', 'ada@acme.test');
+  assert.ok(scoreOfPerson('acme') > 0);
+  assert.ok(scoreOfPerson('acme') < scoreOf(wordsOf('acme'), 'General of Acme Analytics'));
+  assert.ok(scoreOfPerson('acme') < scoreOf(wordsOf('ac'), 'Accounts'));
+  assert.ok(scoreOfPerson('ada@ac') > scoreOfPerson('acme'));
+});
+
 palette('need each word of the search, in the label or at the beginning of a synonym', () => {
   assert.ok(scoreOf(wordsOf('sso acme'), 'Sign-in of Acme', 'sso saml') > 0);
   assert.ok(scoreOf(wordsOf('sign-in of acme'), 'Sign-in of Acme') > 0);

@@ -25,16 +25,24 @@ export const hasPrefix = (text: string, word: string): boolean =>
 
 export const hasWord = (text: string, word: string): boolean => tokensOf(text).includes(word);
 
-/** A whole word of the label counts most, then the start of one, that of a synonym, and a part inside of a word. */
+/** The domain of an address is no name of the person, unless the search is for an address. */
+const withoutDomains = (text: string, word: string): string =>
+  word.includes('@') ? text : text.replace(/@\S*/g, '');
+
+/** A whole word of the label counts most, then the start of one, that of a synonym, and a part inside of a word or a domain. */
 const scoreOfWord = (word: string, label: string, synonyms: string): number => {
-  if (hasWord(label, word)) return 4;
-  if (hasPrefix(label, word)) return 3;
-  if (hasPrefix(synonyms, word)) return 2;
-  return label.toLowerCase().includes(word) ? 1 : 0;
+  const name = withoutDomains(label, word);
+  if (hasWord(name, word)) return 4;
+  if (hasPrefix(name, word)) return 3;
+  if (hasPrefix(withoutDomains(synonyms, word), word)) return 2;
+  return label.toLowerCase().includes(word) || hasPrefix(synonyms, word) ? 1 : 0;
 };
 
-/** 0 if a word of the search is neither in the label nor at the start of a synonym; higher is better. */
+const EXACT = 5;
+
+/** 0 if a word of the search is neither in the label nor at the start of a synonym; higher is better. The exact label is best. */
 export const scoreOf = (words: readonly string[], label: string, synonyms = ''): number => {
+  if (words.length > 0 && wordsOf(label).join(' ') === words.join(' ')) return EXACT;
   const scores = words.map((word) => scoreOfWord(word, label, synonyms));
   return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0) / Math.max(scores.length, 1);
 };
