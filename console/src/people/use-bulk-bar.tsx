@@ -1,7 +1,7 @@
-import { Button, Group, MultiSelect, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { steward, trpc } from '../api.ts';
+import { steward } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
@@ -14,9 +14,9 @@ import { useDeclared } from '../data-permissions/declared.ts';
 import { SchemaChanges } from '../data-permissions/schema-changes.tsx';
 import { type Action, mayDo, type Roles } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
-import { useClientChoice } from './app-checklist.tsx';
 import { AppsModal } from './apps-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
+import { GroupsModal } from './groups-modal.tsx';
 import type { conditionsOf } from './people-filter.ts';
 import { type BulkChange, useBulkUpdate } from './use-bulk-update.ts';
 import type { Selected, Selection } from './use-selection.ts';
@@ -170,55 +170,6 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
     </>
   );
   return { bar, panels };
-};
-
-const MAX_GROUPS = 200;
-
-type GroupsModalProps = {
-  title: string;
-  /** The label of the button. */
-  label: string;
-  /** The client in the filter of the list. */
-  client: number | undefined;
-  /** @param groups ids */
-  onSelect: (groups: number[]) => void;
-  onClose: () => void;
-};
-
-/** Chooses groups of one client. */
-const GroupsModal = ({ title, label, client: initial, onSelect, onClose }: GroupsModalProps) => {
-  const [chosen, setChosen] = useState<string[]>([]);
-  const { client, field } = useClientChoice(initial, () => setChosen([]));
-  const groups = useQuery(
-    trpc.groups.list.queryOptions({ id: client ?? 0, limit: MAX_GROUPS }, { enabled: client !== undefined }),
-  );
-  return (
-    <Dialog isOpen onClose={onClose} title={title}>
-      <Stack>
-        <ProblemAlert error={groups.error} />
-        {field}
-        <MultiSelect
-          label="Groups"
-          description="They get the apps of these groups."
-          placeholder={chosen.length === 0 ? 'Choose groups' : ''}
-          searchable
-          data-autofocus
-          nothingFoundMessage="This client has no such group."
-          data={(groups.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))}
-          value={chosen}
-          onChange={setChosen}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button disabled={chosen.length === 0} onClick={() => onSelect(chosen.map(Number))}>
-            {label}
-          </Button>
-        </Group>
-      </Stack>
-    </Dialog>
-  );
 };
 
 /** The most people whom a preview takes. */
