@@ -92,7 +92,7 @@ bulk('an admin gives a team an app for two weeks, and then adds them to a group'
   await groups.getByRole('combobox', { name: 'Groups' }).click();
   await page.getByRole('option', { name: 'Forecasters' }).click();
   await groups.getByRole('button', { name: 'Add to groups' }).click();
-  await page.getByText('Added 2 people to groups.').waitFor();
+  await page.getByText('Added 2 people to Forecasters.').waitFor();
   assert.equal(await members(), [ADA, GRACE]);
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 2 changes.').waitFor();

@@ -20,18 +20,21 @@ type Props = {
   outcome: BulkOutcome;
   /** The people who were shown. Others are named by their address. */
   people: readonly Parameters<typeof nameOf>[0][];
+  /** The groups that were chosen. */
+  groups?: readonly { name: string }[];
   onClose: () => void;
 };
 
 /** How many people were changed, and on request, who was not and why. With the undo. */
-export const BulkResults = ({ outcome, people, onClose }: Props) => {
+export const BulkResults = ({ outcome, people, groups = [], onClose }: Props) => {
   const { change, operation, undoUntil, results } = outcome;
   const names = new Map(people.map((person) => [person.email, nameOf(person)]));
   const undo = useUndo();
   const [isOpen, details] = useDisclosure();
   const apps = useQuery(trpc.apps.list.queryOptions({})).data ?? [];
   const labels = apps.filter(({ id }) => change.apps?.includes(id)).map(({ label }) => label);
-  const [done, ...others] = sentencesOf(outcome, labels, names);
+  const given = change.groups ? groups.map(({ name }) => name) : labels;
+  const [done, ...others] = sentencesOf(outcome, given, names);
   const unchanged = results.filter(({ status }) => status === 'unchanged');
   const notDone = results.filter(({ status }) => status !== 'ok');
   const isOver = useIsOver(undoUntil);

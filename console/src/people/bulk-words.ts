@@ -1,11 +1,11 @@
 import { dateOf } from '../components/date-text.tsx';
 import type { BulkChange, BulkOutcome, BulkRow } from './use-bulk-update.ts';
 
-/** What was done to these people. */
-const DONE: Record<BulkChange['action'], (people: string, apps: string, until: string) => string> = {
-  'grant-apps': (people, apps, until) => `Granted ${apps} to ${people}${until}`,
-  'revoke-apps': (people, apps) => `Revoked ${apps} from ${people}`,
-  'add-to-groups': (people) => `Added ${people} to groups`,
+/** What was done to these people. `given`: the apps or groups. */
+const DONE: Record<BulkChange['action'], (people: string, given: string, until: string) => string> = {
+  'grant-apps': (people, given, until) => `Granted ${given} to ${people}${until}`,
+  'revoke-apps': (people, given) => `Revoked ${given} from ${people}`,
+  'add-to-groups': (people, given) => `Added ${people} to ${given}`,
   deactivate: (people) => `Suspended ${people}`,
   reactivate: (people) => `Reactivated ${people}`,
   offboard: (people) => `Offboarded ${people}`,
@@ -43,14 +43,14 @@ export const reasonOf = ({ action }: BulkChange, row: BulkRow): string => {
 /** The outcome in one line. The first sentence says what was done. */
 export const sentencesOf = (
   { change, results }: BulkOutcome,
-  apps: readonly string[],
+  given: readonly string[],
   names: ReadonlyMap<string, string>,
 ): [done: string, ...others: string[]] => {
   const { action, expires_at: end } = change;
   const changed = results.filter(({ status }) => status === 'ok');
   const until = end ? ` until ${dateOf(end)}` : '';
   const people = changed.length === 0 ? 'no one' : peopleOf(changed.length);
-  const done = `${DONE[action](people, apps.join(', '), until)}.`;
+  const done = `${DONE[action](people, given.join(', '), until)}.`;
   const clauseOf = (rows: readonly BulkRow[], one: string, many: string): string[] => {
     const [first] = rows;
     if (!first) return [];

@@ -10,14 +10,15 @@ import { useClientChoice } from './app-checklist.tsx';
 
 const MAX_GROUPS = 200;
 
+export type GroupChoice = { id: number; name: string };
+
 type Props = {
   title: string;
   /** The label of the button. */
   label: string;
   /** The client in the filter of the list. */
   client: number | undefined;
-  /** @param groups ids */
-  onSelect: (groups: number[]) => void;
+  onSelect: (groups: GroupChoice[]) => void;
   onClose: () => void;
 };
 
@@ -29,6 +30,7 @@ export const GroupsModal = ({ title, label, client: initial, onSelect, onClose }
   const groups = useQuery(
     trpc.groups.list.queryOptions({ id: client ?? 0, limit: MAX_GROUPS }, { enabled: client !== undefined }),
   );
+  const all = groups.data ?? [];
   return (
     <Dialog isOpen onClose={onClose} title={title}>
       <Stack>
@@ -54,7 +56,7 @@ export const GroupsModal = ({ title, label, client: initial, onSelect, onClose }
             searchable
             data-autofocus
             nothingFoundMessage="This client has no such group."
-            data={(groups.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))}
+            data={all.map(({ id, name }) => ({ value: String(id), label: name }))}
             onSearchChange={(text) => text !== '' && opened.open()}
             // Closed after each choice, because it covers the buttons below.
             dropdownOpened={isOpen}
@@ -71,7 +73,10 @@ export const GroupsModal = ({ title, label, client: initial, onSelect, onClose }
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button disabled={chosen.length === 0} onClick={() => onSelect(chosen.map(Number))}>
+          <Button
+            disabled={chosen.length === 0}
+            onClick={() => onSelect(all.filter(({ id }) => chosen.includes(String(id))))}
+          >
             {label}
           </Button>
         </Group>

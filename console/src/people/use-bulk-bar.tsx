@@ -16,7 +16,7 @@ import { type Action, mayDo, type Roles } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
 import { AppsModal } from './apps-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
-import { GroupsModal } from './groups-modal.tsx';
+import { type GroupChoice, GroupsModal } from './groups-modal.tsx';
 import type { conditionsOf } from './people-filter.ts';
 import { type BulkChange, useBulkUpdate } from './use-bulk-update.ts';
 import type { Selected, Selection } from './use-selection.ts';
@@ -76,6 +76,7 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
   const end = endOf(until);
   const update = useBulkUpdate();
   const [changed, setChanged] = useState(shown);
+  const [groups, setGroups] = useState<readonly GroupChoice[]>([]);
   const count = selection.selected === 'all' ? total : selection.selected.size;
   const people = count === 1 ? '1 person' : `${count.toLocaleString()} people`;
   const changesApps = action === 'grant-apps' || action === 'revoke-apps';
@@ -143,7 +144,10 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
           title={`${ACTIONS[action]}: ${people}`}
           label={ACTIONS[action]}
           client={filter.client}
-          onSelect={(groups) => run({ action, groups })}
+          onSelect={(groups) => {
+            setGroups(groups);
+            run({ action, groups: groups.map(({ id }) => id) });
+          }}
           onClose={close}
         />
       )}
@@ -166,7 +170,9 @@ export const useBulkBar = ({ selection, filter, total, shown }: Props) => {
       >
         {action && CONSEQUENCES[action]}
       </ConfirmModal>
-      {update.data && <BulkResults outcome={update.data} people={changed} onClose={update.reset} />}
+      {update.data && (
+        <BulkResults outcome={update.data} people={changed} groups={groups} onClose={update.reset} />
+      )}
     </>
   );
   return { bar, panels };
