@@ -214,11 +214,7 @@ const WhoSeesWhat = ({ id, roles }: Props) => {
   return (
     <Stack gap="sm">
       <Group justify="flex-end">
-        <Anchor
-          size="sm"
-          href={`/api/v1/jb/apps/${id}/data-permissions/?format=csv`}
-          download="data-permissions.csv"
-        >
+        <Anchor size="sm" href={`/api/v1/jb/apps/${id}/data-permissions/?format=csv`} download>
           Download CSV
         </Anchor>
       </Group>

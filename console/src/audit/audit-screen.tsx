@@ -154,7 +154,7 @@ const CsvItem = ({ filter }: { filter: AuditFilter }) => {
     <Menu.Item
       component="a"
       href={`/api/v1/jb/audit/?${query}`}
-      download="audit.csv"
+      download
       title="The newest 10,000 entries"
       leftSection={<IconDownload size={16} stroke={1.6} aria-hidden />}
     >

@@ -185,7 +185,7 @@ const CsvItem = ({ filter, shown }: { filter: PeopleFilter; shown: readonly Colu
     <Menu.Item
       component="a"
       href={`/api/v1/jb/users/table/?${query}`}
-      download="people.csv"
+      download
       leftSection={<IconDownload size={16} stroke={1.6} aria-hidden />}
     >
       Download CSV

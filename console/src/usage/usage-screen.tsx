@@ -102,7 +102,7 @@ const Downloads = ({ filter, apps, days }: DownloadsProps) => {
             key={label}
             component="a"
             href={`/api/v1/jb/usage/report/?${queryOf({ ...reportOf({ ...filter, app: id }), format: 'csv' })}`}
-            download={`usage-by-${interval}.csv`}
+            download
           >
             {label} by {interval} (CSV)
           </Menu.Item>
@@ -113,7 +113,7 @@ const Downloads = ({ filter, apps, days }: DownloadsProps) => {
               key={id}
               component="a"
               href={`/api/v1/jb/${entriesPath(id, filter.email)}?window=${days}&format=csv`}
-              download="usage.csv"
+              download
             >
               Entries of {label}, {days.toLocaleString()} days (CSV)
             </Menu.Item>
