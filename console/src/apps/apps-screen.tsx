@@ -85,7 +85,7 @@ export const AppsScreen = () => {
         />
         {filter.unused_days !== undefined && (
           <Link
-            className="text-link"
+            className="action-link"
             to="/people"
             search={{ client: filter.client, ...unusedPeople(filter.unused_days) }}
           >

@@ -171,7 +171,7 @@ const COLUMNS: Column<Client, Sort>[] = [
 ];
 
 const NoAdmin = ({ id }: { id: number }) => (
-  <Link className="text-link" to="/clients/$id" params={{ id: String(id) }} search={{ tab: 'people' }}>
+  <Link className="action-link" to="/clients/$id" params={{ id: String(id) }} search={{ tab: 'people' }}>
     No admin yet
   </Link>
 );

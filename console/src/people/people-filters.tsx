@@ -91,7 +91,7 @@ export const PeopleFilters = memo(({ filter, columns, onChange }: Props) => (
     )}
     {filter.unseen_days !== undefined && (
       <Link
-        className="text-link"
+        className="action-link"
         to="/apps"
         search={{ client: filter.client, ...unusedApps(filter.unseen_days) }}
       >
