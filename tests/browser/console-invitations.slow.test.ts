@@ -76,6 +76,13 @@ invitations('one is found, sent again, opened by its link, and revoked', async (
   await other.getByText(email).first().waitFor();
   await other.close();
 
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await act('Copy the link');
+  await page.getByText('Copied 1 link.').waitFor();
+  assert.is(await page.evaluate('navigator.clipboard.readText()'), link);
+  await page.getByRole('checkbox', { name: `Select ${email}` }).check();
+  assert.ok(await page.getByRole('checkbox', { name: 'Select all that match' }).isChecked());
+
   await act('Revoke');
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('No invitations').waitFor();

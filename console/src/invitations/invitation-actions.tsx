@@ -12,6 +12,7 @@ import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
 import { mayDo } from '../session/roles.ts';
 import { useSession } from '../session/use-session.ts';
+import { useCopyLinks } from './copy-links.tsx';
 
 /** The fields of an invitation that its actions need. */
 export type Target = { id: number; email: string; client: number };
@@ -47,12 +48,13 @@ export const useInvitationActions = () => {
       },
     }),
   );
-  const copy = useMutation(trpc.invitations.copyLink.mutationOptions({ onSuccess: reload }));
+  const { copy, panel } = useCopyLinks();
+  const link = useMutation(trpc.invitations.copyLink.mutationOptions({ onSuccess: reload }));
   const [shown, setShown] = useState<Target | null>(null);
 
   const showLink = (target: Target): void => {
     setShown(target);
-    copy.mutate({ id: target.id });
+    link.mutate({ id: target.id });
   };
   const menuOf = (target: Target) => {
     const mayResend = mayDo(roles, 'manage-credentials', target.client);
@@ -65,6 +67,7 @@ export const useInvitationActions = () => {
           {mayManage && (roles.is_superuser || !sends_mail) && (
             <Menu.Item onClick={() => showLink(target)}>Show the link</Menu.Item>
           )}
+          {mayManage && copy && <Menu.Item onClick={() => copy([target.id])}>Copy the link</Menu.Item>}
           {mayManage && (
             <Menu.Item color="red" onClick={() => setToRevoke(target)}>
               Revoke…
@@ -76,7 +79,7 @@ export const useInvitationActions = () => {
   };
   const panels = (
     <>
-      <ProblemAlert error={resend.error ?? copy.error ?? revoke.error} />
+      <ProblemAlert error={resend.error ?? link.error ?? revoke.error} />
       <ConfirmModal
         isOpen={toRevoke !== null}
         title="Revoke the invitation?"
@@ -86,7 +89,8 @@ export const useInvitationActions = () => {
       >
         The link that was mailed to {toRevoke?.email} stops working. You can invite this address again.
       </ConfirmModal>
-      <LinkModal email={shown?.email} link={copy.data} onClose={copy.reset} />
+      {panel}
+      <LinkModal email={shown?.email} link={link.data} onClose={link.reset} />
     </>
   );
   return { menuOf, panels };

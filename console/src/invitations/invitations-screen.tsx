@@ -63,6 +63,7 @@ export const InvitationsScreen = () => {
       },
     ),
   );
+  const rows = invitations.data?.pages.flat() ?? [];
   const canChange = (invitation: Invitation): boolean =>
     isOpen(invitation) && mayDo(roles, 'manage-people', invitation.client);
   const canRetry = (invitation: Invitation): boolean =>
@@ -71,8 +72,14 @@ export const InvitationsScreen = () => {
     let loaded: Pick<typeof invitations, 'data' | 'hasNextPage'> = invitations;
     const found = (): Invitation[] => loaded.data?.pages.flat().filter(isWanted) ?? [];
     while (loaded.hasNextPage && found().length < MAX_SELECTED) loaded = await invitations.fetchNextPage();
-    selection.selectAll(found(), isWanted === canChange);
+    selection.selectAll(found());
   };
+  const { selected } = selection;
+  const isAll =
+    selected.size === MAX_SELECTED ||
+    (selected.size > 0 &&
+      !invitations.hasNextPage &&
+      rows.filter(canChange).every(({ id }) => selected.has(id)));
   return (
     <>
       <ScreenHeader
@@ -101,7 +108,7 @@ export const InvitationsScreen = () => {
           value={statusOf(filter)}
           onChange={(value) => change({ status: oneOf(value, STATUS_FILTERS) ?? 'all' })}
         />
-        {isAdmin && invitations.data?.pages.flat().some(canRetry) && (
+        {isAdmin && rows.some(canRetry) && (
           <Button variant="default" size="xs" onClick={() => void selectAll(canRetry)}>
             Select failed
           </Button>
@@ -112,15 +119,15 @@ export const InvitationsScreen = () => {
       {results}
       <PagedTable
         label="Invitations"
-        isSelected={isAdmin ? ({ id }) => selection.selected.has(id) : undefined}
+        isSelected={isAdmin ? ({ id }) => selected.has(id) : undefined}
         columns={columnsOf({
           select: isAdmin
-            ? selectColumn({ selection, onSelectAll: () => void selectAll(), canSelect: canChange })
+            ? selectColumn({ selection, isAll, onSelectAll: () => void selectAll(), canSelect: canChange })
             : undefined,
           nameOfClient: hasSeveralClients ? nameOfClient : undefined,
           menuOf: isAdmin || mayDo(roles, 'manage-credentials') ? menuOf : undefined,
-          hasRoles: invitations.data?.pages.flat().some(({ roles: given }) => given.length > 0) ?? false,
-          hasReasons: invitations.data?.pages.flat().some(({ mail }) => reasonOf(mail) !== '') ?? false,
+          hasRoles: rows.some(({ roles: given }) => given.length > 0),
+          hasReasons: rows.some(({ mail }) => reasonOf(mail) !== ''),
         })}
         pages={invitations}
         keyOf={({ id }) => id}
@@ -211,6 +218,8 @@ const expiryOf = (invitation: Invitation) =>
 
 type Options<Row> = {
   selection: InvitationSelection;
+  /** Whether all that can be changed are selected, or as many as can be together. */
+  isAll: boolean;
   /** Selects all matching invitations, including those that are not loaded. */
   onSelectAll: () => void;
   canSelect: (row: Row) => boolean;
@@ -218,7 +227,8 @@ type Options<Row> = {
 
 /** The boxes of the invitations that can be changed. */
 const selectColumn = <Row extends { id: number; email: string }>({
-  selection: { selected, isAll, toggle, clear },
+  selection: { selected, toggle, clear },
+  isAll,
   onSelectAll,
   canSelect,
 }: Options<Row>): Column<Row> => ({

@@ -13,29 +13,22 @@ export type InvitationSelection = ReturnType<typeof useInvitationSelection>;
  */
 export const useInvitationSelection = (list: string) => {
   const [selected, setSelected] = useState<ReadonlyMap<number, string>>(new Map());
-  const [isAll, setAll] = useState(false);
   const [known, setKnown] = useState(list);
-  const set = (invitations: Iterable<readonly [number, string]>, all: boolean): void => {
+  const set = (invitations: Iterable<readonly [number, string]>): void =>
     setSelected(new Map([...invitations].slice(0, MAX_SELECTED)));
-    setAll(all);
-  };
   if (list !== known) {
     setKnown(list);
-    set([], false);
+    set([]);
   }
   return {
     selected,
-    isAll,
     toggle: ({ id, email }: Invitation): void => {
       const next = new Map(selected);
       if (!next.delete(id)) next.set(id, email);
-      set(next, false);
+      set(next);
     },
-    selectAll: (invitations: readonly Invitation[], all = true): void =>
-      set(
-        invitations.map(({ id, email }) => [id, email] as const),
-        all,
-      ),
-    clear: (): void => set([], false),
+    selectAll: (invitations: readonly Invitation[]): void =>
+      set(invitations.map(({ id, email }) => [id, email] as const)),
+    clear: (): void => set([]),
   };
 };
