@@ -15,7 +15,7 @@ keyboard('two people are invited with an app each', async ({ app, page }) => {
   await waitForHeading(page, 'Hello Alex');
   await openByPalette(page, 'invite people');
   await waitForHeading(page, 'Invite people');
-  await tabTo(page, 'Email addresses');
+  await page.getByLabel('Email addresses').and(page.locator(':focus')).waitFor();
   await page.keyboard.type('one@keys.test two@keys.test');
   await pressOn(page, 'Edit as a list');
   for (const [person, name] of [

@@ -1,6 +1,6 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { useFocusedHeading } from './focused-heading.ts';
 import { MoreMenu } from './more-menu.tsx';
 import classes from './screen-header.module.css';
@@ -15,12 +15,14 @@ type Props = {
   actions?: ReactNode;
   /** Further actions, as items of a menu. */
   menu?: ReactNode;
+  /** Has the focus at first, instead of the title. */
+  field?: RefObject<HTMLElement | null>;
 };
 
 /** The heading of a screen, which is also the title of the browser's tab. */
-export const ScreenHeader = ({ title, count, lead, actions, menu }: Props) => {
+export const ScreenHeader = ({ title, count, lead, actions, menu, field }: Props) => {
   useDocumentTitle(`${title} – Steward`);
-  const heading = useFocusedHeading();
+  const heading = useFocusedHeading(field);
   return (
     <div className={classes.header}>
       <Stack gap={2}>

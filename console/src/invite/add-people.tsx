@@ -22,12 +22,18 @@ type FileProps = {
   openFile: RefObject<(() => void) | null>;
 };
 
-type Props = FileProps & { text: string; onText: (text: string) => void; isSending: boolean };
+type Props = FileProps & {
+  field: RefObject<HTMLTextAreaElement | null>;
+  text: string;
+  onText: (text: string) => void;
+  isSending: boolean;
+};
 
 /** The people to invite: typed or pasted addresses, or a file. */
-export const AddPeople = ({ text, onText, isSending, ...file }: Props) => (
+export const AddPeople = ({ field, text, onText, isSending, ...file }: Props) => (
   <SimpleGrid cols={{ base: 1, md: 2 }}>
     <Textarea
+      ref={field}
       label="Email addresses"
       description="One or several: Ada Lovelace <ada@example.com>, grace@example.com"
       rows={4}

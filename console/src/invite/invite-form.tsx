@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { type RefObject, useRef, useState } from 'react';
 import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -22,6 +22,8 @@ type Props = {
   /** The app that is chosen at first. */
   app: string | undefined;
   kept: readonly InviteRow[];
+  /** The field of addresses. */
+  addresses: RefObject<HTMLTextAreaElement | null>;
   onSent: OnSent;
 };
 
@@ -29,7 +31,7 @@ type Props = {
  * Who is invited, and to what. Typed addresses are sent as they are. Files, several addresses on request, and people with errors become a
  * list. Once a file is loaded, the form above collapses to make room for the list.
  */
-export const InviteForm = ({ client, app, kept, onSent }: Props) => {
+export const InviteForm = ({ client, app, kept, addresses, onSent }: Props) => {
   const apps = useSuspenseQuery(trpc.clients.apps.queryOptions({ id: client })).data;
   const chosen = apps.flatMap(({ id }) => (id === app ? [id] : []));
   const list = useInviteList({ client, apps: chosen, kept, onSent });
@@ -54,6 +56,7 @@ export const InviteForm = ({ client, app, kept, onSent }: Props) => {
       <div hidden={isFolded && rows.length > 0}>
         <Stack component="section" className="card" mb="md" aria-label="Who and what">
           <AddPeople
+            field={addresses}
             text={list.text}
             onText={list.setText}
             isSending={list.isSending}

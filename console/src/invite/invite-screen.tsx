@@ -1,7 +1,7 @@
 import { Alert, Button, Group, List, Select, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouterState } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import type { Column } from '../components/column.ts';
 import { DateText } from '../components/date-text.tsx';
@@ -40,6 +40,7 @@ export const InviteScreen = () => {
   const navigate = route.useNavigate();
   const clientId = client?.id;
   const kept = useRouterState({ select: ({ location }) => location.state.keptRows }) ?? [];
+  const addresses = useRef<HTMLTextAreaElement>(null);
   if (clientId === undefined)
     return (
       <>
@@ -57,6 +58,7 @@ export const InviteScreen = () => {
       ) : (
         <ScreenHeader
           title="Invite people"
+          field={addresses}
           lead={<Lead />}
           actions={
             clients.length > 1 && (
@@ -79,6 +81,7 @@ export const InviteScreen = () => {
           client={clientId}
           app={search.app}
           kept={kept}
+          addresses={addresses}
           onSent={async (at, keptRows) => {
             // So that the Back button returns to this client and keeps the list.
             await navigate({ search: { client: clientId }, replace: true, ignoreBlocker: true });
