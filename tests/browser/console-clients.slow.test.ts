@@ -86,6 +86,8 @@ clients('a superuser creates a client and invites its first admin', async ({ app
   await assertLooksGood(page, 'console-client-people');
   const [made] = await app.as(ROOT).invitations.search({ search: ADA });
   assert.equal([made?.roles, made?.status], [['client-admin'], 'pending']);
+  await notice.getByRole('link', { name: 'Show the invitation' }).click();
+  await page.getByRole('row').filter({ hasText: ADA }).waitFor();
 
   await goTo(page, '/console/clients');
   await page.getByRole('row', { name: 'Initech' }).getByRole('link', { name: 'No admin yet' }).waitFor();

@@ -1,5 +1,6 @@
 import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
 import { trpc } from '../api.ts';
 import { Notice } from '../components/notice.tsx';
@@ -26,9 +27,21 @@ export const NoAdminNotice = ({ client: { id, name } }: { client: Client }) => {
           <Group justify="space-between" gap="xs">
             <span>
               <strong>{name} has no admin yet.</strong>{' '}
-              {waiting
-                ? `${waiting.email} is invited as an admin, and has not accepted yet.`
-                : 'An admin invites people and gives them apps.'}
+              {waiting ? (
+                <>
+                  {waiting.email} is invited as an admin, and has not accepted yet.{' '}
+                  <Link
+                    className="action-link"
+                    style={{ textDecoration: 'underline' }}
+                    to="/invitations"
+                    search={{ search: waiting.email }}
+                  >
+                    Show the invitation
+                  </Link>
+                </>
+              ) : (
+                'An admin invites people and gives them apps.'
+              )}
             </span>
             {isSuperuser(roles) && (
               <Button size="xs" {...(waiting && { variant: 'default' })} onClick={() => setAdding(true)}>
