@@ -61,8 +61,10 @@ const UndoToast = ({ id, message, undo }: Toast & { undo: Undoable }) => {
   }, [id, isOver]);
   return (
     <div className={classes.toast}>
-      <span className={classes.message}>{message}</span>
-      <UndoOf operation={undo.operation} />
+      <div className={classes.content}>
+        <span className={classes.message}>{message}</span>
+        <UndoOf operation={undo.operation} />
+      </div>
       <CloseButton size="sm" aria-label="Close" onClick={() => closeToast(id)} />
     </div>
   );

@@ -25,7 +25,7 @@ export const PersonHistory = ({ email }: { email: string }) => {
       <ProblemAlert error={entries.error} />
       {entries.isPending && <Skeleton height={160} />}
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
-      <Timeline bulletSize={8} lineWidth={1} color="gray">
+      <Timeline bulletSize={8} lineWidth={1} color="gray" styles={{ itemTitle: { fontWeight: 400 } }}>
         {entries.data?.map((entry) => (
           <Timeline.Item key={entry.id} title={<Sentence entry={entry} />}>
             <Text size="sm" c="dimmed">
