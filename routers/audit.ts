@@ -64,6 +64,7 @@ const OperationOutput = Output('AuditOperation', {
       /** How many people or things they changed. */
       targets: z.int(),
       target_types: z.array(z.string()),
+      /** How many of the targets are people. */
       people: z.int(),
       /** The person, if there is only one, with the address at that time. */
       person: z.object({ id: z.int().nullable(), email: z.string() }).nullable(),

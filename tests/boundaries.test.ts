@@ -305,12 +305,12 @@ boundaries('asks for the time only in the clocks: SQL gets it as a parameter', a
   assert.equal(found, []);
 });
 
-/** All columns of a table. Of a subquery with a list of columns, they are allowed. */
+/** A query for all columns of a table. A subquery that names its columns may be read whole. */
 const ALL_COLUMNS =
   /\.selectFrom\('(\w+)(?: as \w+)?'\)(?:(?!\.selectFrom)[^;])*?\.selectAll\('\1'\)|\.selectFrom\('\w+'\)\s*\.selectAll\(\)/g;
 
 boundaries(
-  'names the columns of tables: a new column would end prepared statements of a running version',
+  'names the columns of tables: a new column would break prepared statements of a running instance',
   async () => {
     const found: string[] = [];
     for await (const file of glob('src/**/*.ts', { cwd: PROJECT })) {

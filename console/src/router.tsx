@@ -64,9 +64,9 @@ const redirectIdle = ({ kind, days, client }: Record<string, unknown>) =>
         replace: true,
       });
 
-/** For addresses with a number. */
+/** For screens of a numbered record: any other id is not found. */
 const requireNumber = ({ params: { id } }: { params: { id: string } }): void => {
-  if (!/^\d+$/.test(id)) throw notFound();
+  if (!/^\d{1,15}$/.test(id)) throw notFound();
 };
 
 const root = createRootRoute({

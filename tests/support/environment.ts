@@ -62,7 +62,7 @@ export const extractPreviousVersion = async () => {
   execFileSync('tar', ['-x', '-C', folder.path], { input });
   const install = ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
   execFileSync('npm', install, { cwd: folder.path, stdio: ['ignore', 'ignore', 'inherit'] });
-  // Its prepared statements read all columns of clients, and end with a new one.
+  // Its prepared statements read all columns of clients, and fail once there is a new one.
   const settings = { PREPARED_STATEMENTS: '0' };
   return { ...folder, program: { cli: folder.join('src/cli.js'), settings } };
 };

@@ -13,7 +13,7 @@ export type Settings = Record<string, string>;
 /** How a command ended. */
 export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
-/** What runs a command. Default: this Node and the CLI of this checkout. It may need settings of its own. */
+/** What runs a command. Default: this Node and the CLI of this checkout. `settings` are added to those of the test. */
 export type Program = { launcher?: string[]; cli?: string; settings?: Settings };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');

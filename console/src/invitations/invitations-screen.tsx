@@ -218,7 +218,7 @@ const expiryOf = (invitation: Invitation) =>
 
 type Options<Row> = {
   selection: InvitationSelection;
-  /** Whether all that can be changed are selected, or as many as can be together. */
+  /** Whether all that can be changed are selected, or the largest number that one change takes. */
   isAll: boolean;
   /** Selects all matching invitations, including those that are not loaded. */
   onSelectAll: () => void;

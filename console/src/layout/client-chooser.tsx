@@ -54,7 +54,7 @@ export const ClientChooser = () => {
   );
 };
 
-/** In place of a screen for one client, as long as none of several is chosen. */
+/** Asks for the client before a screen that shows one of several. */
 export const ClientQuestion = ({ title }: { title: string }) => {
   const { clients, choose } = useOneClient();
   return (

@@ -25,7 +25,7 @@ export const hasPrefix = (text: string, word: string): boolean =>
 
 export const hasWord = (text: string, word: string): boolean => tokensOf(text).includes(word);
 
-/** The domain of an address is no name of the person, unless the search is for an address. */
+/** The domain of an address is not part of a name, unless the search is for an address. */
 const withoutDomains = (text: string, word: string): string =>
   word.includes('@') ? text : text.replace(/@\S*/g, '');
 

@@ -132,7 +132,7 @@ export const theme = createTheme({
     }),
     // The focus starts on the first item: the placeholder is no item, which a menu must not contain.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } satisfies Partial<MenuProps> },
-    // A list that opens by itself covers the dialog whose first field it is, and Escape would close it instead.
+    // Opened on focus, the list of a dialog's first field would cover the dialog, and Escape would close only the list.
     Autocomplete: CLOSED_UNTIL_ASKED,
     MultiSelect: CLOSED_UNTIL_ASKED,
     Select: CLOSED_UNTIL_ASKED,

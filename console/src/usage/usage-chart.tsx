@@ -10,7 +10,7 @@ import { comparisonText, ended, type Interval, isWholePeriod, type Report } from
 
 const UsageTable = lazyPart(() => import('./period-table.tsx'), 'UsageTable');
 
-const HEIGHT = 260;
+export const CHART_HEIGHT = 260;
 
 export type Measure = 'actions' | 'users';
 
@@ -32,7 +32,7 @@ export type ChartProps = {
 
 /** A chart of usage, compared with the period before, and its numbers. */
 export const UsageChart = (props: ChartProps) => {
-  const { title, order = 2, report, height = HEIGHT, hasTotal = false, actions } = props;
+  const { title, order = 2, report, height = CHART_HEIGHT, hasTotal = false, actions } = props;
   const { measure = 'actions', choice } = props;
   const { data, error, isPending } = useReport(report);
   const { interval } = report;

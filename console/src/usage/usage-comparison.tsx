@@ -6,11 +6,9 @@ import { ChartTable } from '../charts/chart-table.tsx';
 import { LineChart, type Series } from '../charts/line-chart.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ComparisonTable } from './period-table.tsx';
-import { ChartCard } from './usage-chart.tsx';
+import { CHART_HEIGHT, ChartCard } from './usage-chart.tsx';
 import { namesOf } from './usage-data.ts';
 import { type Period, spanOf } from './usage-filter.ts';
-
-const HEIGHT = 260;
 
 type ComparisonProps = {
   apps: { id: string; label: string }[];
@@ -45,13 +43,13 @@ export const UsageComparison = ({ apps, period, actions }: ComparisonProps) => {
   return (
     <ChartCard title={`Actions by ${interval}`} order={2} actions={actions}>
       <ProblemAlert error={error ?? null} />
-      {!isComplete && !error && <Skeleton height={HEIGHT} />}
+      {!isComplete && !error && <Skeleton height={CHART_HEIGHT} />}
       {isComplete && line && (
         <>
           <LineChart
             title={`Actions by ${interval}, with a line for each app. The table has the numbers.`}
             series={[line, ...others]}
-            height={HEIGHT}
+            height={CHART_HEIGHT}
           />
           <ChartTable>
             <ComparisonTable apps={loaded} interval={interval} />

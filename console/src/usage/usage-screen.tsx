@@ -16,7 +16,7 @@ import { daysOf, useReport } from './usage-data.ts';
 import { appsIn, listed, MAX_COMPARED, reportOf, spanOf, type UsageFilter } from './usage-filter.ts';
 import { PeriodChoice, UsageReport } from './usage-report.tsx';
 
-// Below the chart, or in its place.
+// Loaded after the chart, or instead of it.
 const UsageComparison = lazyPart(() => import('./usage-comparison.tsx'), 'UsageComparison');
 const AppFigures = lazyPart(() => import('./app-figures.tsx'), 'AppFigures');
 const TopUsers = lazyPart(() => import('./rankings.tsx'), 'TopUsers');
